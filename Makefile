@@ -1,0 +1,61 @@
+# make demo: install into .venv and run the demo.   make test: install the tools too and run all checks.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+CORES ?= auto
+
+.PHONY: help demo test lint bench clean
+
+help:
+	@echo "make demo   install isogloss into $(VENV) and run 'isogloss demo'"
+	@echo "make test   install the development tools too; run ruff, mypy, import-linter and pytest"
+	@echo "make lint   the first three of those only"
+	@echo "make bench  speed, side by side with peers (docs/results/speed.md)"
+	@echo "make clean  remove $(VENV) and caches"
+
+demo: $(VENV)/.core
+	$(BIN)/isogloss demo
+
+test: lint
+	@echo "== pytest"
+	$(BIN)/python -m pytest -n $(CORES)
+
+lint: $(VENV)/.dev
+	@echo "== ruff"
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	@echo "== mypy"
+	$(BIN)/mypy
+	@echo "== import-linter"
+	$(BIN)/lint-imports --no-logo
+
+bench: $(VENV)/.bench
+	$(BIN)/python benchmarks/tokenizers.py
+	$(BIN)/python benchmarks/bm25.py
+	$(BIN)/python benchmarks/reading.py
+
+$(BIN)/python:
+	@command -v $(PYTHON) >/dev/null || { echo "missing: $(PYTHON) (Debian: apt install python3 python3-venv)"; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "missing: Python 3.11 or newer ($(PYTHON) is older)"; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "missing: Python's venv module (Debian: apt install python3-venv)"; exit 1; }
+	@echo "== making a virtual environment in $(VENV)"
+	@$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.core: pyproject.toml constraints.txt | $(BIN)/python
+	@echo "== installing isogloss into $(VENV)"
+	@$(PIP) install --constraint constraints.txt --editable .
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
+	@echo "== installing isogloss and the development tools into $(VENV)"
+	@$(PIP) install --constraint constraints.txt --editable '.[dev]'
+	@touch $@ $(VENV)/.core
+
+$(VENV)/.bench: pyproject.toml constraints.txt | $(BIN)/python
+	@echo "== installing isogloss and the peers it is measured against into $(VENV)"
+	@$(PIP) install --constraint constraints.txt --editable '.[bench]'
+	@touch $@
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,0 +1,122 @@
+"""Writing so that nothing is ever half there: beside the target first, then renamed into place."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from isogloss.base.errors import InputError
+
+_AT_FDCWD = -100
+_RENAME_EXCHANGE = 2
+
+
+def refuse_existing(path: Path, overwrite: bool) -> None:
+    """Raise unless ``path`` may be written: it is absent, an empty directory, or the user said to overwrite."""
+    if overwrite or not os.path.lexists(path):
+        return
+    if path.is_dir() and not any(path.iterdir()):
+        return
+    raise InputError(f"{path}: exists and is not empty; choose another output or add --overwrite")
+
+
+@contextmanager
+def atomic_file(path: Path | str, overwrite: bool = True) -> Iterator[IO[str]]:
+    """A text file that appears under its name only when the block ends well."""
+    path = Path(path)
+    refuse_existing(path, overwrite)
+    if path.is_dir():
+        raise InputError(f"{path}: is a directory, a file name is needed")
+    _make_parent(path)
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".partial", dir=path.parent)
+    partial = Path(name)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        partial.chmod(0o666 & ~_umask())
+        partial.replace(path)
+        _sync_directory(path.parent)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
+def atomic_directory(path: Path | str, overwrite: bool = False) -> Iterator[Path]:
+    """A directory that appears under its name, whole, only when the block ends well.
+
+    With ``overwrite`` the old one stays in place until the new one is complete, then the two are exchanged in one step.
+    """
+    path = Path(path)
+    refuse_existing(path, overwrite)
+    if path.exists() and not path.is_dir():
+        raise InputError(f"{path}: is a file, a directory is needed")
+    _make_parent(path)
+    partial = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".partial", dir=path.parent))
+    try:
+        partial.chmod(0o777 & ~_umask())
+        yield partial
+        _sync_tree(partial)
+        _exchange_or_rename(partial, path)
+        _sync_directory(path.parent)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def _make_parent(path: Path) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise InputError(f"{path.parent}: is a file, a directory is needed for {path.name}") from error
+
+
+def _exchange_or_rename(new: Path, target: Path) -> None:
+    if not target.exists():
+        new.rename(target)
+    elif not _exchange(new, target):
+        old = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".old", dir=target.parent))
+        target.rename(old / target.name)
+        new.rename(target)
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def _exchange(left: Path, right: Path) -> bool:
+    """Swap two paths in one step where the kernel can (Linux ``renameat2``); False where it cannot."""
+    renameat2 = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    if renameat2 is None:
+        return False
+    code = renameat2(_AT_FDCWD, os.fsencode(left), _AT_FDCWD, os.fsencode(right), _RENAME_EXCHANGE)
+    return bool(code == 0)
+
+
+def _sync_tree(directory: Path) -> None:
+    for root, _, files in os.walk(directory):
+        for name in files:
+            with open(os.path.join(root, name), "rb") as file:
+                os.fsync(file.fileno())
+        _sync_directory(Path(root))
+
+
+def _sync_directory(directory: Path) -> None:
+    try:
+        handle = os.open(directory, os.O_RDONLY)
+    except OSError:
+        return  # not every system lets a directory be opened; the rename itself is still atomic
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

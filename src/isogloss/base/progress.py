@@ -1,0 +1,55 @@
+"""Progress of long work: a bar on the terminal once it has taken a second, silence elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sized
+from typing import Any, TypeVar
+
+Item = TypeVar("Item")
+
+_PATIENCE_SECONDS = 1.0
+_state = {"quiet": False}
+
+
+def set_quiet(quiet: bool) -> None:
+    """Turn all progress bars off or on."""
+    _state["quiet"] = quiet
+
+
+def track(
+    items: Iterable[Item], label: str, total: int | None = None, sizes: Iterable[int] | None = None
+) -> Iterator[Item]:
+    """Pass the items on; draw a bar if the work takes longer than a second and someone is watching.
+
+    ``sizes`` gives the step of each item where items stand for several (batches); ``total`` is the sum of the steps.
+    """
+    if _state["quiet"] or not sys.stderr.isatty():
+        yield from items
+        return
+    if total is None and isinstance(items, Sized):
+        total = len(items)
+    steps = iter(sizes) if sizes is not None else None
+    started, done, bar, task = time.monotonic(), 0, None, None
+    try:
+        for item in items:
+            yield item
+            done += next(steps) if steps is not None else 1
+            if bar is None and time.monotonic() - started > _PATIENCE_SECONDS:
+                bar = _bar()
+                bar.start()
+                task = bar.add_task(label, total=total)
+            if bar is not None:
+                bar.update(task, completed=done)
+    finally:
+        if bar is not None:
+            bar.stop()
+
+
+def _bar() -> Any:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    return Progress(*columns, console=Console(stderr=True), transient=True)

@@ -1,0 +1,68 @@
+"""Many strings in two flat arrays, memory-mapped: opening a million of them costs nothing, finding one a few steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class StringTable(Sequence[str]):
+    """Strings by number; by value too (``find``) where they were given in ascending order of their UTF-8 bytes."""
+
+    def __init__(self, data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
+        self._data = data
+        self._offsets = offsets
+
+    @classmethod
+    def of(cls, strings: Iterable[str]) -> StringTable:
+        """A table in memory."""
+        encoded = [string.encode("utf-8", "surrogatepass") for string in strings]
+        offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
+        np.cumsum([len(string) for string in encoded], out=offsets[1:])
+        return cls(np.frombuffer(b"".join(encoded), dtype=np.uint8), offsets)
+
+    def __len__(self) -> int:
+        return len(self._offsets) - 1
+
+    def __getitem__(self, number: int) -> str:  # type: ignore[override]  # one at a time, no slices
+        return self._bytes(number).decode("utf-8", "surrogatepass")
+
+    def find(self, string: str) -> int | None:
+        """The number of a string in a sorted table, or None."""
+        wanted = string.encode("utf-8", "surrogatepass")
+        low, high = 0, len(self)
+        while low < high:
+            middle = (low + high) // 2
+            if self._bytes(middle) < wanted:
+                low = middle + 1
+            else:
+                high = middle
+        return low if low < len(self) and self._bytes(low) == wanted else None
+
+    def save(self, directory: Path, name: str) -> None:
+        """Write ``NAME.bytes.npy`` and ``NAME.offsets.npy``."""
+        np.save(directory / f"{name}.bytes.npy", self._data)
+        np.save(directory / f"{name}.offsets.npy", self._offsets)
+
+    @classmethod
+    def load(cls, directory: Path, name: str) -> StringTable:
+        """Map what ``save`` wrote."""
+        return cls(load_array(directory / f"{name}.bytes.npy"), load_array(directory / f"{name}.offsets.npy"))
+
+    def _bytes(self, number: int) -> bytes:
+        if not 0 <= number < len(self):
+            raise IndexError(number)
+        return self._data[self._offsets[number] : self._offsets[number + 1]].tobytes()
+
+
+def load_array(path: Path) -> NDArray[Any]:
+    """Map an array from a file, never a pickle; an empty one cannot be mapped and is read."""
+    try:
+        mapped: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
+    except ValueError:
+        mapped = np.load(path, allow_pickle=False)
+    return mapped

@@ -1,0 +1,156 @@
+"""``isogloss data show | grade | convert | candidates``."""
+
+from __future__ import annotations
+
+import argparse
+
+from isogloss.cli.main import add_command
+from isogloss.cli.options import SOURCE_HELP, add_data, add_output, add_reading, add_settings, settings_for
+from isogloss.cli.output import note
+
+
+def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, summary: str) -> None:
+    """Register the command and its sub-commands."""
+    parser = commands.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
+    parts = parser.add_subparsers(dest="part", metavar="show|grade|convert|candidates", required=True)
+    _add_show(parts)
+    _add_grade(parts)
+    _add_convert(parts)
+    _add_candidates(parts)
+
+
+_Parts = argparse._SubParsersAction  # the type argparse gives sub-commands
+
+
+def _add_show(parts: _Parts[argparse.ArgumentParser]) -> None:
+    example = "  isogloss data show demo --pair en-sw\n  isogloss data show wikiclir:DIR --pair en-fr --json -"
+    show = add_command(parts, "show", "what is in it: counts, languages, grades, problems found", example)
+    show.add_argument("source", metavar="SOURCE", help=SOURCE_HELP)
+    show.add_argument("--pair", required=True, help="query language and document language, like en-fr")
+    show.add_argument("--seed", type=int, default=0, help="fixes the split where the data have none (default 0)")
+    show.add_argument("--json", metavar="FILE", help="write as JSON ('-': standard output)")
+    show.set_defaults(run=_show)
+
+
+def _show(options: argparse.Namespace) -> int:
+    from isogloss.cli.data_show import show
+
+    return show(options.source, options.pair, options.seed, options.json)
+
+
+def _add_grade(parts: _Parts[argparse.ArgumentParser]) -> None:
+    example = "  isogloss data grade pages.jsonl -o graded\n  isogloss data grade demo -o graded --query-language en"
+    grade = add_command(
+        parts, "grade", "pages that link to each other and to their translations -> graded judgments", example
+    )
+    grade.add_argument(
+        "pages", metavar="PAGES", help="JSON lines with id, lang, title, text, links, translations; or demo"
+    )
+    grade.add_argument(
+        "--query-language",
+        action="append",
+        default=None,
+        metavar="LANG",
+        help="make queries of this language only (repeatable; default: all)",
+    )
+    add_output(grade, what="a directory, in the WikiCLIR layout")
+    add_reading(grade)
+    grade.set_defaults(run=_grade)
+
+
+def _grade(options: argparse.Namespace) -> None:
+    from pathlib import Path
+
+    from isogloss.base.errors import InputError
+    from isogloss.base.files import refuse_existing
+    from isogloss.corpus.dataset import load_dataset
+    from isogloss.corpus.formats.demo import Demo
+    from isogloss.corpus.formats.jsonl import Jsonl
+    from isogloss.corpus.formats.wikiclir import write_wikiclir
+    from isogloss.corpus.problems import Problems
+
+    refuse_existing(Path(options.output), options.overwrite)
+    source = Demo() if options.pages == "demo" else Jsonl(options.pages.removeprefix("jsonl:"))
+    problems = Problems(not options.skip_bad)
+    for _ in source.check(problems):  # all languages at once, before anything is made of them
+        pass
+    pairs = source.graded.pairs(options.query_language)
+    if not pairs:
+        raise InputError(f"{source.path}: no page names a translation, so there is nothing to judge by")
+    datasets = [load_dataset(source, pair, options.seed, Problems(not options.skip_bad)) for pair in pairs]
+    write_wikiclir(Path(options.output), datasets, options.overwrite)
+    judged = sum(len(dataset.judgments) for dataset in datasets)
+    note(f"{options.output}: {len(pairs)} pairs of languages, {judged:,} judgments", options.quiet)
+
+
+def _add_convert(parts: _Parts[argparse.ArgumentParser]) -> None:
+    example = "  isogloss data convert wikiclir:DIR --pair en-fr -o beir:OUT\n"
+    example += "  isogloss data convert demo --pair en-zh -o trec:OUT"
+    convert = add_command(parts, "convert", "one pair of a source into another format", example)
+    convert.add_argument("data", metavar="SOURCE", help=SOURCE_HELP)
+    convert.add_argument("--pair", required=True, help="query language and document language, like en-fr")
+    add_reading(convert)
+    add_output(convert, what="wikiclir:DIR, beir:DIR, trec:DIR, or jsonl:FILE (the documents)")
+    convert.set_defaults(run=_convert)
+
+
+def _convert(options: argparse.Namespace) -> None:
+    from isogloss.corpus.dataset import load_dataset
+    from isogloss.corpus.problems import Problems
+    from isogloss.corpus.source import parse_pair
+    from isogloss.corpus.sources import find_writer, open_source
+
+    write = find_writer(options.output)
+    dataset = load_dataset(
+        open_source(options.data), parse_pair(options.pair), options.seed, Problems(not options.skip_bad)
+    )
+    write(dataset, options.overwrite)
+    note(f"{options.output}: {len(dataset.documents):,} documents, {len(dataset.queries):,} queries", options.quiet)
+
+
+def _add_candidates(parts: _Parts[argparse.ArgumentParser]) -> None:
+    example = (
+        "  isogloss data candidates bm25 --data wikiclir:DIR --pair zh-zh --split dev --queries 500 -k 20 -o zh2zh.dev"
+    )
+    candidates = add_command(
+        parts, "candidates", "the best k documents of a system, as lists for the 'candidates' protocol", example
+    )
+    candidates.add_argument("system", metavar="SYSTEM", help="a system ('isogloss systems')")
+    add_data(candidates)
+    candidates.add_argument("--split", default="dev", help="train, dev, test or all (default dev)")
+    candidates.add_argument(
+        "--queries", type=int, default=500, metavar="N", help="how many queries, drawn by the seed (default 500)"
+    )
+    candidates.add_argument("-k", type=int, default=20, help="documents a query (default 20)")
+    candidates.add_argument("--fields", default="text", help="what the system reads (default text)")
+    add_settings(candidates)
+    add_output(candidates, what="a file: query id, document id, label (1: judged relevant)")
+    candidates.set_defaults(run=_candidates)
+
+
+def _candidates(options: argparse.Namespace) -> None:
+    from pathlib import Path
+
+    from isogloss.base.files import refuse_existing
+    from isogloss.corpus.dataset import load_dataset
+    from isogloss.corpus.problems import Problems
+    from isogloss.corpus.records import parse_fields
+    from isogloss.corpus.source import parse_pair
+    from isogloss.corpus.sources import open_source
+    from isogloss.evaluation.candidates import draw_candidates, write_candidates
+    from isogloss.systems.registry import make_system
+
+    refuse_existing(Path(options.output), options.overwrite)
+    source = open_source(options.data)
+    dataset = load_dataset(source, parse_pair(options.pair), options.seed, Problems(not options.skip_bad))
+    settings = settings_for(options.system, [options.system], options.settings)
+    system = make_system(options.system, dataset.pair, settings, source)
+    system.fit(dataset)
+    system.index(dataset.documents, parse_fields(options.fields))
+    lists = draw_candidates(system, dataset, options.split, options.queries, options.k, options.seed)
+    write_candidates(Path(options.output), lists, options.overwrite)
+    found = sum(1 for query in lists.queries if any(lists[query].values()))
+    note(
+        f"{options.output}: {len(lists.queries):,} queries, {found:,} of them with a relevant document in the list",
+        options.quiet,
+    )

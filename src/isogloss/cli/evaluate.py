@@ -1,0 +1,177 @@
+"""``isogloss evaluate``."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from isogloss.base.errors import InputError
+from isogloss.base.files import refuse_existing
+from isogloss.cli.main import add_command
+from isogloss.cli.options import add_data, add_settings, settings_for
+from isogloss.cli.output import console, note, print_table, write_json
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from isogloss.evaluation.protocols import Task
+    from isogloss.evaluation.report import Result
+    from isogloss.evaluation.significance import Comparison
+
+_EXAMPLE = """\
+  isogloss evaluate bm25 bm25-dict psq --data demo --pair en-fr
+  isogloss evaluate bm25-dict --data wikiclir:DIR --pair en-fr --split dev --protocol full \\
+      --set lexicon=en-fr.txt --run bm25-dict.trec --json result.json
+  isogloss evaluate my-own.trec bm25 --data beir:DIR --pair en-de --split test --compare"""
+
+
+def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, summary: str) -> None:
+    """Register the command."""
+    parser = add_command(commands, name, summary, _EXAMPLE)
+    parser.add_argument(
+        "systems", nargs="+", metavar="SYSTEM_OR_RUN", help="names of systems ('isogloss systems'), or TREC run files"
+    )
+    add_data(parser)
+    parser.add_argument("--split", default="dev", help="train, dev, test or all (default dev)")
+    parser.add_argument(
+        "--protocol",
+        default="full",
+        choices=("full", "sampled", "candidates"),
+        help="what is ranked: the whole collection, judged and N random documents, or given lists (default full)",
+    )
+    parser.add_argument(
+        "--negatives",
+        type=_count,
+        default=40,
+        metavar="N",
+        help="random documents a query under 'sampled' (default 40)",
+    )
+    parser.add_argument(
+        "--depth", type=_count, default=1000, metavar="K", help="documents ranked a query under 'full' (default 1000)"
+    )
+    parser.add_argument("--fields", default="text", help="what systems read: text, title or title,text (default text)")
+    add_settings(parser)
+    parser.add_argument(
+        "--run",
+        dest="run_file",
+        metavar="FILE",
+        help="write the rankings as a TREC run file (with several systems: FILE with the name added)",
+    )
+    parser.add_argument("--json", metavar="FILE", help="write the results as JSON ('-': standard output)")
+    parser.add_argument("--compare", action="store_true", help="test the differences between systems for significance")
+    parser.add_argument("--overwrite", action="store_true", help="replace existing run files")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Evaluate systems and run files on one task."""
+    from isogloss.corpus.dataset import load_dataset
+    from isogloss.corpus.problems import Problems
+    from isogloss.corpus.records import parse_fields
+    from isogloss.corpus.source import parse_pair
+    from isogloss.corpus.sources import open_source
+    from isogloss.evaluation.protocols import make_task
+    from isogloss.evaluation.report import as_json, compare_results
+
+    fields = parse_fields(options.fields)
+    outputs = _run_files(options)
+    dataset = load_dataset(
+        open_source(options.data), parse_pair(options.pair), options.seed, Problems(not options.skip_bad)
+    )
+    task = make_task(dataset, options.split, options.protocol, options.negatives, options.seed, options.depth)
+    results = _evaluate(options, task, fields)
+    comparisons = compare_results(results, options.seed) if options.compare else []
+    for name, path in outputs.items():
+        results[name].run.write(path, options.overwrite)
+    if options.json:
+        write_json(options.json, {**as_json(task, options.split, results, comparisons), "fields": list(fields)})
+    if options.json != "-":
+        _print(task, options.split, results, comparisons)
+    _remarks(task, options.quiet)
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 up")
+    return int(text)
+
+
+def _run_files(options: argparse.Namespace) -> dict[str, Path]:
+    """System name to the run file it gets; refused now, not after the work, where one exists."""
+    if len(set(options.systems)) != len(options.systems):
+        raise InputError("evaluate: name each system once")
+    if options.compare and len(options.systems) < 2:
+        raise InputError("--compare: needs at least two systems")
+    if not options.run_file:
+        return {}
+    path = Path(options.run_file)
+    names = options.systems
+    files = {
+        name: path if len(names) == 1 else path.with_name(f"{path.stem}.{Path(name).stem}{path.suffix}")
+        for name in names
+    }
+    for file in files.values():
+        refuse_existing(file, options.overwrite)
+    return files
+
+
+def _evaluate(options: argparse.Namespace, task: Task, fields: tuple[str, ...]) -> dict[str, Result]:
+    from isogloss.evaluation.report import evaluate_run, evaluate_system
+    from isogloss.evaluation.run import Run
+    from isogloss.systems.registry import make_system, system_names
+
+    named = [name for name in options.systems if name in system_names()]
+    made = {}
+    for name in options.systems:
+        if name in named:
+            settings = settings_for(name, named, options.settings)
+            made[name] = make_system(name, task.dataset.pair, settings, task.dataset.source)
+        elif not Path(name).exists():
+            raise InputError(f"{name}: neither a system ({', '.join(system_names())}) nor a run file")
+    return {
+        name: evaluate_system(made[name], task, fields) if name in made else evaluate_run(Run.read(Path(name)), task)
+        for name in options.systems
+    }
+
+
+def _print(task: Task, split: str, results: Mapping[str, Result], comparisons: list[Comparison]) -> None:
+    from isogloss.evaluation.measures import MEASURES
+
+    out = console()
+    means = {name: result.means() for name, result in results.items()}
+    pair = "-".join(task.dataset.pair)
+    protocol = f"sampled, {task.negatives} negatives" if task.protocol == "sampled" else task.protocol
+    size = f"{len(task.queries):,} queries, {len(task.dataset.documents):,} documents"
+    title = f"{task.dataset.source.name} {pair} {split}, {protocol}: {size}"
+    if len(results) <= 5:
+        rows = [(measure, *(f"{means[name][measure]:.4f}" for name in results)) for measure in MEASURES]
+        rows.append(("seconds", *(f"{result.seconds:.1f}" for result in results.values())))
+        print_table(out, title, ("", *results), rows)
+    else:
+        rows = [(name, *(f"{means[name][measure]:.4f}" for measure in MEASURES)) for name in results]
+        print_table(out, title, ("", *MEASURES), rows)
+    if comparisons:
+        _print_comparisons(out, comparisons)
+
+
+def _print_comparisons(out: Console, comparisons: list[Comparison]) -> None:
+    rows = [
+        (
+            c.measure, c.left, c.right, f"{c.difference:+.4f}", f"{c.wins}/{c.ties}/{c.losses}",
+            f"{c.t_test:.4g}", f"{c.t_test_holm:.4g}", f"{c.randomisation:.4g}", f"{c.randomisation_holm:.4g}",
+        )
+        for c in comparisons
+    ]  # fmt: skip
+    columns = ("measure", "system", "against", "difference", "win/tie/loss", "p (t)", "Holm", "p (random.)", "Holm")
+    print_table(out, "paired differences, query by query", columns, rows, left=3)
+
+
+def _remarks(task: Task, quiet: bool) -> None:
+    if task.unjudged:
+        what = "list" if task.protocol == "candidates" else "judgment for this pair"
+        note(f"{task.unjudged:,} queries of the split have no {what} and are left out of the means", quiet)
+    problems = task.dataset.problems
+    for kind, count in (*problems.errors.items(), *problems.warnings.items()):
+        note(f"{count:,} x {kind} in the data ('isogloss data show' lists them)", quiet)

@@ -1,0 +1,71 @@
+"""How search results look: on the terminal and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from isogloss.search.engine import Engine, Hit
+from isogloss.search.snippets import Snippet, make_snippet, surface_words
+
+
+def hit_object(engine: Engine, hit: Hit) -> dict[str, Any]:
+    """A hit as plain values."""
+    return {
+        "rank": hit.rank,
+        "score": hit.score,
+        "language": hit.language,
+        "id": hit.document.id,
+        "title": hit.document.title,
+        "snippet": snippet_of(engine, hit).text,
+        "explanation": [
+            {"query_word": word, "document_words": list(words), "score": score}
+            for word, words, score in explained(engine, hit)
+        ],
+    }
+
+
+def print_hits(out: Console, engine: Engine, hits: Sequence[Hit], explain: bool) -> None:
+    """The hits with the words that matched marked."""
+    if not hits:
+        out.print("nothing found")
+    for hit in hits:
+        heading = Text.assemble(
+            (f"{hit.rank:>3}. ", "dim"), (hit.document.title or hit.document.id, "bold"),
+            (f"  [{hit.language}] {hit.document.id}  {hit.score:.3f}", "dim"),
+        )  # fmt: skip
+        out.print(heading)
+        snippet = snippet_of(engine, hit)
+        text = Text("     ")
+        text.append(_marked(snippet))
+        out.print(text)
+        if explain:
+            for word, words, score in explained(engine, hit):
+                out.print(Text(f"     {score:8.3f}  {word} → {', '.join(words)}", "cyan"))
+
+
+def snippet_of(engine: Engine, hit: Hit) -> Snippet:
+    """The stretch of the hit's text that shows why it was found."""
+    term_of = engine.shelves[hit.language].system.term_of
+    terms = {term for _, words, _ in hit.explanation for term in words}
+    return make_snippet(hit.document.text, lambda token: term_of(token) in terms)
+
+
+def explained(engine: Engine, hit: Hit) -> list[tuple[str, tuple[str, ...], float]]:
+    """Query word, the words it met as the document writes them, and what they added."""
+    term_of = engine.shelves[hit.language].system.term_of
+    text = f"{hit.document.title} {hit.document.text}"
+    return [
+        (c.query_word, surface_words(text, set(c.document_words), term_of) or c.document_words, c.score)
+        for c in hit.explanation
+    ]
+
+
+def _marked(snippet: Snippet) -> Text:
+    text = Text(snippet.text)
+    for begin, end in snippet.marks:
+        text.stylize("bold yellow", begin, end)
+    return text

@@ -1,0 +1,48 @@
+"""``isogloss systems``."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from isogloss.cli.main import add_command
+from isogloss.cli.output import console, print_table, write_json
+
+
+def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, summary: str) -> None:
+    """Register the command."""
+    parser = add_command(
+        commands, name, summary, "  isogloss systems\n  isogloss systems bm25-dict\n  isogloss systems --json -"
+    )
+    parser.add_argument("system", nargs="?", metavar="NAME", help="show this system's options")
+    parser.add_argument("--json", metavar="FILE", help="write as JSON ('-': standard output)")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    """List the systems, or one with its options."""
+    from isogloss.systems.registry import system_names
+
+    names = [options.system] if options.system else system_names()
+    described = [_describe(name) for name in names]
+    if options.json:
+        write_json(options.json, described[0] if options.system else described)
+    if options.json == "-":
+        return
+    out = console()
+    if not options.system:
+        rows = [(system["name"], system["summary"], system["paper"]) for system in described]
+        print_table(out, "systems", ("name", "what it does", "paper"), rows, left=3)
+        return
+    system = described[0]
+    out.print(f"[bold]{system['name']}[/bold]: {system['summary']}\n{system['paper']}")
+    rows = [(option["name"], str(option["default"]), option["help"]) for option in system["options"]]
+    print_table(out, "options (--set NAME=VALUE)", ("name", "default", "meaning"), rows, left=3)
+
+
+def _describe(name: str) -> dict[str, Any]:
+    from isogloss.systems.registry import system_type
+
+    system = system_type(name)
+    options = [{"name": key, "default": default, "help": text} for key, default, text in system.options_type.describe()]
+    return {"name": system.name, "summary": system.summary, "paper": system.paper, "options": options}

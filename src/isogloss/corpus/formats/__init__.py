@@ -1,0 +1,1 @@
+"""One module a format. Each reads, and where people write such data, writes."""

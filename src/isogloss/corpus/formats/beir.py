@@ -1,0 +1,87 @@
+"""BEIR: ``corpus.jsonl``, ``queries.jsonl`` (``_id``, ``title``, ``text``), ``qrels/{train,dev,test}.tsv``.
+
+The files may be gzipped. A BEIR directory does not say its languages; those of the asked pair are taken at their word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from isogloss.base.errors import InputError
+from isogloss.base.files import atomic_directory
+from isogloss.base.lines import Place
+from isogloss.corpus.dataset import Dataset
+from isogloss.corpus.formats.json_lines import dump, read_objects
+from isogloss.corpus.formats.table import parse_grade, read_table
+from isogloss.corpus.problems import Problems
+from isogloss.corpus.records import Document, Judgment, Query
+from isogloss.corpus.source import Pair, Source
+from isogloss.corpus.splits import SPLITS
+
+_HEADER = ("query-id", "corpus-id", "score")
+
+
+class Beir(Source):
+    """A directory in the BEIR layout."""
+
+    format = "beir"
+
+    def __init__(self, where: str) -> None:
+        super().__init__(where)
+        self.directory = Path(where)
+        if not self.directory.is_dir():
+            raise InputError(f"{self.directory}: no such directory")
+
+    def documents(self, language: str, problems: Problems) -> Iterator[tuple[Place, Document]]:
+        for place, entry in read_objects(self.directory / "corpus.jsonl", ("_id", "text"), problems):
+            yield place, Document(entry["_id"], entry["text"], str(entry.get("title") or ""), language)
+
+    def queries(self, language: str, problems: Problems) -> Iterator[tuple[Place, Query]]:
+        for place, entry in read_objects(self.directory / "queries.jsonl", ("_id", "text"), problems):
+            yield place, Query(entry["_id"], entry["text"], str(entry.get("title") or ""), language)
+
+    def judgments(self, pair: Pair, problems: Problems) -> Iterator[tuple[Place, Judgment]]:
+        paths = self._qrels()
+        if not paths:
+            raise InputError(f"{self.directory / 'qrels'}: has none of {', '.join(f'{name}.tsv' for name in SPLITS)}")
+        return (line for path in paths.values() for line in _read_qrels(path, problems))
+
+    def splits(self, pair: Pair, problems: Problems) -> Mapping[str, list[str]]:
+        quiet = Problems(stop_at_errors=False)  # the lines were checked when the judgments were read
+        return {
+            name: list(dict.fromkeys(judgment.query for _, judgment in _read_qrels(path, quiet)))
+            for name, path in self._qrels().items()
+        }
+
+    def _qrels(self) -> dict[str, Path]:
+        paths = {name: self.directory / "qrels" / f"{name}.tsv" for name in SPLITS}
+        return {
+            name: path for name, path in paths.items() if path.exists() or path.with_name(path.name + ".gz").exists()
+        }
+
+
+def _read_qrels(path: Path, problems: Problems) -> Iterator[tuple[Place, Judgment]]:
+    for place, fields in read_table(path, _HEADER, problems):
+        if tuple(fields) == _HEADER:
+            continue
+        grade = parse_grade(place, fields[2], problems)
+        if grade is not None:
+            yield place, Judgment(fields[0], fields[1], grade)
+
+
+def write_beir(directory: Path, dataset: Dataset, overwrite: bool = False) -> None:
+    """Write one pair as a BEIR directory."""
+    with atomic_directory(directory, overwrite) as partial:
+        with open(partial / "corpus.jsonl", "w", encoding="utf-8") as file:
+            file.writelines(dump({"_id": d.id, "title": d.title, "text": d.text}) for d in dataset.documents)
+        with open(partial / "queries.jsonl", "w", encoding="utf-8") as file:
+            file.writelines(dump({"_id": q.id, "title": q.title, "text": q.text}) for q in dataset.queries.values())
+        (partial / "qrels").mkdir()
+        for name, queries in dataset.splits.items():
+            with open(partial / "qrels" / f"{name}.tsv", "w", encoding="utf-8") as file:
+                file.write("\t".join(_HEADER) + "\n")
+                for query in queries:
+                    file.writelines(
+                        f"{query}\t{document}\t{grade}\n" for document, grade in dataset.judgments[query].items()
+                    )

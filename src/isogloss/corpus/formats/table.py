@@ -1,0 +1,51 @@
+"""Tab-separated lines with a fixed number of fields, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from isogloss.base.lines import Place, read_lines
+from isogloss.corpus.problems import Problems
+from isogloss.corpus.records import Judgment
+
+
+def read_table(path: Path, names: tuple[str, ...], problems: Problems) -> Iterator[tuple[Place, list[str]]]:
+    """The fields of each line; the last may hold tabs. Empty lines are passed over."""
+    for place, line in read_lines(path, problems.broken_text):
+        if not line.strip():
+            continue
+        fields = line.split("\t", len(names) - 1)
+        if len(fields) != len(names) or not fields[0].strip():
+            wanted = ", ".join(names)
+            problems.error(place, "malformed line", f"expected {wanted} separated by tabs, got {line[:60]!r}")
+            continue
+        yield place, fields
+
+
+def read_judgments(
+    path: Path, problems: Problems, allowed: frozenset[str] | None = None
+) -> Iterator[tuple[Place, Judgment]]:
+    """``query id, document id, grade`` lines; a grade is any integer (below 0 counts as 0) or one of ``allowed``."""
+    for place, (query, document, grade) in read_table(path, ("query id", "document id", "grade"), problems):
+        number = parse_grade(place, grade, problems, allowed)
+        if number is not None:
+            yield place, Judgment(query, document, number)
+
+
+def parse_grade(place: Place, grade: str, problems: Problems, allowed: frozenset[str] | None = None) -> int | None:
+    """A grade, or None once the problem is reported."""
+    grade = grade.strip()
+    if allowed is not None and grade not in allowed:
+        problems.error(place, "wrong grade", f"grade {grade[:30]!r} is not one of {', '.join(sorted(allowed))}")
+        return None
+    try:
+        return max(0, int(grade))
+    except ValueError:
+        problems.error(place, "wrong grade", f"grade {grade[:30]!r} is not an integer")
+        return None
+
+
+def one_line(text: str) -> str:
+    """A text without tabs and line breaks, fit for a table."""
+    return " ".join(text.split())

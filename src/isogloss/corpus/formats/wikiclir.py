@@ -1,0 +1,106 @@
+"""The WikiCLIR layout (Sasaki et al. 2018): tab-separated queries, documents and graded relations, plain or ``.gz``.
+
+``wiki_en.queries`` (id, title, text), ``wiki_fr.documents`` (id, title, text), ``en2fr.rel`` (query id, document id,
+grade 2 or 1; the rest is 0), and optionally ``splits/en.train`` … (query ids) and ``candidates/en2fr.dev`` (query id,
+document id, label).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from isogloss.base.errors import InputError
+from isogloss.base.files import atomic_directory
+from isogloss.base.lines import Place, find_file, read_lines
+from isogloss.corpus.dataset import Dataset
+from isogloss.corpus.formats.table import one_line, read_judgments, read_table
+from isogloss.corpus.problems import Problems
+from isogloss.corpus.records import Document, Judgment, Query
+from isogloss.corpus.source import Pair, Source
+from isogloss.corpus.splits import SPLITS
+
+_GRADES = frozenset("012")
+
+
+class WikiClir(Source):
+    """A directory in the WikiCLIR layout."""
+
+    format = "wikiclir"
+    top_grade = 2
+
+    def __init__(self, where: str) -> None:
+        super().__init__(where)
+        self.directory = Path(where)
+        if not self.directory.is_dir():
+            what = "is a file, a directory is needed" if self.directory.exists() else "no such directory"
+            raise InputError(f"{self.directory}: {what}")
+
+    def documents(self, language: str, problems: Problems) -> Iterator[tuple[Place, Document]]:
+        path = self._file(f"wiki_{language}.documents", f"documents in {language!r}")
+        for place, (id_, title, text) in read_table(path, ("id", "title", "text"), problems):
+            yield place, Document(id_, text, title, language)
+
+    def queries(self, language: str, problems: Problems) -> Iterator[tuple[Place, Query]]:
+        path = self._file(f"wiki_{language}.queries", f"queries in {language!r}")
+        for place, (id_, title, text) in read_table(path, ("id", "title", "text"), problems):
+            yield place, Query(id_, text, title, language)
+
+    def judgments(self, pair: Pair, problems: Problems) -> Iterator[tuple[Place, Judgment]]:
+        path = self._file(f"{pair[0]}2{pair[1]}.rel", f"judgments for the pair {pair[0]}-{pair[1]}")
+        return read_judgments(path, problems, _GRADES)
+
+    def splits(self, pair: Pair, problems: Problems) -> Mapping[str, list[str]] | None:
+        found = {}
+        for name in SPLITS:
+            path = self.directory / "splits" / f"{pair[0]}.{name}"
+            if path.exists() or path.with_name(path.name + ".gz").exists():
+                found[name] = [line.strip() for _, line in read_lines(path, problems.broken_text) if line.strip()]
+        return found or None
+
+    def candidates(self, pair: Pair, split: str, problems: Problems) -> Iterator[tuple[Place, Judgment]] | None:
+        path = self.directory / "candidates" / f"{pair[0]}2{pair[1]}.{split}"
+        if not (path.exists() or path.with_name(path.name + ".gz").exists()):
+            return None
+        return read_judgments(path, problems)
+
+    def _file(self, name: str, what: str) -> Path:
+        try:
+            return find_file(self.directory / name)
+        except InputError as error:
+            pairs = ", ".join(f"{query}-{document}" for query, document in self._pairs()) or "none"
+            raise InputError(f"{error}, so there are no {what}; pairs here: {pairs}") from None
+
+    def _pairs(self) -> list[Pair]:
+        matches = (re.fullmatch(r"([\w-]+)2([\w-]+)\.rel(\.gz)?", path.name) for path in self.directory.iterdir())
+        return sorted((match[1], match[2]) for match in matches if match)
+
+
+def write_wikiclir(directory: Path, datasets: Iterable[Dataset], overwrite: bool = False) -> None:
+    """Write pairs of one source as a directory in this layout."""
+    with atomic_directory(directory, overwrite) as partial:
+        (partial / "splits").mkdir()
+        for dataset in datasets:
+            query_language, document_language = dataset.pair
+            _write_rows(
+                partial / f"wiki_{document_language}.documents",
+                ((document.id, document.title, document.text) for document in dataset.documents),
+            )
+            _write_rows(
+                partial / f"wiki_{query_language}.queries",
+                ((query.id, query.title, query.text) for query in dataset.queries.values()),
+            )
+            _write_rows(
+                partial / f"{query_language}2{document_language}.rel",
+                ((query, document, str(grade)) for query, document, grade in dataset.judgments if grade > 0),
+            )
+            for name, queries in dataset.splits.items():
+                _write_rows(partial / "splits" / f"{query_language}.{name}", ((query,) for query in queries))
+
+
+def _write_rows(path: Path, rows: Iterable[tuple[str, ...]]) -> None:
+    if path.exists():
+        return  # queries, documents and splits are shared by the pairs
+    with open(path, "w", encoding="utf-8", newline="\n") as file:
+        file.writelines("\t".join(map(one_line, row)) + "\n" for row in rows)

@@ -1,0 +1,77 @@
+"""Which documents are ranked for each query.
+
+``full``: the whole collection (real life). ``sampled``: the judged documents and N random others, fixed by the seed
+(smooth paper). ``candidates``: a given list, its labels being the judgments (layer-wise paper).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isogloss.base.errors import InputError
+from isogloss.base.progress import track
+from isogloss.corpus.dataset import Dataset
+from isogloss.corpus.judgments import Judgments
+from isogloss.corpus.negatives import sample_negatives
+from isogloss.corpus.records import Query
+from isogloss.evaluation.ranking import Ranking, top_k
+from isogloss.evaluation.run import Run
+from isogloss.evaluation.system import System
+
+PROTOCOLS = ("full", "sampled", "candidates")
+
+
+@dataclass(frozen=True)
+class Task:
+    """The queries that count, the judgments they are measured by, and what is ranked for each."""
+
+    dataset: Dataset
+    protocol: str
+    queries: list[Query]
+    judgments: Judgments
+    unjudged: int
+    depth: int
+    negatives: int
+    seed: int
+
+    def run(self, system: System) -> Run:  # type: ignore[type-arg]
+        """What the system ranks."""
+        return Run(system.name, self.dataset.documents.ids, self._rankings(system))
+
+    def _rankings(self, system: System) -> Iterator[tuple[str, Ranking]]:  # type: ignore[type-arg]
+        label = f"searching with {system.name}"
+        if self.protocol == "full":
+            rankings = system.search_all(self.queries, self.depth, label)
+            yield from zip((query.id for query in self.queries), rankings, strict=True)
+            return
+        id_order = self.dataset.documents.id_order
+        for query in track(self.queries, label):
+            rows = self._rows(query)
+            yield query.id, top_k(system.score(query.text, rows), len(rows), id_order, rows)
+
+    def _rows(self, query: Query) -> NDArray[np.int64]:
+        row_of = self.dataset.documents.row_of
+        listed = [row_of[document] for document in self.judgments[query.id]]
+        if self.protocol == "candidates":
+            return np.asarray(listed)
+        others = sample_negatives(query.id, listed, len(row_of), self.negatives, self.seed)
+        return np.concatenate([np.asarray(listed, dtype=np.int64), others])
+
+
+def make_task(
+    dataset: Dataset, split: str, protocol: str, negatives: int = 40, seed: int = 0, depth: int = 1000
+) -> Task:
+    """The task of a protocol on a split. Queries without a judgment (or a list) are counted and left out."""
+    if protocol not in PROTOCOLS:
+        raise InputError(f"protocol: {protocol!r} is not one of {', '.join(PROTOCOLS)}")
+    queries = dataset.split(split)
+    judgments = dataset.candidates(split) if protocol == "candidates" else dataset.judgments
+    judged = [query for query in queries if query.id in judgments]
+    if not judged:
+        pair = "-".join(dataset.pair)
+        raise InputError(f"{dataset.source.name}: no query of the split {split!r} is judged for {pair}")
+    return Task(dataset, protocol, judged, judgments, len(queries) - len(judged), depth, negatives, seed)

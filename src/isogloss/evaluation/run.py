@@ -1,0 +1,67 @@
+"""A run: what a system ranked for each query; TREC run files in and out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from isogloss.base.errors import InputError
+from isogloss.base.files import atomic_file
+from isogloss.base.lines import read_lines
+from isogloss.corpus.collection import id_order
+from isogloss.evaluation.ranking import Ranking, top_k
+
+
+class Run:
+    """Rankings by query id. Rows refer to ``ids``, the document ids."""
+
+    def __init__(self, name: str, ids: Sequence[str], rankings: Iterable[tuple[str, Ranking]] = ()) -> None:
+        self.name = name
+        self.ids = ids
+        self.rankings: dict[str, Ranking] = dict(rankings)
+
+    def documents(self, query: str) -> list[str]:
+        """The ranked document ids of a query, best first; none for a query that is not in the run."""
+        ranking = self.rankings.get(query)
+        return [self.ids[row] for row in ranking.rows.tolist()] if ranking else []
+
+    def write(self, path: Path, overwrite: bool = False) -> None:
+        """Write ``query Q0 document rank score name`` lines.
+
+        Where neighbours tie, trec_eval would order them its own way; ranks are written for those who read them.
+        """
+        with atomic_file(path, overwrite) as file:
+            for query in self.rankings:
+                file.writelines(self._lines(query))
+
+    def _lines(self, query: str) -> Iterator[str]:
+        _, scores = self.rankings[query]
+        for rank, (document, score) in enumerate(zip(self.documents(query), scores.tolist(), strict=True), start=1):
+            yield f"{query} Q0 {document} {rank} {score:.9g} {self.name}\n"
+
+    @classmethod
+    def read(cls, path: Path) -> Run:
+        """Read a TREC run file. The order is that of the scores, ties by document id, whatever the ranks say."""
+        name, row_of = path.stem, dict[str, int]()
+        found: dict[str, tuple[list[int], list[float]]] = {}
+        for place, line in read_lines(path):
+            fields = line.split()
+            if not fields:
+                continue
+            try:
+                query, _, document, _, score, name = fields
+                rows, scores = found.setdefault(query, ([], []))
+                rows.append(row_of.setdefault(document, len(row_of)))
+                scores.append(float(score))
+            except ValueError:
+                raise InputError(
+                    f"{place}: expected query, Q0, document, rank, score and name, got {line[:60]!r}"
+                ) from None
+        order = id_order(list(row_of))
+        rankings = (
+            (query, top_k(np.asarray(scores), len(scores), order, np.asarray(rows)))
+            for query, (rows, scores) in found.items()
+        )
+        return cls(name, list(row_of), rankings)

@@ -1,0 +1,1 @@
+"""Where indexed documents live on disk."""

@@ -1,0 +1,105 @@
+"""BM25 over structured queries.
+
+A query is a list of concepts; a concept is one thing the searcher asks for, said by one or more weighted terms (the
+translations of a query word). With tf(c, d) = sum_t w_t tf(t, d):
+
+    score(q, d) = sum_c n_c idf(c) tf(c, d) / (tf(c, d) + k1 (1 - b + b |d| / avg|d|))
+    idf(c) = ln(1 + (N - df(c) + 0.5) / (df(c) + 0.5))
+
+(Robertson's BM25 as Lucene computes it, without the constant k1 + 1). A concept of one term is plain BM25. df(c) of
+several terms is the number of documents that hold any of them (Pirkola 1998, "synonyms") or sum_t w_t df(t) (Darwish
+and Oard 2003, probabilistic structured queries), so that synonyms do not add up as independent evidence.
+
+No library at hand scores concepts: tantivy and bm25s sum over terms. Hence our own inverted lists, in plain numpy;
+``benchmarks/bm25.py`` compares speed and results with theirs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isogloss.lexical.postings import Postings
+
+
+class Concept(NamedTuple):
+    """Terms with weights that say one thing; ``words`` is what the query says, ``times`` how often."""
+
+    words: str
+    terms: tuple[tuple[str, float], ...]
+    times: float = 1.0
+
+
+class _Evidence(NamedTuple):
+    """The documents that hold a concept, each once, and tf(c, d) there; df(c)."""
+
+    documents: NDArray[np.int32]
+    frequencies: NDArray[np.floating]
+    document_frequency: float
+
+
+class BM25:
+    """Scores all documents of inverted lists. ``expected_df`` chooses sum_t w_t df(t) over counting the union."""
+
+    def __init__(self, postings: Postings, k1: float = 1.5, b: float = 0.75, expected_df: bool = False) -> None:
+        self.postings = postings
+        self.expected_df = expected_df
+        mean = float(postings.lengths.mean()) if postings.document_count else 0.0
+        self._saturation = (k1 * (1 - b + b * postings.lengths / (mean or 1.0))).astype(np.float32)
+        self._mark = np.zeros(postings.document_count, dtype=np.int32)
+        self._sums = np.zeros(postings.document_count, dtype=np.float32)
+
+    def scores(self, concepts: Sequence[Concept]) -> NDArray[np.float32]:
+        """The score of every document."""
+        scores = np.zeros(self.postings.document_count, dtype=np.float32)
+        for concept in concepts:
+            documents, parts = self.contributions(concept)
+            scores[documents] += parts
+        return scores
+
+    def contributions(self, concept: Concept) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+        """The documents a concept occurs in and what it adds to the score of each."""
+        documents, frequencies, df = self._evidence(concept)
+        idf = self._idf(df)
+        parts = frequencies / (frequencies + self._saturation[documents])
+        return documents, (parts * np.float32(concept.times * idf)).astype(np.float32, copy=False)
+
+    def best_possible(self, concepts: Sequence[Concept]) -> float:
+        """What a document would score that held every concept of the query without end: sum_c n_c idf(c).
+
+        A concept that no document holds counts like one that a single document holds: the query asked for it in vain.
+        """
+        return sum(
+            concept.times * self._idf(max(1.0, self._evidence(concept).document_frequency)) for concept in concepts
+        )
+
+    def _idf(self, document_frequency: float) -> float:
+        return math.log1p((self.postings.document_count - document_frequency + 0.5) / (document_frequency + 0.5))
+
+    def _evidence(self, concept: Concept) -> _Evidence:
+        lists = [(self.postings[term], weight) for term, weight in concept.terms]
+        lists = [(posting, weight) for posting, weight in lists if len(posting.documents)]
+        if not lists:
+            return _Evidence(self._mark[:0], self._sums[:0], 0.0)
+        expected = sum(weight * len(posting.documents) for posting, weight in lists)
+        if len(lists) == 1:
+            (documents, frequencies), weight = lists[0]
+            weighted = frequencies.astype(np.float32) * np.float32(weight)
+            return _Evidence(documents, weighted, expected if self.expected_df else float(len(documents)))
+        for posting, weight in lists:
+            self._sums[posting.documents] += posting.frequencies * np.float32(weight)
+        documents = self._distinct(np.concatenate([posting.documents for posting, _ in lists]))
+        sums = self._sums[documents]
+        self._sums[documents] = 0
+        return _Evidence(documents, sums, expected if self.expected_df else float(len(documents)))
+
+    def _distinct(self, documents: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Each document once, without sorting: of those that write to one cell of the mark, the last is kept."""
+        places = np.arange(len(documents), dtype=np.int32)
+        self._mark[documents] = places
+        kept: NDArray[np.int32] = documents[self._mark[documents] == places]
+        return kept

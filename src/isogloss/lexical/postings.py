@@ -1,0 +1,80 @@
+"""Inverted lists: for each term, the documents that hold it and how often. Flat arrays, memory-mapped from disk."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isogloss.base.strings import StringTable, load_array
+from isogloss.text.batches import TokenizedTexts
+
+
+class Posting(NamedTuple):
+    """The documents that hold a term, ascending, and how often each does."""
+
+    documents: NDArray[np.int32]
+    frequencies: NDArray[np.int32]
+
+
+_NOWHERE = Posting(np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int32))
+
+
+class Postings:
+    """The inverted lists of a collection, and the length of each of its documents in terms."""
+
+    def __init__(
+        self, terms: StringTable, offsets: NDArray[np.int64], documents: NDArray[np.int32],
+        frequencies: NDArray[np.int32], lengths: NDArray[np.int32],
+    ) -> None:  # fmt: skip
+        self.terms = terms
+        self.offsets = offsets
+        self.documents = documents
+        self.frequencies = frequencies
+        self.lengths = lengths
+
+    @classmethod
+    def build(cls, texts: TokenizedTexts) -> Postings:
+        """Invert tokenised texts: one sort of (term, document) keys, then runs of equal keys are counted."""
+        # Bytes, not code points: the table is searched by bytes, and the two orders differ beyond the basic plane.
+        by_name = sorted(
+            range(len(texts.terms)), key=lambda number: texts.terms[number].encode("utf-8", "surrogatepass")
+        )
+        rank = np.empty(len(by_name), dtype=np.int64)
+        rank[by_name] = np.arange(len(by_name))
+        lengths = np.diff(texts.offsets)
+        count = max(1, len(lengths))
+        keys = rank[texts.ids] * count + np.repeat(np.arange(len(lengths)), lengths) if len(texts.ids) else rank[:0]
+        keys.sort()
+        starts = np.flatnonzero(np.diff(keys, prepend=-1))
+        frequencies = np.diff(starts, append=len(keys)).astype(np.int32)
+        term_of, document_of = np.divmod(keys[starts], count)
+        offsets = np.searchsorted(term_of, np.arange(len(by_name) + 1))
+        terms = StringTable.of(texts.terms[number] for number in by_name)
+        return cls(terms, offsets, document_of.astype(np.int32), frequencies, lengths.astype(np.int32))
+
+    @property
+    def document_count(self) -> int:
+        """How many documents there are."""
+        return len(self.lengths)
+
+    def __getitem__(self, term: str) -> Posting:
+        number = self.terms.find(term)
+        if number is None:
+            return _NOWHERE
+        span = slice(int(self.offsets[number]), int(self.offsets[number + 1]))
+        return Posting(self.documents[span], self.frequencies[span])
+
+    def save(self, directory: Path) -> None:
+        """Write the arrays into a directory."""
+        self.terms.save(directory, "terms")
+        for name in ("offsets", "documents", "frequencies", "lengths"):
+            np.save(directory / f"{name}.npy", getattr(self, name))
+
+    @classmethod
+    def load(cls, directory: Path) -> Postings:
+        """Map what ``save`` wrote."""
+        arrays = (load_array(directory / f"{name}.npy") for name in ("offsets", "documents", "frequencies", "lengths"))
+        return cls(StringTable.load(directory, "terms"), *arrays)

@@ -1,0 +1,1 @@
+"""The engine: retrieve, merge, explain, show."""

@@ -1,0 +1,127 @@
+"""Lexical systems that translate the query with a bilingual lexicon: ``bm25-dict`` and ``psq``."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Self, TypeVar
+
+from isogloss.base.errors import InputError
+from isogloss.lexical.bm25 import Concept
+from isogloss.lexical.translation import QueryTranslator
+from isogloss.systems.lexical import LexicalOptions, LexicalSystem
+from isogloss.vectors.lexicon import Lexicon
+
+
+@dataclass(frozen=True)
+class TranslatingOptions(LexicalOptions):
+    """Options of the systems that translate the query."""
+
+    lexicon: str = field(
+        default="",
+        metadata={
+            "help": "bilingual lexicon: tab-separated, MUSE or FreeDict; {pair} stands for the languages, like en-fr; "
+            "default: the one that comes with the data"
+        },
+    )
+    translations: int = field(default=3, metadata={"help": "how many translations of a word are used at most"})
+
+
+@dataclass(frozen=True)
+class DictionaryOptions(TranslatingOptions):
+    """Options of ``bm25-dict``."""
+
+    structure: str = field(
+        default="synonym",
+        metadata={"help": "how the translations of a word are combined: synonym (one concept) or independent"},
+    )
+
+
+@dataclass(frozen=True)
+class PsqOptions(TranslatingOptions):
+    """Options of ``psq``."""
+
+    decay: float = field(
+        default=0.5,
+        metadata={
+            "help": "where the lexicon has no probabilities: p of its i-th translation is proportional to decay^i"
+        },
+    )
+
+
+Options = TypeVar("Options", bound=TranslatingOptions)
+
+_LEXICON_FILE = "lexicon.tsv"
+
+
+class TranslatingSystem(LexicalSystem[Options]):
+    """A lexical system whose query goes through a lexicon first."""
+
+    def __init__(self, options: Options, query_language: str, document_language: str) -> None:
+        super().__init__(options, query_language, document_language)
+        self._lexicon_path = Path(
+            options.lexicon.replace("{pair}", f"{query_language}-{document_language}")
+            .replace("{query}", query_language)
+            .replace("{document}", document_language)
+        )
+
+    def concepts(self, query: str) -> list[Concept]:
+        return self._translator(query)
+
+    def index_texts(self, texts: Sequence[str]) -> None:
+        _ = self._translator  # a missing lexicon is found before the work is done
+        super().index_texts(texts)
+
+    def save(self, directory: Path) -> None:
+        super().save(directory)
+        self._translator.lexicon.save(directory / _LEXICON_FILE)
+
+    def load(self, directory: Path) -> Self:
+        self._lexicon_path = directory / _LEXICON_FILE
+        return super().load(directory)
+
+    @cached_property
+    def _translator(self) -> QueryTranslator:
+        if not self._lexicon_path.name:
+            raise InputError(f"{self.name}: needs a bilingual lexicon: --set {self.name}.lexicon=FILE")
+        return self.make_translator(Lexicon.read(self._lexicon_path))
+
+    @abstractmethod
+    def make_translator(self, lexicon: Lexicon) -> QueryTranslator:
+        """The system's way from a query to concepts."""
+
+
+class DictionaryBM25(TranslatingSystem[DictionaryOptions]):
+    """Up to k translations a word, taken as synonyms of each other."""
+
+    name = "bm25-dict"
+    paper = "Pirkola 1998, The Effects of Query Structure and Dictionary Setups in Dictionary-Based CLIR"
+    summary = "BM25 with the query translated by a bilingual lexicon, translations of a word as synonyms"
+    options_type = DictionaryOptions
+
+    def make_translator(self, lexicon: Lexicon) -> QueryTranslator:
+        o = self.options
+        if o.structure not in ("synonym", "independent"):
+            raise InputError(f"{self.name}: structure {o.structure!r} is neither synonym nor independent")
+        return QueryTranslator(
+            lexicon, self.query_language, self.tokenizer, o.structure, o.translations, drop_stop_words=o.drop_stop_words
+        )
+
+
+class ProbabilisticStructuredQueries(TranslatingSystem[PsqOptions]):
+    """Term and document frequencies of a query word as expectations over its translations."""
+
+    name = "psq"
+    paper = "Darwish and Oard 2003, Probabilistic Structured Query Methods"
+    summary = "BM25 over probabilistic structured queries: translations weighted by their probability"
+    options_type = PsqOptions
+    expected_df = True
+
+    def make_translator(self, lexicon: Lexicon) -> QueryTranslator:
+        o = self.options
+        return QueryTranslator(
+            lexicon, self.query_language, self.tokenizer, "probability", o.translations, o.decay, o.drop_stop_words
+        )

@@ -1,0 +1,80 @@
+"""What the lexical systems share: inverted lists of the documents, BM25 over the concepts of a query."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Self, TypeVar
+
+from isogloss.evaluation.ranking import Scores
+from isogloss.evaluation.system import Contribution, System, SystemOptions
+from isogloss.lexical.bm25 import BM25, Concept
+from isogloss.lexical.postings import Postings
+from isogloss.text.batches import tokenize_texts
+from isogloss.text.tokenizer import Tokenizer
+
+
+@dataclass(frozen=True)
+class LexicalOptions(SystemOptions):
+    """Options of every lexical system."""
+
+    stems: bool = field(default=True, metadata={"help": "Snowball stems, where the document language has them"})
+    drop_stop_words: bool = field(default=False, metadata={"help": "leave stop words out of documents and queries"})
+    k1: float = field(default=1.5, metadata={"help": "how fast repeated words stop counting"})
+    b: float = field(default=0.75, metadata={"help": "how much long documents are held back, 0 to 1"})
+
+
+Options = TypeVar("Options", bound=LexicalOptions)
+
+
+class LexicalSystem(System[Options]):
+    """A system that scores by words."""
+
+    expected_df = False
+
+    def __init__(self, options: Options, query_language: str, document_language: str) -> None:
+        super().__init__(options, query_language, document_language)
+        self.tokenizer = Tokenizer(document_language, options.stems, options.drop_stop_words)
+        self._bm25 = BM25(Postings.build(tokenize_texts([])))
+
+    @abstractmethod
+    def concepts(self, query: str) -> list[Concept]:
+        """What a query asks for, in terms of the documents."""
+
+    @property
+    def found_above(self) -> float:
+        return 0.0
+
+    def index_texts(self, texts: Sequence[str]) -> None:
+        self._use(Postings.build(tokenize_texts(texts, self.tokenizer, label=f"indexing {len(texts):,} documents")))
+
+    def scores(self, query: str) -> Scores:
+        return self._bm25.scores(self.concepts(query))
+
+    def best_possible(self, query: str) -> float:
+        return self._bm25.best_possible(self.concepts(query)) or 1.0
+
+    def term_of(self, word: str) -> str | None:
+        return next(iter(self.tokenizer.terms([word])), None)
+
+    def explain(self, query: str, row: int) -> list[Contribution]:
+        found = []
+        for concept in self.concepts(query):
+            documents, parts = self._bm25.contributions(concept)
+            here = parts[documents == row]
+            if len(here):
+                terms = [term for term, _ in concept.terms if row in self._bm25.postings[term].documents]
+                found.append(Contribution(concept.words, tuple(terms), float(here[0])))
+        return sorted(found, key=lambda contribution: -contribution.score)
+
+    def save(self, directory: Path) -> None:
+        self._bm25.postings.save(directory)
+
+    def load(self, directory: Path) -> Self:
+        self._use(Postings.load(directory))
+        return self
+
+    def _use(self, postings: Postings) -> None:
+        self._bm25 = BM25(postings, self.options.k1, self.options.b, self.expected_df)

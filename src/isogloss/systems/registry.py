@@ -1,0 +1,66 @@
+"""One registry names every system; the command line, the evaluation and the papers use the names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from typing import Any
+
+from isogloss.base.errors import InputError
+from isogloss.corpus.source import Pair, Source
+from isogloss.evaluation.system import System, SystemOptions
+from isogloss.systems.bm25 import UntranslatedBM25
+from isogloss.systems.dictionary import DictionaryBM25, ProbabilisticStructuredQueries
+
+AnySystem = System[Any]
+
+_SYSTEMS: dict[str, type[AnySystem]] = {
+    system.name: system for system in (UntranslatedBM25, DictionaryBM25, ProbabilisticStructuredQueries)
+}
+_TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
+
+
+def system_names() -> list[str]:
+    """The names of all systems."""
+    return list(_SYSTEMS)
+
+
+def system_type(name: str) -> type[AnySystem]:
+    """A system by name."""
+    if name not in _SYSTEMS:
+        raise InputError(f"system: {name!r} is not one of {', '.join(_SYSTEMS)}")
+    return _SYSTEMS[name]
+
+
+def make_system(
+    name: str, pair: Pair, settings: Mapping[str, str] | None = None, source: Source | None = None
+) -> AnySystem:
+    """A system for a pair of languages. A lexicon that the source brings is used where no setting names another."""
+    made = system_type(name)
+    options = parse_options(name, made.options_type, settings or {})
+    if source is not None and getattr(options, "lexicon", None) == "":
+        options = replace(options, lexicon=str(source.lexicon(pair) or ""))  # type: ignore[call-arg]
+    return made(options, *pair)
+
+
+def parse_options(system: str, options_type: type[SystemOptions], settings: Mapping[str, str]) -> SystemOptions:
+    """Settings as the user writes them (``key=value``) to typed options."""
+    known = {option.name: option.default for option in fields(options_type)}
+    values: dict[str, Any] = {}
+    for key, value in settings.items():
+        if key not in known:
+            raise InputError(f"{system}: has no option {key!r}; it has {', '.join(known)}")
+        values[key] = _parse(f"{system}.{key}", value, known[key])
+    return options_type(**values)
+
+
+def _parse(name: str, value: str, default: Any) -> Any:
+    if isinstance(default, bool):
+        if value.lower() not in _TRUE + _FALSE:
+            raise InputError(f"{name}: {value!r} is neither true nor false")
+        return value.lower() in _TRUE
+    try:
+        return type(default)(value)
+    except ValueError:
+        kind = "a whole number" if isinstance(default, int) else "a number"
+        raise InputError(f"{name}: {value!r} is not {kind}") from None

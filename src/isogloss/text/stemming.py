@@ -1,0 +1,38 @@
+"""Snowball stems, for the languages that have them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import Stemmer
+
+_SNOWBALL_NAMES = {
+    "ar": "arabic", "ca": "catalan", "da": "danish", "de": "german", "el": "greek", "en": "english", "eo": "esperanto",
+    "es": "spanish", "et": "estonian", "eu": "basque", "fi": "finnish", "fr": "french", "ga": "irish", "hi": "hindi",
+    "hu": "hungarian", "hy": "armenian", "id": "indonesian", "it": "italian", "lt": "lithuanian", "ne": "nepali",
+    "nl": "dutch", "no": "norwegian", "pt": "portuguese", "ro": "romanian", "ru": "russian", "sr": "serbian",
+    "sv": "swedish", "ta": "tamil", "tr": "turkish", "yi": "yiddish",
+}  # fmt: skip
+
+
+def has_stemmer(language: str | None) -> bool:
+    """Whether Snowball knows the language (an ISO 639-1 code)."""
+    return language in _SNOWBALL_NAMES
+
+
+def stem(words: Sequence[str], language: str | None) -> list[str]:
+    """The stems of the words; the words themselves where the language has no stemmer.
+
+    >>> stem(["horses", "running"], "en"), stem(["farasi"], "sw")
+    (['hors', 'run'], ['farasi'])
+    """
+    if language not in _SNOWBALL_NAMES:
+        return list(words)
+    return list(_stemmer(language).stemWords(list(words)))
+
+
+@lru_cache(maxsize=None)
+def _stemmer(language: str) -> Any:
+    return Stemmer.Stemmer(_SNOWBALL_NAMES[language])

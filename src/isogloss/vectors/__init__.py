@@ -1,0 +1,1 @@
+"""Words across languages: bilingual lexicons."""
