@@ -41,8 +41,7 @@ class Gains:
 
 def success(gains: Gains, depth: int) -> PerQuery:
     r"""P_mr@k: 1 if a relevant document is among the first k, else 0 (the paper's "precision for MR", decision 1)."""
-    found: PerQuery = gains.relevant(gains.top, depth).any(axis=1).astype(np.float64)
-    return found
+    return np.asarray(gains.relevant(gains.top, depth).any(axis=1), dtype=np.float64)
 
 
 def precision(gains: Gains, depth: int) -> PerQuery:
