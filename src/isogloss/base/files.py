@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -18,35 +18,38 @@ _RENAME_EXCHANGE = 2
 
 
 def refuse_existing(path: Path, overwrite: bool) -> None:
-    """Raise unless ``path`` may be written: it is absent, an empty directory, or the user said to overwrite."""
-    if overwrite or not os.path.lexists(path):
+    """Raise unless ``path`` may be written: it is absent, empty, a device, or the user said to overwrite."""
+    if overwrite or not path.exists() or _is_device(path):
         return
-    if path.is_dir() and not any(path.iterdir()):
+    if not (any(path.iterdir()) if path.is_dir() else path.stat().st_size):
         return
     raise InputError(f"{path}: exists and is not empty; choose another output or add --overwrite")
 
 
 @contextmanager
 def atomic_file(path: Path | str, overwrite: bool = True) -> Iterator[IO[str]]:
-    """A text file that appears under its name only when the block ends well."""
+    """A text file that appears under its name only when the block ends well; a device (``/dev/null``) is written to."""
     path = Path(path)
     refuse_existing(path, overwrite)
     if path.is_dir():
         raise InputError(f"{path}: is a directory, a file name is needed")
-    _make_parent(path)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".partial", dir=path.parent)
-    partial = Path(name)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+    if _is_device(path):
+        with open(path, "w", encoding="utf-8", newline="\n") as file:
             yield file
-            file.flush()
-            os.fsync(file.fileno())
-        partial.chmod(0o666 & ~_umask())
-        partial.replace(path)
-        _sync_directory(path.parent)
-    except BaseException:
-        partial.unlink(missing_ok=True)
-        raise
+        return
+    with _followed(path) as target:
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".partial", dir=target.parent)
+        partial = Path(name)
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            partial.chmod(_mode(target, 0o666))
+            partial.replace(target)
+            _sync_directory(target.parent)
+        finally:
+            partial.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -59,23 +62,38 @@ def atomic_directory(path: Path | str, overwrite: bool = False) -> Iterator[Path
     refuse_existing(path, overwrite)
     if path.exists() and not path.is_dir():
         raise InputError(f"{path}: is a file, a directory is needed")
-    _make_parent(path)
-    partial = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".partial", dir=path.parent))
-    try:
-        partial.chmod(0o777 & ~_umask())
-        yield partial
-        _sync_tree(partial)
-        _exchange_or_rename(partial, path)
-        _sync_directory(path.parent)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
+    with _followed(path) as target:
+        partial = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".partial", dir=target.parent))
+        try:
+            partial.chmod(_mode(target, 0o777) | 0o700)
+            yield partial
+            _sync_tree(partial)
+            _exchange_or_rename(partial, target)
+            _sync_directory(target.parent)
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
 
 
-def _make_parent(path: Path) -> None:
+@contextmanager
+def _followed(path: Path) -> Iterator[Path]:
+    """Where a path leads, links followed, its parents made; those are taken away again if the work fails."""
+    target = Path(os.path.realpath(path))
+    made = [parent for parent in target.parents if not parent.exists()]
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except (FileExistsError, NotADirectoryError) as error:
-        raise InputError(f"{path.parent}: is a file, a directory is needed for {path.name}") from error
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+        except (FileExistsError, NotADirectoryError) as error:
+            raise InputError(f"{path.parent}: is a file, a directory is needed for {path.name}") from error
+        yield target
+    except BaseException:
+        for parent in made:
+            with suppress(OSError):
+                parent.rmdir()
+        raise
+
+
+def _is_device(path: Path) -> bool:
+    return path.exists() and not path.is_file() and not path.is_dir()
 
 
 def _exchange_or_rename(new: Path, target: Path) -> None:
@@ -84,7 +102,12 @@ def _exchange_or_rename(new: Path, target: Path) -> None:
     elif not _exchange(new, target):
         old = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".old", dir=target.parent))
         target.rename(old / target.name)
-        new.rename(target)
+        try:
+            new.rename(target)
+        except BaseException:
+            (old / target.name).rename(target)
+            old.rmdir()
+            raise
         shutil.rmtree(old, ignore_errors=True)
 
 
@@ -116,7 +139,10 @@ def _sync_directory(directory: Path) -> None:
         os.close(handle)
 
 
-def _umask() -> int:
+def _mode(target: Path, usual: int) -> int:
+    """The permissions of what is replaced, or those the user's mask leaves."""
+    if target.exists():
+        return target.stat().st_mode & 0o777
     mask = os.umask(0)
     os.umask(mask)
-    return mask
+    return usual & ~mask

@@ -25,7 +25,7 @@ class Place(NamedTuple):
 
 def find_file(path: Path) -> Path:
     """The file itself or its ``.gz``; an error that says what is there instead otherwise."""
-    for candidate in (path, path.with_name(path.name + ".gz")):
+    for candidate in (path, Path(f"{path}.gz")):
         if candidate.is_file():
             return candidate
     if path.is_dir():
@@ -37,8 +37,10 @@ def find_file(path: Path) -> Path:
 def open_bytes(path: Path) -> IO[bytes]:
     """Open a file for reading bytes, unpacking gzip whatever its name is."""
     with open(path, "rb") as probe:
-        packed = probe.read(2) == GZIP_MAGIC
-    return gzip.open(path, "rb") if packed else open(path, "rb")  # type: ignore[return-value]
+        magic = probe.read(2)
+    if path.name.endswith(".gz") and len(magic) < 2:
+        raise InputError(f"{path}: the gzip archive is cut off before its first line")
+    return gzip.open(path, "rb") if magic == GZIP_MAGIC else open(path, "rb")  # type: ignore[return-value]
 
 
 def read_lines(path: Path, on_broken: Callable[[Place, str], None] | None = None) -> Iterator[tuple[Place, str]]:
@@ -66,6 +68,7 @@ def read_lines(path: Path, on_broken: Callable[[Place, str], None] | None = None
                     raise InputError(f"{Place(path, number)}: a binary file, text is needed")
                 yield Place(path, number), line.rstrip("\r\n")
     except EOFError as error:
-        raise InputError(f"{Place(path, number)}: the gzip archive is cut off after this line") from error
+        where = "after this line" if number else "before its first line ends"
+        raise InputError(f"{Place(path, number)}: the gzip archive is cut off {where}") from error
     except (gzip.BadGzipFile, zlib.error) as error:
         raise InputError(f"{Place(path, number)}: a damaged gzip archive ({error})") from error

@@ -51,7 +51,10 @@ class StringTable(Sequence[str]):
     @classmethod
     def load(cls, directory: Path, name: str) -> StringTable:
         """Map what ``save`` wrote."""
-        return cls(load_array(directory / f"{name}.bytes.npy"), load_array(directory / f"{name}.offsets.npy"))
+        data, offsets = (load_array(directory / f"{name}.{part}.npy") for part in ("bytes", "offsets"))
+        if not len(offsets) or offsets[-1] != len(data):
+            raise ValueError(f"{name}.bytes.npy does not fit {name}.offsets.npy")
+        return cls(data, offsets)
 
     def _bytes(self, number: int) -> bytes:
         if not 0 <= number < len(self):
@@ -60,9 +63,15 @@ class StringTable(Sequence[str]):
 
 
 def load_array(path: Path) -> NDArray[Any]:
-    """Map an array from a file, never a pickle; an empty one cannot be mapped and is read."""
+    """Map an array from a file, never a pickle; an empty one cannot be mapped and is read.
+
+    A file that is no array is a ``ValueError``: whoever opens the whole says what to do.
+    """
     try:
-        mapped: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
-    except ValueError:
-        mapped = np.load(path, allow_pickle=False)
+        try:
+            mapped: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
+        except ValueError:
+            mapped = np.load(path, allow_pickle=False)
+    except (EOFError, ValueError) as error:
+        raise ValueError(f"{path.name} is not a whole array: {error}") from error
     return mapped

@@ -5,13 +5,27 @@ from __future__ import annotations
 import argparse
 
 from isogloss.cli.main import add_command
-from isogloss.cli.options import SOURCE_HELP, add_data, add_output, add_reading, add_settings, settings_for
-from isogloss.cli.output import note
+from isogloss.cli.options import (
+    SOURCE_HELP,
+    add_data,
+    add_json,
+    add_output,
+    add_overwrite,
+    add_pair,
+    add_reading,
+    add_settings,
+    count,
+    seed,
+    settings_for,
+)
+from isogloss.cli.output import check_outputs, note
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, summary: str) -> None:
     """Register the command and its sub-commands."""
-    parser = commands.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
+    parser = add_command(
+        commands, name, summary, "  isogloss data show demo --pair en-sw\n  isogloss data grade --help"
+    )
     parts = parser.add_subparsers(dest="part", metavar="show|grade|convert|candidates", required=True)
     _add_show(parts)
     _add_grade(parts)
@@ -26,16 +40,17 @@ def _add_show(parts: _Parts[argparse.ArgumentParser]) -> None:
     example = "  isogloss data show demo --pair en-sw\n  isogloss data show wikiclir:DIR --pair en-fr --json -"
     show = add_command(parts, "show", "what is in it: counts, languages, grades, problems found", example)
     show.add_argument("source", metavar="SOURCE", help=SOURCE_HELP)
-    show.add_argument("--pair", required=True, help="query language and document language, like en-fr")
-    show.add_argument("--seed", type=int, default=0, help="fixes the split where the data have none (default 0)")
-    show.add_argument("--json", metavar="FILE", help="write as JSON ('-': standard output)")
+    add_pair(show)
+    show.add_argument("--seed", type=seed, default=0, help="fixes the split where the data have none (default 0)")
+    add_json(show, "it")
+    add_overwrite(show)
     show.set_defaults(run=_show)
 
 
 def _show(options: argparse.Namespace) -> int:
     from isogloss.cli.data_show import show
 
-    return show(options.source, options.pair, options.seed, options.json)
+    return show(options.source, options.pair, options.seed, options.json, options.overwrite)
 
 
 def _add_grade(parts: _Parts[argparse.ArgumentParser]) -> None:
@@ -62,18 +77,22 @@ def _grade(options: argparse.Namespace) -> None:
     from pathlib import Path
 
     from isogloss.base.errors import InputError
-    from isogloss.base.files import refuse_existing
     from isogloss.corpus.dataset import load_dataset
     from isogloss.corpus.formats.demo import Demo
     from isogloss.corpus.formats.jsonl import Jsonl
     from isogloss.corpus.formats.wikiclir import write_wikiclir
     from isogloss.corpus.problems import Problems
 
-    refuse_existing(Path(options.output), options.overwrite)
-    source = Demo() if options.pages == "demo" else Jsonl(options.pages.removeprefix("jsonl:"))
+    pages = options.pages.removeprefix("jsonl:")
+    check_outputs(options.overwrite, options.output, source=f"jsonl:{pages}" if pages != "demo" else "")
+    source = Demo() if pages == "demo" else Jsonl(pages)
     problems = Problems(not options.skip_bad)
     for _ in source.check(problems):  # all languages at once, before anything is made of them
         pass
+    for language in options.query_language or ():
+        if language not in source.graded.languages:
+            known = ", ".join(source.graded.languages) or "none marked"
+            raise InputError(f"{source.path}: has no pages in {language!r}; languages here: {known}")
     pairs = source.graded.pairs(options.query_language)
     if not pairs:
         raise InputError(f"{source.path}: no page names a translation, so there is nothing to judge by")
@@ -88,7 +107,7 @@ def _add_convert(parts: _Parts[argparse.ArgumentParser]) -> None:
     example += "  isogloss data convert demo --pair en-zh -o trec:OUT"
     convert = add_command(parts, "convert", "one pair of a source into another format", example)
     convert.add_argument("data", metavar="SOURCE", help=SOURCE_HELP)
-    convert.add_argument("--pair", required=True, help="query language and document language, like en-fr")
+    add_pair(convert)
     add_reading(convert)
     add_output(convert, what="wikiclir:DIR, beir:DIR, trec:DIR, or jsonl:FILE (the documents)")
     convert.set_defaults(run=_convert)
@@ -101,6 +120,7 @@ def _convert(options: argparse.Namespace) -> None:
     from isogloss.corpus.sources import find_writer, open_source
 
     write = find_writer(options.output)
+    check_outputs(options.overwrite, options.output.partition(":")[2], source=options.data)
     dataset = load_dataset(
         open_source(options.data), parse_pair(options.pair), options.seed, Problems(not options.skip_bad)
     )
@@ -119,9 +139,9 @@ def _add_candidates(parts: _Parts[argparse.ArgumentParser]) -> None:
     add_data(candidates)
     candidates.add_argument("--split", default="dev", help="train, dev, test or all (default dev)")
     candidates.add_argument(
-        "--queries", type=int, default=500, metavar="N", help="how many queries, drawn by the seed (default 500)"
+        "--queries", type=count, default=500, metavar="N", help="how many queries, drawn by the seed (default 500)"
     )
-    candidates.add_argument("-k", type=int, default=20, help="documents a query (default 20)")
+    candidates.add_argument("-k", type=count, default=20, help="documents a query (default 20)")
     candidates.add_argument("--fields", default="text", help="what the system reads (default text)")
     add_settings(candidates)
     add_output(candidates, what="a file: query id, document id, label (1: judged relevant)")
@@ -131,16 +151,16 @@ def _add_candidates(parts: _Parts[argparse.ArgumentParser]) -> None:
 def _candidates(options: argparse.Namespace) -> None:
     from pathlib import Path
 
-    from isogloss.base.files import refuse_existing
     from isogloss.corpus.dataset import load_dataset
     from isogloss.corpus.problems import Problems
     from isogloss.corpus.records import parse_fields
     from isogloss.corpus.source import parse_pair
     from isogloss.corpus.sources import open_source
     from isogloss.evaluation.candidates import draw_candidates, write_candidates
+    from isogloss.evaluation.protocols import judged_queries
     from isogloss.systems.registry import make_system
 
-    refuse_existing(Path(options.output), options.overwrite)
+    check_outputs(options.overwrite, options.output, source=options.data)
     source = open_source(options.data)
     dataset = load_dataset(source, parse_pair(options.pair), options.seed, Problems(not options.skip_bad))
     settings = settings_for(options.system, [options.system], options.settings)
@@ -150,7 +170,8 @@ def _candidates(options: argparse.Namespace) -> None:
     lists = draw_candidates(system, dataset, options.split, options.queries, options.k, options.seed)
     write_candidates(Path(options.output), lists, options.overwrite)
     found = sum(1 for query in lists.queries if any(lists[query].values()))
-    note(
-        f"{options.output}: {len(lists.queries):,} queries, {found:,} of them with a relevant document in the list",
-        options.quiet,
-    )
+    drawn = min(options.queries, len(judged_queries(dataset, options.split, dataset.judgments)))
+    remark = f"{options.output}: {len(lists.queries):,} queries, {found:,} of them with a relevant document in the list"
+    if drawn > len(lists.queries):
+        remark += f"; for {drawn - len(lists.queries):,} more nothing was found, so they have no list"
+    note(remark, options.quiet)

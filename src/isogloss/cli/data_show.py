@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from isogloss.cli.output import console, note, print_table, write_json
+from isogloss.cli.output import check_outputs, console, note, print_table, write_json
 
 
-def show(source: str, pair: str, seed: int, json_file: str | None) -> int:
+def show(source: str, pair: str, seed: int, json_file: str | None, overwrite: bool) -> int:
     """Read everything, list what is wrong instead of stopping at it; exit status 2 if records had to be skipped."""
     from isogloss.corpus.dataset import load_dataset
     from isogloss.corpus.problems import Problems
@@ -15,10 +15,11 @@ def show(source: str, pair: str, seed: int, json_file: str | None) -> int:
     from isogloss.corpus.sources import open_source
     from isogloss.corpus.summary import summarise
 
+    check_outputs(overwrite, json_file)
     dataset = load_dataset(open_source(source), parse_pair(pair), seed, Problems(stop_at_errors=False))
     summary = summarise(dataset)
     if json_file:
-        write_json(json_file, summary)
+        write_json(json_file, summary, overwrite)
     if json_file != "-":
         _print(summary)
     errors = summary["problems"]["errors"]

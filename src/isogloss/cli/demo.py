@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isogloss.cli.main import add_command
-from isogloss.cli.output import console, note, print_table, write_json
+from isogloss.cli.options import add_json, add_overwrite
+from isogloss.cli.output import check_outputs, console, note, print_table, write_json
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -28,27 +29,27 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: 
     """Register the command."""
     parser = add_command(commands, name, summary, "  isogloss demo\n  isogloss demo -o demo-index --overwrite")
     parser.add_argument("-o", "--output", metavar="INDEX", help="keep the index here, to search in it later")
-    parser.add_argument("--overwrite", action="store_true", help="replace an existing index")
-    parser.add_argument("--json", metavar="FILE", help="write the measures as JSON ('-': standard output)")
+    add_json(parser, "the measures")
+    add_overwrite(parser)
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:
     """Evaluate the systems on the bundled collection, then search it in six languages at once."""
-    from isogloss.base.files import refuse_existing
+    from isogloss.corpus.formats.demo import Demo
+    from isogloss.systems.indexes import make_index, open_index
 
-    if options.output:
-        refuse_existing(Path(options.output), options.overwrite)
+    check_outputs(options.overwrite, options.output, options.json)
     results = _evaluate()
-    if options.json:
-        write_json(options.json, results)
-    if options.json == "-":
-        return
-    out = console()
-    _print_results(out, results)
     with tempfile.TemporaryDirectory(prefix="isogloss-demo-") as scratch:
         path = Path(options.output or Path(scratch) / "index")
-        _answer(out, path, options.overwrite)
+        make_index(path, "psq", Demo(), list(_NAMES), overwrite=options.overwrite)
+        if options.json:
+            write_json(options.json, results, options.overwrite)
+        if options.json != "-":
+            out = console()
+            _print_results(out, results)
+            _answer(out, open_index(path)[1])
     _next_steps(options.output, options.quiet)
 
 
@@ -87,12 +88,7 @@ def _print_results(out: Console, results: list[dict[str, Any]]) -> None:
     )
 
 
-def _answer(out: Console, path: Path, overwrite: bool) -> None:
-    from isogloss.corpus.formats.demo import Demo
-    from isogloss.systems.indexes import make_index, open_index
-
-    make_index(path, "psq", Demo(), list(_NAMES), overwrite=overwrite)
-    _, engine = open_index(path)
+def _answer(out: Console, engine: Engine) -> None:
     for query in _QUERIES:
         rows = [row for language in _NAMES for row in _best(engine, query, language)]
         print_table(out, f"“{query}”", ("", "best document", "because of"), rows, left=3)

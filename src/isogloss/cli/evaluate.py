@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from isogloss.base.errors import InputError
-from isogloss.base.files import refuse_existing
 from isogloss.cli.main import add_command
-from isogloss.cli.options import add_data, add_settings, settings_for
-from isogloss.cli.output import console, note, print_table, write_json
+from isogloss.cli.options import add_data, add_json, add_overwrite, add_settings, count, settings_for
+from isogloss.cli.output import check_outputs, console, note, print_table, write_json
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -43,13 +42,13 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: 
     )
     parser.add_argument(
         "--negatives",
-        type=_count,
+        type=count,
         default=40,
         metavar="N",
         help="random documents a query under 'sampled' (default 40)",
     )
     parser.add_argument(
-        "--depth", type=_count, default=1000, metavar="K", help="documents ranked a query under 'full' (default 1000)"
+        "--depth", type=count, default=1000, metavar="K", help="documents ranked a query under 'full' (default 1000)"
     )
     parser.add_argument("--fields", default="text", help="what systems read: text, title or title,text (default text)")
     add_settings(parser)
@@ -59,9 +58,9 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: 
         metavar="FILE",
         help="write the rankings as a TREC run file (with several systems: FILE with the name added)",
     )
-    parser.add_argument("--json", metavar="FILE", help="write the results as JSON ('-': standard output)")
+    add_json(parser, "the results")
     parser.add_argument("--compare", action="store_true", help="test the differences between systems for significance")
-    parser.add_argument("--overwrite", action="store_true", help="replace existing run files")
+    add_overwrite(parser)
     parser.set_defaults(run=run)
 
 
@@ -76,26 +75,18 @@ def run(options: argparse.Namespace) -> None:
     from isogloss.evaluation.report import as_json, compare_results
 
     fields = parse_fields(options.fields)
-    outputs = _run_files(options)
+    run_files = _run_files(options)
     dataset = load_dataset(
         open_source(options.data), parse_pair(options.pair), options.seed, Problems(not options.skip_bad)
     )
     task = make_task(dataset, options.split, options.protocol, options.negatives, options.seed, options.depth)
     results = _evaluate(options, task, fields)
     comparisons = compare_results(results, options.seed) if options.compare else []
-    for name, path in outputs.items():
-        results[name].run.write(path, options.overwrite)
-    if options.json:
-        write_json(options.json, {**as_json(task, options.split, results, comparisons), "fields": list(fields)})
+    found = {**as_json(task, options.split, results, comparisons), "fields": list(fields)}
+    _write(options, results, run_files, found)
     if options.json != "-":
         _print(task, options.split, results, comparisons)
-    _remarks(task, options.quiet)
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 up")
-    return int(text)
+    _remarks(task, results, options.quiet)
 
 
 def _run_files(options: argparse.Namespace) -> dict[str, Path]:
@@ -104,17 +95,34 @@ def _run_files(options: argparse.Namespace) -> dict[str, Path]:
         raise InputError("evaluate: name each system once")
     if options.compare and len(options.systems) < 2:
         raise InputError("--compare: needs at least two systems")
-    if not options.run_file:
-        return {}
-    path = Path(options.run_file)
-    names = options.systems
+    if options.run_file == "-":
+        raise InputError("--run: needs the name of a file, not -")
+    path = Path(options.run_file or "")
+    names = options.systems if options.run_file else ()
     files = {
         name: path if len(names) == 1 else path.with_name(f"{path.stem}.{Path(name).stem}{path.suffix}")
         for name in names
     }
-    for file in files.values():
-        refuse_existing(file, options.overwrite)
+    check_outputs(options.overwrite, options.json, *files.values())
     return files
+
+
+def _write(
+    options: argparse.Namespace, results: Mapping[str, Result], run_files: Mapping[str, Path], found: Any
+) -> None:
+    """All outputs or, if one fails, none (but for those that replaced an older one: they are complete)."""
+    written: list[Path] = []
+    try:
+        for name, path in run_files.items():
+            results[name].run.write(path, options.overwrite)
+            written.append(path)
+        if options.json:
+            write_json(options.json, found, options.overwrite)
+    except BaseException:
+        for path in () if options.overwrite else written:
+            if path.is_file():  # and not /dev/null
+                path.unlink()
+        raise
 
 
 def _evaluate(options: argparse.Namespace, task: Task, fields: tuple[str, ...]) -> dict[str, Result]:
@@ -123,6 +131,8 @@ def _evaluate(options: argparse.Namespace, task: Task, fields: tuple[str, ...]) 
     from isogloss.systems.registry import make_system, system_names
 
     named = [name for name in options.systems if name in system_names()]
+    if options.settings and not named:
+        raise InputError("--set: run files have no options, and no system is named")
     made = {}
     for name in options.systems:
         if name in named:
@@ -168,10 +178,14 @@ def _print_comparisons(out: Console, comparisons: list[Comparison]) -> None:
     print_table(out, "paired differences, query by query", columns, rows, left=3)
 
 
-def _remarks(task: Task, quiet: bool) -> None:
+def _remarks(task: Task, results: Mapping[str, Result], quiet: bool) -> None:
     if task.unjudged:
         what = "list" if task.protocol == "candidates" else "judgment for this pair"
         note(f"{task.unjudged:,} queries of the split have no {what} and are left out of the means", quiet)
+    for name, result in results.items():
+        missing = sum(query.id not in result.run.rankings for query in task.queries)
+        if missing:
+            note(f"{name}: {missing:,} of {len(task.queries):,} queries are not in the run and score 0", quiet)
     problems = task.dataset.problems
-    for kind, count in (*problems.errors.items(), *problems.warnings.items()):
-        note(f"{count:,} x {kind} in the data ('isogloss data show' lists them)", quiet)
+    for kind, times in (*problems.errors.items(), *problems.warnings.items()):
+        note(f"{times:,} x {kind} in the data ('isogloss data show' lists them)", quiet)

@@ -6,7 +6,7 @@ import argparse
 
 from isogloss.cli.main import add_command
 from isogloss.cli.options import SOURCE_HELP, add_output, add_settings, settings_for
-from isogloss.cli.output import note
+from isogloss.cli.output import check_outputs, note
 
 _EXAMPLE = """\
   isogloss index bm25-dict --documents demo --language fr --language sw -o my-index
@@ -44,6 +44,7 @@ def run(options: argparse.Namespace) -> None:
     from isogloss.corpus.sources import open_source
     from isogloss.systems.indexes import make_index
 
+    check_outputs(options.overwrite, options.output, source=options.documents)
     problems = Problems(not options.skip_bad)
     manifest = make_index(
         Path(options.output), options.system, open_source(options.documents), options.language, options.query_language,

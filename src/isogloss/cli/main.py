@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import errno
+import io
 import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from typing import NoReturn
 
 import isogloss
 from isogloss.base.errors import InputError
@@ -22,52 +25,36 @@ COMMANDS = {
 }
 
 
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong with a command in one line, without the usage in front of it."""
+
+    def error(self, message: str) -> NoReturn:
+        command = self.prog.partition(" ")[2]
+        raise InputError(f"{command and f'{command}: '}{message}; see '{self.prog} --help'")
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit status."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
-    parser = _parser(arguments)
-    options = parser.parse_args(arguments)
-    set_quiet(getattr(options, "quiet", False))
+    options = argparse.Namespace(debug="--debug" in arguments)
+    _mend_streams()
     try:
-        return int(options.run(options) or 0)
+        try:
+            options = _parse(arguments)
+            set_quiet(options.quiet)
+            return int(options.run(options) or 0)
+        finally:
+            sys.stdout.flush()  # now, while a full disk or a reader that has gone can still be told
     except InputError as error:
         return _fail(str(error), options.debug)
-    except BrokenPipeError:
-        os.dup2(
-            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
-        )  # the reader of our output has gone: nothing to say
-        return 141
     except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        return 130
+        return _fail("interrupted", options.debug, 130)
+    except BrokenPipeError:
+        _give_up_output()  # the reader of our output has gone: nothing to say
+        return 141
     except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        return _fail(f"{where}{error.strerror or error}", options.debug)
-
-
-def _fail(message: str, debug: bool) -> int:
-    if debug:
-        raise  # noqa: PLE0704 - called from the except blocks of main only
-    print(f"isogloss: {' '.join(message.split())}", file=sys.stderr)
-    return 2
-
-
-def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="isogloss",
-        description="Search documents in one language with queries in another.",
-        epilog="Start with: isogloss demo",
-    )
-    parser.add_argument("--version", action="version", version=f"isogloss {isogloss.__version__}")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    wanted = next((argument for argument in arguments if not argument.startswith("-")), None)
-    for name, summary in COMMANDS.items():
-        # Only the asked command's module is imported, so that start-up does not grow with the number of commands.
-        if name == wanted:
-            import_module(f"isogloss.cli.{name}").add_to(commands, name, summary)
-        else:
-            commands.add_parser(name, help=summary)
-    return parser
+        _give_up_output()
+        return _fail(_what_failed(error, options), options.debug)
 
 
 def add_command(
@@ -78,6 +65,76 @@ def add_command(
         name, help=summary, description=summary[0].upper() + summary[1:] + ".",
         epilog=f"example:\n{example}", formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
-    parser.add_argument("--quiet", action="store_true", help="no progress, no remarks")
-    parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
+    _add_common(parser)
     return parser
+
+
+def _add_common(parser: argparse.ArgumentParser) -> None:
+    # Without defaults of their own: a command's would undo what was said before its name.
+    parser.add_argument("--quiet", action="store_true", default=argparse.SUPPRESS, help="no progress, no remarks")
+    parser.add_argument(
+        "--debug", action="store_true", default=argparse.SUPPRESS, help="show the traceback of an error"
+    )
+
+
+def _parse(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = Parser(
+        prog="isogloss",
+        description="Search documents in one language with queries in another.",
+        epilog="example:\n  isogloss demo",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"isogloss {isogloss.__version__}")
+    _add_common(parser)
+    parser.set_defaults(quiet=False, debug=False)
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    wanted = next((argument for argument in arguments if not argument.startswith("-")), None)
+    for name, summary in COMMANDS.items():
+        # Only the asked command's module is imported, so that start-up does not grow with the number of commands.
+        if name == wanted:
+            import_module(f"isogloss.cli.{name}").add_to(commands, name, summary)
+        else:
+            commands.add_parser(name, help=summary)
+    options, unknown = parser.parse_known_args(arguments)
+    if unknown:
+        command = " ".join(filter(None, (options.command, getattr(options, "part", None))))
+        raise InputError(f"{command}: unknown argument {unknown[0]!r}; see 'isogloss {command} --help'")
+    return options
+
+
+def _fail(message: str, debug: bool, status: int = 2) -> int:
+    if debug:
+        import traceback
+
+        traceback.print_exc()
+    print(f"isogloss: {' '.join(message.split())}", file=sys.stderr)
+    return status
+
+
+def _what_failed(error: OSError, options: argparse.Namespace) -> str:
+    """An error of the system in words; a full disk does not name the file that was being written."""
+    if error.filename:
+        return f"{error.filename}: {error.strerror}"
+    if error.errno not in (None, errno.ENOSPC, errno.EFBIG, errno.EDQUOT):  # None is numpy's
+        return error.strerror or str(error)
+    named = (getattr(options, name, None) for name in ("output", "run_file", "json"))
+    outputs = ", ".join("standard output" if name == "-" else name for name in named if name)
+    return f"{outputs or 'standard output'}: could not be written ({error.strerror or error}); is the disk full?"
+
+
+def _mend_streams() -> None:
+    """A closed stream becomes an empty one; letters that the terminal cannot show are shown by their numbers."""
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w", encoding="utf-8"))  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _give_up_output() -> None:
+    """What standard output does not take is let go, or the interpreter would try again, and complain, at its end."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -10,16 +10,37 @@ from isogloss.base.errors import InputError
 SOURCE_HELP = "wikiclir:DIR, beir:DIR, trec:DIR, jsonl:FILE, folder:DIR, irds:NAME or demo"
 
 
+def count(text: str) -> int:
+    """A whole number from 1 up."""
+    return _whole_number(text, 1)
+
+
+def seed(text: str) -> int:
+    """A whole number from 0 up."""
+    return _whole_number(text, 0)
+
+
+def _whole_number(text: str, least: int) -> int:
+    if not text.isdecimal() or int(text) < least:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {least} up")
+    return int(text)
+
+
 def add_data(parser: argparse.ArgumentParser) -> None:
     """--data, --pair and what goes with reading a pair."""
     parser.add_argument("--data", required=True, metavar="SOURCE", help=SOURCE_HELP)
-    parser.add_argument("--pair", required=True, help="query language and document language, like en-fr")
+    add_pair(parser)
     add_reading(parser)
+
+
+def add_pair(parser: argparse.ArgumentParser) -> None:
+    """--pair."""
+    parser.add_argument("--pair", required=True, help="query language and document language, like en-fr")
 
 
 def add_reading(parser: argparse.ArgumentParser) -> None:
     """--seed and --skip-bad."""
-    parser.add_argument("--seed", type=int, default=0, help="fixes splits and samples (default 0)")
+    parser.add_argument("--seed", type=seed, default=0, help="fixes splits and samples (default 0)")
     parser.add_argument(
         "--skip-bad", action="store_true", help="skip lines that are wrong, and count them, instead of stopping"
     )
@@ -36,6 +57,16 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
 def add_output(parser: argparse.ArgumentParser, required: bool = True, what: str = "where to write") -> None:
     """-o and --overwrite."""
     parser.add_argument("-o", "--output", required=required, metavar="PATH", help=what)
+    add_overwrite(parser)
+
+
+def add_json(parser: argparse.ArgumentParser, what: str) -> None:
+    """--json."""
+    parser.add_argument("--json", metavar="FILE", help=f"write {what} as JSON ('-': standard output)")
+
+
+def add_overwrite(parser: argparse.ArgumentParser) -> None:
+    """--overwrite."""
     parser.add_argument(
         "--overwrite",
         action="store_true",

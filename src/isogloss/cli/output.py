@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isogloss.base.files import atomic_file
+from isogloss.base.errors import InputError
+from isogloss.base.files import atomic_file, refuse_existing
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -43,11 +45,30 @@ def note(message: str, quiet: bool = False) -> None:
         print(message, file=sys.stderr)
 
 
-def write_json(target: str, value: Any) -> None:
+def check_outputs(overwrite: bool, *targets: str | Path | None, source: str = "") -> None:
+    """Refuse outputs that cannot be written, or would take the source with them, before the work is done, not after."""
+    paths = [Path(target) for target in targets if target and target != "-"]
+    if len(set(paths)) != len(paths):
+        raise InputError(f"{max(paths, key=paths.count)}: two outputs have this name; give each its own")
+    for path in paths:
+        refuse_existing(path, overwrite)
+        folder = next(parent for parent in path.absolute().parents if os.path.lexists(parent))
+        if not folder.is_dir():
+            raise InputError(f"{folder}: is a file, a directory is needed for {path.name}")
+        if not os.access(folder, os.W_OK):
+            raise InputError(f"{folder}: nothing may be written here, so {path.name} cannot be")
+        for kept in (Path.cwd(), Path(source.partition(":")[2])):
+            if path.is_dir() and kept.resolve().is_relative_to(path.resolve()):
+                raise InputError(f"{path}: holds {kept}, which would be lost; choose another output")
+
+
+def write_json(target: str, value: Any, overwrite: bool = False) -> None:
     """JSON to a file, or to standard output for ``-``."""
-    text = json.dumps(value, ensure_ascii=False, indent=2)
+    ascii_only = target == "-" and not sys.stdout.encoding.lower().startswith("utf")
+    text = json.dumps(value, ensure_ascii=ascii_only, indent=2)
+    text = text.encode("utf-8", "backslashreplace").decode("utf-8")  # half a surrogate pair: as JSON writes it
     if target == "-":
         print(text)
         return
-    with atomic_file(Path(target)) as file:
+    with atomic_file(Path(target), overwrite) as file:
         file.write(text + "\n")

@@ -6,7 +6,8 @@ import argparse
 from typing import Any
 
 from isogloss.cli.main import add_command
-from isogloss.cli.output import console, print_table, write_json
+from isogloss.cli.options import add_json, add_overwrite
+from isogloss.cli.output import check_outputs, console, print_table, write_json
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, summary: str) -> None:
@@ -15,7 +16,8 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: 
         commands, name, summary, "  isogloss systems\n  isogloss systems bm25-dict\n  isogloss systems --json -"
     )
     parser.add_argument("system", nargs="?", metavar="NAME", help="show this system's options")
-    parser.add_argument("--json", metavar="FILE", help="write as JSON ('-': standard output)")
+    add_json(parser, "them")
+    add_overwrite(parser)
     parser.set_defaults(run=run)
 
 
@@ -23,10 +25,11 @@ def run(options: argparse.Namespace) -> None:
     """List the systems, or one with its options."""
     from isogloss.systems.registry import system_names
 
+    check_outputs(options.overwrite, options.json)
     names = [options.system] if options.system else system_names()
     described = [_describe(name) for name in names]
     if options.json:
-        write_json(options.json, described[0] if options.system else described)
+        write_json(options.json, described[0] if options.system else described, options.overwrite)
     if options.json == "-":
         return
     out = console()

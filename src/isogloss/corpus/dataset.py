@@ -15,7 +15,7 @@ from isogloss.corpus.judgments import Judgments
 from isogloss.corpus.problems import Problems
 from isogloss.corpus.records import Document, Judgment, Query
 from isogloss.corpus.source import Pair, Source
-from isogloss.corpus.splits import SPLITS, split_queries
+from isogloss.corpus.splits import split_queries
 
 Record = TypeVar("Record", Document, Query)
 
@@ -43,7 +43,7 @@ class Dataset:
             return list(self.queries.values())
         if name not in self.splits:
             raise InputError(f"{self.source.name}: has no split {name!r}; there are {', '.join(self.splits)} and all")
-        return [self.queries[query] for query in self.splits[name] if query in self.queries]
+        return [self.queries[query] for query in self.splits[name]]
 
     def candidates(self, split: str) -> Judgments:
         """What the ``candidates`` protocol ranks: query id to document id to label."""
@@ -70,12 +70,14 @@ def load_collection(source: Source, language: str, problems: Problems | None = N
 
 def load_dataset(source: Source, pair: Pair, seed: int = 0, problems: Problems | None = None) -> Dataset:
     """Read one pair of a source: every line is checked, and that judgments speak of what exists."""
+    if seed < 0:
+        raise InputError(f"seed: {seed} is below 0; choose 0 or more")
     problems = problems or Problems()
     judgment_lines = source.judgments(pair, problems)  # asked for first: an unknown pair is found before reading much
     documents = load_collection(source, pair[1], problems)
     queries = {query.id: query for query in _unique(source.queries(pair[0], problems), "query", problems)}
     judgments = Judgments(_checked(judgment_lines, queries, documents.row_of, problems), source.top_grade)
-    splits = source.splits(pair, problems)
+    splits = source.splits(pair, queries, problems)
     if splits is None:
         splits = split_queries(list(queries), seed, source.groups(pair))
     return Dataset(source, pair, documents, queries, judgments, dict(splits), problems)
@@ -103,15 +105,13 @@ def _checked(
             problems.error(place, "unknown query id", f"query id {query!r} does not exist")
         elif document not in documents:
             problems.error(place, "unknown document id", f"document id {document!r} does not exist")
-        elif seen.setdefault((query, document), grade) != grade:
+        elif (query, document) not in seen:
+            seen[query, document] = grade
+            yield judgment
+        elif seen[query, document] == grade:
+            problems.warn(place, "duplicate judgment", f"query {query!r} and document {document!r} stand a second time")
+        else:
             problems.error(
                 place, "contradicting judgment",
                 f"query {query!r} and document {document!r} were judged {seen[query, document]} before, {grade} here",
             )  # fmt: skip
-        else:
-            yield judgment
-
-
-def known_splits() -> tuple[str, ...]:
-    """The names of the splits, ``all`` included."""
-    return (*SPLITS, "all")

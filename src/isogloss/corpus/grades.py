@@ -21,7 +21,9 @@ class GradedPages:
     """Pages of several languages and the judgments their links make."""
 
     def __init__(self, pages: Iterable[Document], minimum_words: int = 1) -> None:
-        self.pages = {page.id: page for page in pages}
+        self.pages: dict[str, Document] = {}
+        for page in pages:
+            self.pages.setdefault(page.id, page)
         self.minimum_words = minimum_words
         self._by_language: dict[str, list[Document]] = {}
         for page in self.pages.values():
@@ -51,26 +53,22 @@ class GradedPages:
 
     def queries(self, language: str) -> list[Query]:
         """The queries of a language, page by page."""
-        return [query for page in self.documents(language) for query in self._queries_of(page)]
+        return [query for page in self.documents(language) for query in self.queries_of(page)]
 
     def judgments(self, pair: Pair) -> list[Judgment]:
         """The judgments between the queries of one language and the pages of another."""
-        return [
-            Judgment(query.id, document, grade)
-            for page in self.documents(pair[0])
-            for query in self._queries_of(page)
-            for document, grade in self._grades(page, pair[1])
-        ]
+        return [judgment for page in self.documents(pair[0]) for judgment in self.judgments_of(page, pair[1])]
 
     def groups(self, language: str) -> dict[str, str]:
         """Query id to its page's translation set: all queries about one topic stay in one split."""
         return {
             query.id: min((page.id, *page.translations.values()))
             for page in self.documents(language)
-            for query in self._queries_of(page)
+            for query in self.queries_of(page)
         }
 
-    def _queries_of(self, page: Document) -> list[Query]:
+    def queries_of(self, page: Document) -> list[Query]:
+        """What is asked about a page."""
         own = page.fields.get("queries")
         if isinstance(own, list):
             return [
@@ -78,6 +76,12 @@ class GradedPages:
             ]
         text = without_title(first_sentence(page.text, page.language), page.title)
         return [Query(page.id, text, page.title, page.language)] if len(tokenize(text)) >= self.minimum_words else []
+
+    def judgments_of(self, page: Document, language: str) -> Iterator[Judgment]:
+        """The judgments of a page's queries in a language of documents."""
+        for query in self.queries_of(page):
+            for document, grade in self._grades(page, language):
+                yield Judgment(query.id, document, grade)
 
     def _grades(self, page: Document, language: str) -> Iterator[tuple[str, int]]:
         target = self._translation(page, language)
@@ -93,9 +97,11 @@ class GradedPages:
         """The page's counterpart, whichever of the two names the other."""
         if page.language == language:
             return page
-        id_ = page.translations.get(language) or self._named_by.get((page.id, language))
-        found = self.pages.get(id_) if id_ else None
-        return found if found and found.language == language else None
+        for id_ in (page.translations.get(language), self._named_by.get((page.id, language))):
+            found = self.pages.get(id_) if id_ else None
+            if found and found.language == language:
+                return found
+        return None
 
 
 def first_sentence(text: str, language: str = "") -> str:

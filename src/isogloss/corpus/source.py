@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import ClassVar
 
@@ -43,8 +43,8 @@ class Source(ABC):
         """The judgments of a pair of languages."""
         raise InputError(f"{self.name}: a source of documents only, without queries and judgments")
 
-    def splits(self, pair: Pair, problems: Problems) -> Mapping[str, list[str]] | None:
-        """Query ids of ``train``, ``dev``, ``test`` where the data fix them."""
+    def splits(self, pair: Pair, queries: Collection[str], problems: Problems) -> Mapping[str, list[str]] | None:
+        """Query ids of ``train``, ``dev``, ``test`` where the data fix them, each one of ``queries``."""
         return None
 
     def groups(self, pair: Pair) -> Mapping[str, str] | None:
@@ -58,6 +58,20 @@ class Source(ABC):
     def lexicon(self, pair: Pair) -> Path | None:
         """A bilingual lexicon that comes with the data."""
         return None
+
+
+def existing_directory(where: str) -> Path:
+    """The directory, or an error that says what is there instead."""
+    directory = Path(where)
+    if not directory.is_dir():
+        what = "is a file, a directory is needed" if directory.exists() else "no such directory"
+        raise InputError(f"{directory}: {what}")
+    return directory
+
+
+def list_pairs(pairs: Iterable[Pair]) -> str:
+    """The pairs of languages as the user writes them, for an error that says which there are."""
+    return ", ".join(f"{query}-{document}" for query, document in sorted(set(pairs))) or "none"
 
 
 def parse_pair(pair: str) -> Pair:

@@ -1,10 +1,13 @@
-"""Train, dev and test: 3:1:1, by query or by group, the same for the same seed."""
+"""Train, dev and test: 3:1:1, by query or by group, the same for the same seed; or as the data list them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
+
+from isogloss.base.lines import Place
+from isogloss.corpus.problems import Problems
 
 SPLITS = ("train", "dev", "test")
 _SHARES = (3, 1, 1)
@@ -31,3 +34,26 @@ def split_queries(
     for query in queries:
         parts[split_of[group_of[query]]].append(query)
     return parts
+
+
+def check_splits(
+    listed: Mapping[str, Iterable[tuple[Place, str]]], queries: Collection[str], problems: Problems
+) -> dict[str, list[str]]:
+    """The query ids of each split that the data list: each exists, and stands in one split, once.
+
+    A query in two splits would be trained on and tested with; one that stands twice would count twice.
+    """
+    split_of: dict[str, str] = {}
+    for split, lines in listed.items():
+        for place, query in lines:
+            if query not in queries:
+                problems.error(place, "unknown query id", f"query id {query!r} does not exist")
+            elif query not in split_of:
+                split_of[query] = split
+            elif split_of[query] == split:
+                problems.error(place, "duplicate query id", f"query id {query!r} stands a second time")
+            else:
+                problems.error(
+                    place, "query in two splits", f"query id {query!r} is in the split {split_of[query]!r} already"
+                )
+    return {split: [query for query, found in split_of.items() if found == split] for split in listed}

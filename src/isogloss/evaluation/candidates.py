@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -11,12 +10,16 @@ from isogloss.base.files import atomic_file
 from isogloss.corpus.dataset import Dataset
 from isogloss.corpus.judgments import Judgments
 from isogloss.corpus.records import Judgment
+from isogloss.evaluation.protocols import judged_queries
 from isogloss.evaluation.system import System
 
 
-def draw_candidates(system: System[Any], dataset: Dataset, split: str, count: int, k: int, seed: int = 0) -> Judgments:
-    """Lists of ``k`` documents for ``count`` random judged queries, in random order; label 1 is judged relevant."""
-    judged = [query for query in dataset.split(split) if query.id in dataset.judgments]
+def draw_candidates(system: System, dataset: Dataset, split: str, count: int, k: int, seed: int = 0) -> Judgments:
+    """Lists of the system's best ``k`` for ``count`` random judged queries, shuffled; label 1 is judged relevant.
+
+    Where the system finds fewer the list is shorter; where it finds nothing the query has no list.
+    """
+    judged = judged_queries(dataset, split, dataset.judgments)
     rng = np.random.default_rng(seed)
     drawn = [judged[i] for i in np.sort(rng.permutation(len(judged))[:count])]
     lines = []

@@ -66,7 +66,7 @@ def average_precision(gains: Gains) -> PerQuery:
     r"""AP = (1/R) sum over relevant documents found at rank i of (relevant among the first i) / i."""
     relevant = gains.relevant(1)
     precisions = np.cumsum(relevant, axis=1) / np.arange(1, relevant.shape[1] + 1)
-    return _ratio((precisions * relevant).sum(axis=1), gains.number(1))
+    return _ratio(_added(precisions * relevant), gains.number(1))
 
 
 def reciprocal_rank(gains: Gains, grade: int | None = 1) -> PerQuery:
@@ -122,7 +122,12 @@ def _padded(rows: Sequence[NDArray[np.int32]]) -> NDArray[np.int32]:
 
 
 def _dcg(gains: NDArray[np.int32]) -> PerQuery:
-    return np.asarray(gains @ (1.0 / np.log2(np.arange(2, gains.shape[1] + 2))))
+    return _added(gains / np.log2(np.arange(2, gains.shape[1] + 2)))
+
+
+def _added(parts: PerQuery) -> PerQuery:
+    """Row sums, added in the order of the ranks: however wide the padding, equal rankings have equal values."""
+    return np.asarray(np.cumsum(parts, axis=1)[:, -1])
 
 
 def _ratio(part: NDArray[np.number], whole: NDArray[np.number]) -> PerQuery:

@@ -38,11 +38,11 @@ class Task:
     negatives: int
     seed: int
 
-    def run(self, system: System) -> Run:  # type: ignore[type-arg]
+    def run(self, system: System) -> Run:
         """What the system ranks."""
         return Run(system.name, self.dataset.documents.ids, self._rankings(system))
 
-    def _rankings(self, system: System) -> Iterator[tuple[str, Ranking]]:  # type: ignore[type-arg]
+    def _rankings(self, system: System) -> Iterator[tuple[str, Ranking]]:
         label = f"searching with {system.name}"
         if self.protocol == "full":
             rankings = system.search_all(self.queries, self.depth, label)
@@ -57,7 +57,7 @@ class Task:
         row_of = self.dataset.documents.row_of
         listed = [row_of[document] for document in self.judgments[query.id]]
         if self.protocol == "candidates":
-            return np.asarray(listed)
+            return np.asarray(listed, dtype=np.int64)
         others = sample_negatives(query.id, listed, len(row_of), self.negatives, self.seed)
         return np.concatenate([np.asarray(listed, dtype=np.int64), others])
 
@@ -68,10 +68,16 @@ def make_task(
     """The task of a protocol on a split. Queries without a judgment (or a list) are counted and left out."""
     if protocol not in PROTOCOLS:
         raise InputError(f"protocol: {protocol!r} is not one of {', '.join(PROTOCOLS)}")
-    queries = dataset.split(split)
     judgments = dataset.candidates(split) if protocol == "candidates" else dataset.judgments
-    judged = [query for query in queries if query.id in judgments]
+    queries = judged_queries(dataset, split, judgments)
+    unjudged = len(dataset.split(split)) - len(queries)
+    return Task(dataset, protocol, queries, judgments, unjudged, depth, negatives, seed)
+
+
+def judged_queries(dataset: Dataset, split: str, judgments: Judgments) -> list[Query]:
+    """The queries of a split that have a judgment (or a list); that there is none is an error."""
+    judged = [query for query in dataset.split(split) if query.id in judgments]
     if not judged:
         pair = "-".join(dataset.pair)
         raise InputError(f"{dataset.source.name}: no query of the split {split!r} is judged for {pair}")
-    return Task(dataset, protocol, judged, judgments, len(queries) - len(judged), depth, negatives, seed)
+    return judged

@@ -30,7 +30,7 @@ class Result:
         return {name: float(values.mean()) for name, values in self.values.items()}
 
 
-def evaluate_system(system: System[Any], task: Task, fields: tuple[str, ...]) -> Result:
+def evaluate_system(system: System, task: Task, fields: tuple[str, ...]) -> Result:
     """Fit on the train split, index the documents, rank, measure."""
     started = time.perf_counter()
     system.fit(task.dataset)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from isogloss.base.errors import InputError
 from isogloss.base.files import atomic_file
-from isogloss.base.lines import read_lines
+from isogloss.base.lines import Place, read_lines
 from isogloss.corpus.collection import id_order
 from isogloss.evaluation.ranking import Ranking, top_k
 
@@ -32,36 +33,51 @@ class Run:
 
         Where neighbours tie, trec_eval would order them its own way; ranks are written for those who read them.
         """
+        _refuse_spaces(path, "query", self.rankings)
+        _refuse_spaces(path, "document", self.ids)
         with atomic_file(path, overwrite) as file:
             for query in self.rankings:
                 file.writelines(self._lines(query))
 
     def _lines(self, query: str) -> Iterator[str]:
-        _, scores = self.rankings[query]
+        scores = self.rankings[query].scores
+        exact = "{:.9g}".format if scores.dtype == np.float32 else repr  # what is read back ranks the same
         for rank, (document, score) in enumerate(zip(self.documents(query), scores.tolist(), strict=True), start=1):
-            yield f"{query} Q0 {document} {rank} {score:.9g} {self.name}\n"
+            yield f"{query} Q0 {document} {rank} {exact(score)} {self.name}\n"
 
     @classmethod
     def read(cls, path: Path) -> Run:
         """Read a TREC run file. The order is that of the scores, ties by document id, whatever the ranks say."""
         name, row_of = path.stem, dict[str, int]()
-        found: dict[str, tuple[list[int], list[float]]] = {}
+        found: dict[str, dict[int, float]] = {}
         for place, line in read_lines(path):
-            fields = line.split()
-            if not fields:
+            if not line.strip():
                 continue
-            try:
-                query, _, document, _, score, name = fields
-                rows, scores = found.setdefault(query, ([], []))
-                rows.append(row_of.setdefault(document, len(row_of)))
-                scores.append(float(score))
-            except ValueError:
-                raise InputError(
-                    f"{place}: expected query, Q0, document, rank, score and name, got {line[:60]!r}"
-                ) from None
+            query, document, score, name = _parse(place, line)
+            scores, row = found.setdefault(query, {}), row_of.setdefault(document, len(row_of))
+            if row in scores:
+                raise InputError(f"{place}: document {document!r} is ranked a second time for query {query!r}")
+            scores[row] = score
         order = id_order(list(row_of))
         rankings = (
-            (query, top_k(np.asarray(scores), len(scores), order, np.asarray(rows)))
-            for query, (rows, scores) in found.items()
+            (query, top_k(np.fromiter(scores.values(), float), len(scores), order, np.fromiter(scores, np.int64)))
+            for query, scores in found.items()
         )
         return cls(name, list(row_of), rankings)
+
+
+def _parse(place: Place, line: str) -> tuple[str, str, float, str]:
+    try:
+        query, _, document, _, score, name = line.split()
+        number = float(score)
+    except ValueError:
+        raise InputError(f"{place}: expected query, Q0, document, rank, score and name, got {line[:60]!r}") from None
+    if not math.isfinite(number):
+        raise InputError(f"{place}: the score {score!r} is not a finite number")
+    return query, document, number, name
+
+
+def _refuse_spaces(path: Path, what: str, ids: Iterable[str]) -> None:
+    for id_ in ids:
+        if len(id_.split()) != 1:
+            raise InputError(f"{path}: the {what} id {id_!r} has white space, which a TREC run file cannot hold")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -49,20 +49,8 @@ def compare_systems(
     t_tests = holm([comparison.t_test for comparison in found])
     randomisations = holm([comparison.randomisation for comparison in found])
     return [
-        Comparison(
-            c.measure,
-            c.left,
-            c.right,
-            c.difference,
-            c.wins,
-            c.ties,
-            c.losses,
-            c.t_test,
-            c.randomisation,
-            t_holm,
-            r_holm,
-        )
-        for c, t_holm, r_holm in zip(found, t_tests, randomisations, strict=True)
+        replace(comparison, t_test_holm=t_holm, randomisation_holm=r_holm)
+        for comparison, t_holm, r_holm in zip(found, t_tests, randomisations, strict=True)
     ]
 
 
@@ -93,11 +81,11 @@ def randomisation_test(differences: PerQuery, rounds: int = 10_000, seed: int = 
     r"""Two-sided p of Fisher's randomisation: (1 + #{|mean of sign-flipped d| >= |mean(d)|}) / (1 + rounds)."""
     rng = np.random.default_rng(seed)
     moved = differences[differences != 0]  # flipping a zero changes nothing
-    observed = abs(moved.sum())
+    observed = abs(moved.sum()) - 1e-9 * np.abs(moved).sum()  # sums that are equal but for rounding are equal
     hits = 0
     for start in range(0, rounds, 1000):
         signs = rng.integers(0, 2, size=(min(1000, rounds - start), len(moved)), dtype=np.int8) * 2 - 1
-        hits += int(np.count_nonzero(np.abs(signs @ moved) >= observed - 1e-9))
+        hits += int(np.count_nonzero(np.abs(signs @ moved) >= observed))
     return (1 + hits) / (1 + rounds)
 
 
@@ -118,16 +106,17 @@ def holm(probabilities: Sequence[float]) -> list[float]:
 
 def student_tails(t: float, degrees: int) -> float:
     r"""P(|T| >= |t|) = I_x(v/2, 1/2) with x = v / (v + t^2), I the regularised incomplete beta function."""
-    x = degrees / (degrees + t * t)
-    return _incomplete_beta(degrees / 2, 0.5, x)
+    total = degrees + t * t
+    return _incomplete_beta(degrees / 2, 0.5, degrees / total, t * t / total)
 
 
-def _incomplete_beta(a: float, b: float, x: float) -> float:
-    if x <= 0.0 or x >= 1.0:
-        return min(1.0, max(0.0, x))
+def _incomplete_beta(a: float, b: float, x: float, y: float) -> float:
+    """I_x(a, b); ``y`` is 1 - x, given apart because near x = 1 the subtraction would lose it."""
+    if x == 0.0 or y == 0.0:
+        return x
     if x > (a + 1) / (a + b + 2):  # the fraction converges fast on one side only
-        return 1.0 - _incomplete_beta(b, a, 1.0 - x)
-    front = math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x))
+        return 1.0 - _incomplete_beta(b, a, y, x)
+    front = math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log(y))
     return front * _beta_fraction(a, b, x) / a
 
 

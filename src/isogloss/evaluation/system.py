@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,16 +20,13 @@ from isogloss.evaluation.ranking import Ranking, Scores, top_k
 
 @dataclass(frozen=True)
 class SystemOptions:
-    """Options every system has. Each option carries its help in the field's metadata."""
+    """What a system can be told, as a frozen dataclass whose fields carry their help and range in their metadata."""
 
     @classmethod
     def describe(cls) -> Iterator[tuple[str, Any, str]]:
         """Name, default and help of each option."""
         for option in fields(cls):
             yield option.name, option.default, option.metadata.get("help", "")
-
-
-Options = TypeVar("Options", bound=SystemOptions)
 
 
 class Contribution(NamedTuple):
@@ -40,7 +37,7 @@ class Contribution(NamedTuple):
     score: float
 
 
-class System(ABC, Generic[Options]):
+class System(ABC):
     """Fit on a training set, index documents, score them for queries, save to and load from a directory.
 
     A system is made for one pair of languages. ``fit`` learns from a train split (nothing, for systems that do not
@@ -51,14 +48,16 @@ class System(ABC, Generic[Options]):
     paper: ClassVar[str]
     summary: ClassVar[str]
     options_type: ClassVar[type[SystemOptions]]
+    found_above: ClassVar[float] = -np.inf
+    """Documents that do not score above this count as not found."""
 
-    def __init__(self, options: Options, query_language: str, document_language: str) -> None:
+    def __init__(self, options: SystemOptions, query_language: str, document_language: str) -> None:
         self.options = options
         self.query_language = query_language
         self.document_language = document_language
         self.id_order: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
 
-    def fit(self, training: Dataset) -> None:
+    def fit(self, training: Dataset) -> None:  # noqa: B027 - most baselines learn nothing
         """Learn from the train split of a dataset; never look at its other splits."""
 
     def index(self, documents: Collection, fields: tuple[str, ...]) -> None:
@@ -73,11 +72,6 @@ class System(ABC, Generic[Options]):
     @abstractmethod
     def scores(self, query: str) -> Scores:
         """The score of every indexed document for a query text."""
-
-    @property
-    def found_above(self) -> float:
-        """Documents that do not score above this count as not found."""
-        return -np.inf
 
     def best_possible(self, query: str) -> float:
         """A bound on the score of any document for the query, where scores of several systems are to be compared."""

@@ -39,7 +39,11 @@ class Manifest:
         try:
             content = json.loads(path.read_text(encoding="utf-8"))
             if content["format"] != FORMAT:
-                raise InputError(f"{path}: has format {content['format']}, this isogloss reads format {FORMAT}")
-            return cls(**{**content, "fields": tuple(content["fields"])})
+                what = f"has format {content['format']}, this isogloss reads format {FORMAT}"
+                raise InputError(f"{path}: {what}; make the index again with 'isogloss index'")
+            manifest = cls(**{**content, "fields": tuple(content["fields"])})
+            if not (isinstance(manifest.options, dict) and isinstance(manifest.documents, dict)):
+                raise TypeError("its options and documents must be objects")
         except (ValueError, KeyError, TypeError) as error:
-            raise InputError(f"{path}: is damaged ({error})") from error
+            raise InputError(f"{path}: is damaged ({error}); make the index again with 'isogloss index'") from error
+        return manifest

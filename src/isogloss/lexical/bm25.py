@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.lexical.postings import Postings
+from isogloss.lexical.postings import Posting, Postings
 
 
 class Concept(NamedTuple):
@@ -38,68 +38,65 @@ class _Evidence(NamedTuple):
     """The documents that hold a concept, each once, and tf(c, d) there; df(c)."""
 
     documents: NDArray[np.int32]
-    frequencies: NDArray[np.floating]
+    frequencies: NDArray[np.float32]
     document_frequency: float
 
 
 class BM25:
-    """Scores all documents of inverted lists. ``expected_df`` chooses sum_t w_t df(t) over counting the union."""
+    """Scores all documents of inverted lists. ``expected_df`` chooses sum_t w_t df(t) over counting the union.
 
-    def __init__(self, postings: Postings, k1: float = 1.5, b: float = 0.75, expected_df: bool = False) -> None:
+    The defaults of k1 and b are Lucene's. Nothing is kept between calls, so that threads may share a scorer.
+    """
+
+    def __init__(self, postings: Postings, k1: float = 1.2, b: float = 0.75, expected_df: bool = False) -> None:
         self.postings = postings
         self.expected_df = expected_df
         mean = float(postings.lengths.mean()) if postings.document_count else 0.0
         self._saturation = (k1 * (1 - b + b * postings.lengths / (mean or 1.0))).astype(np.float32)
-        self._mark = np.zeros(postings.document_count, dtype=np.int32)
-        self._sums = np.zeros(postings.document_count, dtype=np.float32)
 
     def scores(self, concepts: Sequence[Concept]) -> NDArray[np.float32]:
         """The score of every document."""
         scores = np.zeros(self.postings.document_count, dtype=np.float32)
         for concept in concepts:
-            documents, parts = self.contributions(concept)
-            scores[documents] += parts
+            np.add.at(scores, *self.contributions(concept))  # faster than += at an index, which reads, adds and writes
         return scores
 
     def contributions(self, concept: Concept) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
         """The documents a concept occurs in and what it adds to the score of each."""
         documents, frequencies, df = self._evidence(concept)
-        idf = self._idf(df)
-        parts = frequencies / (frequencies + self._saturation[documents])
-        return documents, (parts * np.float32(concept.times * idf)).astype(np.float32, copy=False)
+        parts = self._saturation.take(documents)
+        parts += frequencies
+        np.divide(frequencies, parts, out=parts)
+        parts *= np.float32(concept.times * self._idf(df))
+        return documents, parts
 
     def best_possible(self, concepts: Sequence[Concept]) -> float:
         """What a document would score that held every concept of the query without end: sum_c n_c idf(c).
 
         A concept that no document holds counts like one that a single document holds: the query asked for it in vain.
         """
-        return sum(
-            concept.times * self._idf(max(1.0, self._evidence(concept).document_frequency)) for concept in concepts
-        )
+        return sum(concept.times * self._idf(self._evidence(concept).document_frequency or 1.0) for concept in concepts)
 
     def _idf(self, document_frequency: float) -> float:
         return math.log1p((self.postings.document_count - document_frequency + 0.5) / (document_frequency + 0.5))
 
     def _evidence(self, concept: Concept) -> _Evidence:
         lists = [(self.postings[term], weight) for term, weight in concept.terms]
-        lists = [(posting, weight) for posting, weight in lists if len(posting.documents)]
-        if not lists:
-            return _Evidence(self._mark[:0], self._sums[:0], 0.0)
-        expected = sum(weight * len(posting.documents) for posting, weight in lists)
+        lists = [(posting, weight) for posting, weight in lists if weight and len(posting.documents)]
         if len(lists) == 1:
-            (documents, frequencies), weight = lists[0]
-            weighted = frequencies.astype(np.float32) * np.float32(weight)
-            return _Evidence(documents, weighted, expected if self.expected_df else float(len(documents)))
-        for posting, weight in lists:
-            self._sums[posting.documents] += posting.frequencies * np.float32(weight)
-        documents = self._distinct(np.concatenate([posting.documents for posting, _ in lists]))
-        sums = self._sums[documents]
-        self._sums[documents] = 0
-        return _Evidence(documents, sums, expected if self.expected_df else float(len(documents)))
+            (documents, counts), weight = lists[0]
+            frequencies = counts.astype(np.float32)
+            if weight != 1.0:
+                frequencies *= np.float32(weight)
+        else:
+            documents, frequencies = self._sum(lists)
+        expected = sum(weight * len(posting.documents) for posting, weight in lists)
+        return _Evidence(documents, frequencies, expected if self.expected_df else float(len(documents)))
 
-    def _distinct(self, documents: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Each document once, without sorting: of those that write to one cell of the mark, the last is kept."""
-        places = np.arange(len(documents), dtype=np.int32)
-        self._mark[documents] = places
-        kept: NDArray[np.int32] = documents[self._mark[documents] == places]
-        return kept
+    def _sum(self, lists: Sequence[tuple[Posting, float]]) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+        """The documents of several lists, each once, and their weighted frequencies added up."""
+        sums = np.zeros(self.postings.document_count, dtype=np.float32)
+        for posting, weight in lists:
+            np.add.at(sums, posting.documents, posting.frequencies.astype(np.float32) * np.float32(weight))
+        documents = np.flatnonzero(sums > 0).astype(np.int32)
+        return documents, sums[documents]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -34,14 +35,12 @@ class Postings:
         self.documents = documents
         self.frequencies = frequencies
         self.lengths = lengths
+        self._find = lru_cache(maxsize=50_000)(terms.find)
 
     @classmethod
     def build(cls, texts: TokenizedTexts) -> Postings:
         """Invert tokenised texts: one sort of (term, document) keys, then runs of equal keys are counted."""
-        # Bytes, not code points: the table is searched by bytes, and the two orders differ beyond the basic plane.
-        by_name = sorted(
-            range(len(texts.terms)), key=lambda number: texts.terms[number].encode("utf-8", "surrogatepass")
-        )
+        by_name = sorted(range(len(texts.terms)), key=texts.terms.__getitem__)  # as their UTF-8 bytes sort too
         rank = np.empty(len(by_name), dtype=np.int64)
         rank[by_name] = np.arange(len(by_name))
         lengths = np.diff(texts.offsets)
@@ -61,7 +60,7 @@ class Postings:
         return len(self.lengths)
 
     def __getitem__(self, term: str) -> Posting:
-        number = self.terms.find(term)
+        number = self._find(term)
         if number is None:
             return _NOWHERE
         span = slice(int(self.offsets[number]), int(self.offsets[number + 1]))

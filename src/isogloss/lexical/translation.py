@@ -35,16 +35,17 @@ class QueryTranslator:
     """Queries to concepts through a lexicon.
 
     A word the lexicon lacks is looked up by its stem, and failing that stands for itself: names and identifiers are
-    alike in many languages. ``decay`` turns the order of translations into probabilities where the lexicon has none:
-    p_i is proportional to decay^i.
+    alike in many languages. A stop word does neither: "of" is no name, and where it stands in a French text it is rare
+    and would outweigh the whole query. ``decay`` turns the order of translations into probabilities where the lexicon
+    has none: p_i is proportional to decay^i.
     """
 
     lexicon: Lexicon
     query_language: str
     tokenizer: Tokenizer
     structure: str = "synonym"
-    translations: int = 3
-    decay: float = 0.5
+    translations: int = 10
+    decay: float = 0.9
     drop_stop_words: bool = False
 
     @cached_property
@@ -59,26 +60,34 @@ class QueryTranslator:
 
     def __call__(self, query: str) -> list[Concept]:
         """The concepts of a query."""
-        tokens = tokenize(query)
-        if self.drop_stop_words:
-            stops = stop_words(self.query_language)
-            tokens = [token for token in tokens if token not in stops] or tokens
-        counts = Counter(self.lexicon.cut(tokens))
+        counts = Counter(self._telling_phrases(list(self.lexicon.cut(tokenize(query)))))
         return [concept for phrase, count in counts.items() for concept in self._concepts(phrase, count)]
 
     def translate(self, phrase: Phrase) -> tuple[Translation, ...]:
         """What the lexicon has for a phrase, or else for phrases with the same stem; nothing if it knows neither."""
         if phrase in self.lexicon:
             return self.lexicon[phrase]
+        if self._is_stop_word(phrase):
+            return ()
         relatives = self._by_stem.get(tuple(stem(phrase, self.query_language)), ())
         found = {target: p for relative in relatives for target, p in self.lexicon[relative]}
         return tuple(Translation(*item) for item in found.items())
+
+    def _is_stop_word(self, phrase: Phrase) -> bool:
+        return len(phrase) == 1 and phrase[0] in stop_words(self.query_language)
+
+    def _telling_phrases(self, phrases: list[Phrase]) -> list[Phrase]:
+        """Without stop words, if they are to be dropped and anything is left; those within a phrase stay."""
+        if not self.drop_stop_words:
+            return phrases
+        return [phrase for phrase in phrases if not self._is_stop_word(phrase)] or phrases
 
     def _concepts(self, phrase: Phrase, count: int) -> list[Concept]:
         words = " ".join(phrase)
         translations = self.translate(phrase)
         if not translations:
-            return [Concept(words, ((term, 1.0),), count) for term in self.tokenizer.terms(phrase)]
+            standing = () if self._is_stop_word(phrase) else self.tokenizer.terms(phrase)
+            return [Concept(words, ((term, 1.0),), count) for term in standing]
         weighted = self._weighted_terms(translations)
         if self.structure == "independent":
             return [Concept(words, ((term, 1.0),), count * weight) for term, weight in weighted.items()]
@@ -94,9 +103,8 @@ class QueryTranslator:
                 terms[term] = terms.get(term, 0.0) + weight / len(telling)
         if self.structure == "probability":
             return terms
-        return {
-            term: min(1.0, weight) for term, weight in terms.items()
-        }  # two translations with one stem are one synonym
+        # Two translations with one stem are one synonym.
+        return {term: min(1.0, weight) for term, weight in terms.items()}
 
     def _weights(self, chosen: Sequence[Translation]) -> list[float]:
         if self.structure != "probability":

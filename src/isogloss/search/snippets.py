@@ -18,7 +18,7 @@ class Snippet:
 
 
 def make_snippet(text: str, is_match: Callable[[str], bool], width: int = 30) -> Snippet:
-    """The window of ``width`` words that holds the most different matching words, the first of equals."""
+    """The window of ``width`` words with the most different matching words (first of equals), they in its middle."""
     spans = token_spans(text)
     hits = [is_match(token) for _, _, token in spans]
     start = _best_start([token if hit else None for (_, _, token), hit in zip(spans, hits, strict=True)], width)
@@ -45,7 +45,16 @@ def _best_start(matched: list[str | None], width: int) -> int:
         different = len({token for token in matched[start : start + width] if token is not None})
         if different > best:
             best, best_start = different, start
-    return max(0, best_start - 5) if best_start else 0
+    return _centred(matched, best_start, width)
+
+
+def _centred(matched: list[str | None], start: int, width: int) -> int:
+    """The first best window ends with a match: move it so that what it holds of matches stands in its middle."""
+    places = [place for place in range(start, min(start + width, len(matched))) if matched[place] is not None]
+    if not start or not places:
+        return 0
+    room = width - (places[-1] - places[0] + 1)
+    return max(0, min(places[0] - room // 2, len(matched) - width))
 
 
 def surface_words(text: str, terms: Collection[str], to_term: Callable[[str], str | None]) -> tuple[str, ...]:

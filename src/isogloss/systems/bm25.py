@@ -7,7 +7,7 @@ from isogloss.lexical.translation import untranslated
 from isogloss.systems.lexical import LexicalOptions, LexicalSystem
 
 
-class UntranslatedBM25(LexicalSystem[LexicalOptions]):
+class UntranslatedBM25(LexicalSystem):
     """Query words are matched with document words of the same spelling (or stem)."""
 
     name = "bm25"

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import Self
 
 from isogloss.base.errors import InputError
+from isogloss.base.lines import find_file
 from isogloss.lexical.bm25 import Concept
 from isogloss.lexical.translation import QueryTranslator
 from isogloss.systems.lexical import LexicalOptions, LexicalSystem
@@ -27,7 +28,9 @@ class TranslatingOptions(LexicalOptions):
             "default: the one that comes with the data"
         },
     )
-    translations: int = field(default=3, metadata={"help": "how many translations of a word are used at most"})
+    translations: int = field(
+        default=10, metadata={"help": "how many translations of a word are used at most", "range": (1, 1000)}
+    )
 
 
 @dataclass(frozen=True)
@@ -45,22 +48,21 @@ class PsqOptions(TranslatingOptions):
     """Options of ``psq``."""
 
     decay: float = field(
-        default=0.5,
+        default=0.9,
         metadata={
-            "help": "where the lexicon has no probabilities: p of its i-th translation is proportional to decay^i"
+            "help": "where the lexicon has no probabilities: p of its i-th translation is proportional to decay^i",
+            "range": (0, 1),
         },
     )
 
 
-Options = TypeVar("Options", bound=TranslatingOptions)
-
 _LEXICON_FILE = "lexicon.tsv"
 
 
-class TranslatingSystem(LexicalSystem[Options]):
+class TranslatingSystem(LexicalSystem):
     """A lexical system whose query goes through a lexicon first."""
 
-    def __init__(self, options: Options, query_language: str, document_language: str) -> None:
+    def __init__(self, options: TranslatingOptions, query_language: str, document_language: str) -> None:
         super().__init__(options, query_language, document_language)
         self._lexicon_path = Path(
             options.lexicon.replace("{pair}", f"{query_language}-{document_language}")
@@ -80,7 +82,7 @@ class TranslatingSystem(LexicalSystem[Options]):
         self._translator.lexicon.save(directory / _LEXICON_FILE)
 
     def load(self, directory: Path) -> Self:
-        self._lexicon_path = directory / _LEXICON_FILE
+        self._lexicon_path = find_file(directory / _LEXICON_FILE)  # read at the first query, missed at once
         return super().load(directory)
 
     @cached_property
@@ -94,13 +96,14 @@ class TranslatingSystem(LexicalSystem[Options]):
         """The system's way from a query to concepts."""
 
 
-class DictionaryBM25(TranslatingSystem[DictionaryOptions]):
+class DictionaryBM25(TranslatingSystem):
     """Up to k translations a word, taken as synonyms of each other."""
 
     name = "bm25-dict"
     paper = "Pirkola 1998, The Effects of Query Structure and Dictionary Setups in Dictionary-Based CLIR"
     summary = "BM25 with the query translated by a bilingual lexicon, translations of a word as synonyms"
     options_type = DictionaryOptions
+    options: DictionaryOptions
 
     def make_translator(self, lexicon: Lexicon) -> QueryTranslator:
         o = self.options
@@ -111,13 +114,14 @@ class DictionaryBM25(TranslatingSystem[DictionaryOptions]):
         )
 
 
-class ProbabilisticStructuredQueries(TranslatingSystem[PsqOptions]):
+class ProbabilisticStructuredQueries(TranslatingSystem):
     """Term and document frequencies of a query word as expectations over its translations."""
 
     name = "psq"
     paper = "Darwish and Oard 2003, Probabilistic Structured Query Methods"
     summary = "BM25 over probabilistic structured queries: translations weighted by their probability"
     options_type = PsqOptions
+    options: PsqOptions
     expected_df = True
 
     def make_translator(self, lexicon: Lexicon) -> QueryTranslator:

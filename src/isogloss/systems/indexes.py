@@ -26,13 +26,12 @@ def make_index(
     overwrite: bool = False, problems: Problems | None = None,
 ) -> Manifest:  # fmt: skip
     """Index the documents of some languages for queries of another. The index appears whole or not at all."""
-    if len(set(languages)) != len(languages) or not languages:
-        raise InputError("language: name each language of the documents once")
+    _check(languages)
     with atomic_directory(path, overwrite) as partial:
         counts, options = {}, {}
         for language in languages:
             system = make_system(name, (query_language, language), settings, source)
-            documents = _of_language(load_collection(source, language, problems), languages)
+            documents = _of_language(load_collection(source, language, problems), languages, source)
             system.index(documents, fields)
             folder = partial / language
             (folder / "system").mkdir(parents=True)
@@ -56,17 +55,29 @@ def open_index(path: Path) -> tuple[Manifest, Engine]:
     try:
         for language in manifest.documents:
             store = DocumentStore.load(path / language)
+            if len(store) != manifest.documents[language]:
+                raise ValueError(f"{language} holds {len(store)} documents, not {manifest.documents[language]}")
             system = made(options, manifest.query_language, language).load(path / language / "system")
             system.id_order = store.id_order
             shelves[language] = Shelf(system, store)
     except (OSError, ValueError) as error:
-        raise InputError(f"{path}: the index is damaged ({error})") from error
+        raise InputError(f"{path}: the index is damaged ({error}); make it again with 'isogloss index'") from error
     return manifest, Engine(shelves)
 
 
-def _of_language(documents: Collection, languages: Sequence[str]) -> Collection:
+def _check(languages: Sequence[str]) -> None:
+    if len(set(languages)) != len(languages) or not languages:
+        raise InputError("language: name each language of the documents once")
+    for language in languages:  # each becomes a folder of the index
+        if not language.replace("-", "").isalnum():
+            raise InputError(f"language: {language!r} is not a language code, like fr or zh")
+
+
+def _of_language(documents: Collection, languages: Sequence[str], source: Source) -> Collection:
     """Where several languages are indexed and documents do not say theirs, each goes to the one it looks like."""
     if len(languages) == 1 or all(document.language for document in documents):
         return documents
     kept = [d for d in documents if (d.language or identify_language(d.text, languages)) == documents.language]
+    if not kept:
+        raise InputError(f"{source.name}: no document looks like {documents.language!r}; leave it out or add 'lang'")
     return Collection(kept, documents.language)

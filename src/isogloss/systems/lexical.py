@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import Self
 
 from isogloss.evaluation.ranking import Scores
 from isogloss.evaluation.system import Contribution, System, SystemOptions
@@ -22,19 +22,18 @@ class LexicalOptions(SystemOptions):
 
     stems: bool = field(default=True, metadata={"help": "Snowball stems, where the document language has them"})
     drop_stop_words: bool = field(default=False, metadata={"help": "leave stop words out of documents and queries"})
-    k1: float = field(default=1.5, metadata={"help": "how fast repeated words stop counting"})
-    b: float = field(default=0.75, metadata={"help": "how much long documents are held back, 0 to 1"})
+    k1: float = field(default=1.2, metadata={"help": "how fast repeated words stop counting", "range": (0, 1000)})
+    b: float = field(default=0.75, metadata={"help": "how much long documents are held back", "range": (0, 1)})
 
 
-Options = TypeVar("Options", bound=LexicalOptions)
-
-
-class LexicalSystem(System[Options]):
+class LexicalSystem(System):
     """A system that scores by words."""
 
+    found_above = 0.0
     expected_df = False
+    options: LexicalOptions
 
-    def __init__(self, options: Options, query_language: str, document_language: str) -> None:
+    def __init__(self, options: LexicalOptions, query_language: str, document_language: str) -> None:
         super().__init__(options, query_language, document_language)
         self.tokenizer = Tokenizer(document_language, options.stems, options.drop_stop_words)
         self._bm25 = BM25(Postings.build(tokenize_texts([])))
@@ -42,10 +41,6 @@ class LexicalSystem(System[Options]):
     @abstractmethod
     def concepts(self, query: str) -> list[Concept]:
         """What a query asks for, in terms of the documents."""
-
-    @property
-    def found_above(self) -> float:
-        return 0.0
 
     def index_texts(self, texts: Sequence[str]) -> None:
         self._use(Postings.build(tokenize_texts(texts, self.tokenizer, label=f"indexing {len(texts):,} documents")))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import Field, fields, replace
 from typing import Any
 
 from isogloss.base.errors import InputError
@@ -12,9 +12,7 @@ from isogloss.evaluation.system import System, SystemOptions
 from isogloss.systems.bm25 import UntranslatedBM25
 from isogloss.systems.dictionary import DictionaryBM25, ProbabilisticStructuredQueries
 
-AnySystem = System[Any]
-
-_SYSTEMS: dict[str, type[AnySystem]] = {
+_SYSTEMS: dict[str, type[System]] = {
     system.name: system for system in (UntranslatedBM25, DictionaryBM25, ProbabilisticStructuredQueries)
 }
 _TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
@@ -25,7 +23,7 @@ def system_names() -> list[str]:
     return list(_SYSTEMS)
 
 
-def system_type(name: str) -> type[AnySystem]:
+def system_type(name: str) -> type[System]:
     """A system by name."""
     if name not in _SYSTEMS:
         raise InputError(f"system: {name!r} is not one of {', '.join(_SYSTEMS)}")
@@ -34,7 +32,7 @@ def system_type(name: str) -> type[AnySystem]:
 
 def make_system(
     name: str, pair: Pair, settings: Mapping[str, str] | None = None, source: Source | None = None
-) -> AnySystem:
+) -> System:
     """A system for a pair of languages. A lexicon that the source brings is used where no setting names another."""
     made = system_type(name)
     options = parse_options(name, made.options_type, settings or {})
@@ -45,7 +43,7 @@ def make_system(
 
 def parse_options(system: str, options_type: type[SystemOptions], settings: Mapping[str, str]) -> SystemOptions:
     """Settings as the user writes them (``key=value``) to typed options."""
-    known = {option.name: option.default for option in fields(options_type)}
+    known = {option.name: option for option in fields(options_type)}
     values: dict[str, Any] = {}
     for key, value in settings.items():
         if key not in known:
@@ -54,13 +52,18 @@ def parse_options(system: str, options_type: type[SystemOptions], settings: Mapp
     return options_type(**values)
 
 
-def _parse(name: str, value: str, default: Any) -> Any:
+def _parse(name: str, value: str, option: Field[Any]) -> Any:
+    default: Any = option.default
     if isinstance(default, bool):
         if value.lower() not in _TRUE + _FALSE:
             raise InputError(f"{name}: {value!r} is neither true nor false")
         return value.lower() in _TRUE
     try:
-        return type(default)(value)
+        parsed = type(default)(value)
     except ValueError:
         kind = "a whole number" if isinstance(default, int) else "a number"
         raise InputError(f"{name}: {value!r} is not {kind}") from None
+    least, most = option.metadata.get("range", (None, None))
+    if least is not None and not least <= parsed <= most:
+        raise InputError(f"{name}: {value} is not between {least:g} and {most:g}")
+    return parsed

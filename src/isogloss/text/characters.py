@@ -18,22 +18,30 @@ def _mark_ranges() -> list[tuple[int, int]]:
     return [(int(first, 16), int(last, 16)) for first, last in bounds]
 
 
-def _word_pattern() -> re.Pattern[str]:
+def _mark() -> str:
     ranges = _mark_ranges()
     # Sets within the basic plane compile to a table, those beyond it to a linear scan: one look at the plane first
     # keeps the scan off nearly every character.
     basic = "".join(f"{chr(first)}-{chr(last)}" for first, last in ranges if last < 0x10000)
     beyond = "".join(f"{chr(first)}-{chr(last)}" for first, last in ranges if first >= 0x10000)
-    mark = f"(?:[{basic}]|(?=[\U00010000-\U0010ffff])[{beyond}])"
-    return re.compile(rf"[^\W_]++(?:{mark}++[^\W_]*+)*+")
+    return f"(?:[{basic}]|(?=[\U00010000-\U0010ffff])[{beyond}])"
 
 
-WORD = _word_pattern()
-"""One word of a normalised text."""
-
-UNSPACED = re.compile(
+_MARK = _mark()
+_UNSPACED = (
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u1950-\u19df\u1a20-\u1aaf\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3031-\u303f"
     "\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua9e0-\ua9fe\uaa60-\uaadf\uf900-\ufaff"
     "\U0001b000-\U0001b16f\U00020000-\U0003ffff]"
 )
+
+WORD = re.compile(rf"[^\W_]++(?:{_MARK}++[^\W_]*+)*+")
+"""One word of a normalised text."""
+
+UNSPACED = re.compile(_UNSPACED)
 """A character of a script written without spaces: Thai, Lao, Burmese, Khmer, Tai, Chinese, Japanese."""
+
+CUT = "\u00ad"
+"""Set between two words: the soft hyphen, which no normalised text holds."""
+
+STRAY_CUT = re.compile(f"{CUT}(?:(?<!{_UNSPACED}{CUT})(?!{_UNSPACED})|(?={_MARK}))")
+"""A cut between two characters of scripts with spaces, or before a combining mark: neither parts words."""

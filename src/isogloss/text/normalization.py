@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 # Soft hyphens, joiners, direction marks, variation selectors: they steer how text is drawn and say nothing about which
 # word it is. The zero width space U+200B is not among them: Thai and Khmer writers use it to separate words.
 _INVISIBLE = re.compile(
     "[\u00ad\u034f\u061c\u180b-\u180f\u200c-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0100-\U000e01ef]+"
 )
+_RUN = re.compile(r"\s+|\S+")
 _ROUNDS = 8  # a fixed point is reached after two or three on any text; the bound only guards against a loop without end
 
 
@@ -27,3 +30,58 @@ def normalize(text: str) -> str:
             break
         text = folded
     return text
+
+
+def normalize_aligned(text: str) -> tuple[str, Sequence[int], Sequence[int]]:
+    """The normalised text, and where in ``text`` each of its characters begins and ends.
+
+    >>> normalize_aligned("ﬁX")
+    ('fix', [0, 0, 1], [1, 1, 2])
+    """
+    if len(text.casefold()) == len(text) and text.casefold() == normalize(text):  # most texts: character by character
+        return text.casefold(), range(len(text)), range(1, len(text) + 1)
+    folded: list[str] = []
+    starts: list[int] = []
+    ends: list[int] = []
+    position = 0
+    for piece in _pieces(text):
+        folded.append(_fold_piece(piece))
+        starts += [position] * len(folded[-1])
+        position += len(piece)
+        ends += [position] * len(folded[-1])
+    return "".join(folded), starts, ends
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """Cut a text so that its pieces, normalised one by one, make the normalised text: mostly into characters."""
+    for run in _RUN.findall(text):
+        if "".join(map(_fold_piece, run)) == normalize(run):
+            yield from run
+        else:
+            yield from _clusters(run)
+
+
+def _clusters(run: str) -> Iterator[str]:
+    cluster = run[0]
+    for character in run[1:]:
+        if _joins(cluster, character):
+            cluster += character
+        else:
+            yield cluster
+            cluster = character
+    yield cluster
+
+
+def _joins(cluster: str, character: str) -> bool:
+    folded = _fold_piece(character)
+    return (
+        not folded
+        or unicodedata.combining(character) != 0
+        or unicodedata.combining(folded[0]) != 0
+        or normalize(cluster + character) != normalize(cluster) + folded
+    )
+
+
+@lru_cache(maxsize=10_000)
+def _fold_piece(piece: str) -> str:
+    return normalize(piece)

@@ -8,13 +8,15 @@ from typing import Any
 
 import Stemmer
 
-_SNOWBALL_NAMES = {
-    "ar": "arabic", "ca": "catalan", "da": "danish", "de": "german", "el": "greek", "en": "english", "eo": "esperanto",
-    "es": "spanish", "et": "estonian", "eu": "basque", "fi": "finnish", "fr": "french", "ga": "irish", "hi": "hindi",
-    "hu": "hungarian", "hy": "armenian", "id": "indonesian", "it": "italian", "lt": "lithuanian", "ne": "nepali",
-    "nl": "dutch", "no": "norwegian", "pt": "portuguese", "ro": "romanian", "ru": "russian", "sr": "serbian",
-    "sv": "swedish", "ta": "tamil", "tr": "turkish", "yi": "yiddish",
+_NAMES = {
+    "ar": "arabic", "ca": "catalan", "cs": "czech", "da": "danish", "de": "german", "el": "greek", "en": "english",
+    "eo": "esperanto", "es": "spanish", "et": "estonian", "eu": "basque", "fa": "persian", "fi": "finnish",
+    "fr": "french", "ga": "irish", "hi": "hindi", "hu": "hungarian", "hy": "armenian", "id": "indonesian",
+    "it": "italian", "lt": "lithuanian", "ne": "nepali", "nl": "dutch", "no": "norwegian", "pl": "polish",
+    "pt": "portuguese", "ro": "romanian", "ru": "russian", "sr": "serbian", "st": "sesotho", "sv": "swedish",
+    "ta": "tamil", "tr": "turkish", "yi": "yiddish",
 }  # fmt: skip
+_SNOWBALL_NAMES = {code: name for code, name in _NAMES.items() if name in Stemmer.algorithms()}  # older ones have fewer
 
 
 def has_stemmer(language: str | None) -> bool:
@@ -30,7 +32,8 @@ def stem(words: Sequence[str], language: str | None) -> list[str]:
     """
     if language not in _SNOWBALL_NAMES:
         return list(words)
-    return list(_stemmer(language).stemWords(list(words)))
+    stems = _stemmer(language).stemWords(list(words))
+    return [found or word for found, word in zip(stems, words, strict=True)]  # nothing is left of some short words
 
 
 @lru_cache(maxsize=None)

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from isogloss.text.characters import UNSPACED, WORD
-from isogloss.text.normalization import normalize
+from isogloss.text.characters import CUT, STRAY_CUT, UNSPACED, WORD
+from isogloss.text.normalization import normalize, normalize_aligned
 from isogloss.text.stemming import stem
 from isogloss.text.stopwords import stop_words
 
@@ -22,10 +22,7 @@ def tokenize(text: str) -> list[str]:
     >>> tokenize("L'été, CSS属性を設定する: हिन्दी!")
     ['l', 'été', 'css', '属性', 'を', '設定', 'する', 'हिन्दी']
     """
-    text = normalize(text)
-    if not text.isascii() and UNSPACED.search(text):
-        text = " ".join(_icu_pieces(text))
-    return WORD.findall(text)
+    return _words(normalize(text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,22 +49,36 @@ class Tokenizer:
         return stem(words, self.language) if self.stems else list(words)
 
 
+def _words(text: str) -> list[str]:
+    if not text.isascii() and UNSPACED.search(text):
+        # ICU also cuts where scripts with spaces meet (LG전자): a word must not depend on what else is in its text.
+        text = STRAY_CUT.sub("", CUT.join(_icu_pieces(text)))
+    return WORD.findall(text)
+
+
 def _icu_pieces(text: str) -> Iterable[str]:
     from icu4py.breakers import WordBreaker  # 40 MB of dictionaries: loaded only when such a script is met
 
-    return WordBreaker(text, "en")
+    try:
+        return WordBreaker(text, "en")
+    except UnicodeEncodeError:  # halves of characters, from "\ud800" in JSON: no part of any word
+        return WordBreaker(text.encode("utf-8", "replace").decode("utf-8"), "en")
 
 
 def token_spans(text: str) -> list[tuple[int, int, str]]:
     """Where the words of a text stand: start, end and token, for marking words in the text as it was written.
 
+    The tokens are those of :func:`tokenize`; where one character stands for several (``½``) they share its place.
+
     >>> token_spans("L'Été")
     [(0, 1, 'l'), (2, 5, 'été')]
     """
-    if text.isascii() or not UNSPACED.search(text):
-        return [(match.start(), match.end(), normalize(match[0])) for match in WORD.finditer(text)]
+    if text.isascii():
+        return [(match.start(), match.end(), match[0].lower()) for match in WORD.finditer(text)]
+    normalized, starts, ends = normalize_aligned(text)
     spans, position = [], 0
-    for piece in _icu_pieces(text):
-        spans += [(position + m.start(), position + m.end(), normalize(m[0])) for m in WORD.finditer(piece)]
-        position += len(piece)
+    for token in _words(normalized):
+        begin = normalized.index(token, position)  # no letter lies between two tokens: the first is the right one
+        position = begin + len(token)
+        spans.append((starts[begin], ends[position - 1], token))
     return spans

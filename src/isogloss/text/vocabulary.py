@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -12,6 +13,9 @@ from numpy.typing import NDArray
 from isogloss.base.errors import InputError
 from isogloss.base.files import atomic_file
 from isogloss.base.lines import read_lines
+
+_COUNT = re.compile("[0-9]{1,18}")
+_UNWRITABLE = re.compile("[\t\n\0\ufeff]")
 
 
 class Vocabulary:
@@ -63,6 +67,8 @@ class Vocabulary:
 
     def save(self, path: Path | str) -> None:
         """Write ``word<TAB>count`` lines."""
+        if unwritable := next(filter(_UNWRITABLE.search, self.words), None):
+            raise ValueError(f"a word with a tab, a line end, a NUL or a byte order mark: {unwritable!r}")
         with atomic_file(path) as file:
             file.writelines(f"{word}\t{count}\n" for word, count in zip(self.words, self.counts.tolist(), strict=True))
 
@@ -72,7 +78,7 @@ class Vocabulary:
         words, counts, seen = [], [], set()
         for place, line in read_lines(Path(path)):
             word, tab, count = line.partition("\t")
-            if not tab or not count.isdecimal() or word in seen:
+            if not tab or not _COUNT.fullmatch(count) or word in seen:
                 raise InputError(f"{place}: expected a new word, a tab and its count, got {line[:60]!r}")
             seen.add(word)
             words.append(word)

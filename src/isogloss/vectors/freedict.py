@@ -7,7 +7,9 @@ notes, examples and cross references are indented or marked and are passed over.
 
 from __future__ import annotations
 
+import gzip
 import re
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,7 +20,8 @@ _DIGITS = {
     digit: value for value, digit in enumerate("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
 }
 _NUMBERED = re.compile(r"^\s*\d+\.\s*")
-_REMARK = re.compile(r"<[^>]*>|\[[^\]]*\]|\([^)]*\)|\{[^}]*\}|/[^/]*/")
+_REMARK = re.compile(r"<[^>]*>|\[[^\]]*\]|\([^)]*\)|\{[^}]*\}")
+_PRONUNCIATION = re.compile(r"(?:^|\s)/[^/]*/\s*$")  # stands last; other slashes are the word's own
 _NOT_A_TRANSLATION = re.compile(r"^\s*(?:see:|synonyms?:|note:|antonyms?:|\"|-)|^\s{2,}", re.IGNORECASE)
 
 
@@ -36,12 +39,19 @@ def read_freedict(path: Path) -> Iterator[tuple[str, str]]:
     for needed in (dictionary, index):
         if not needed.is_file():
             raise InputError(f"{needed}: no such file; a FreeDict dictionary is NAME.dict.dz with NAME.index")
-    with open_bytes(dictionary) as file:
-        content = file.read()
+    content = _unpacked(dictionary)
     for start, length in sorted(_places(index)):
         if start + length > len(content):
             raise InputError(f"{index}: speaks of byte {start + length}, but {dictionary.name} ends at {len(content)}")
         yield from _translations(content[start : start + length].decode("utf-8", "replace"))
+
+
+def _unpacked(dictionary: Path) -> bytes:
+    try:
+        with open_bytes(dictionary) as file:
+            return file.read()
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise InputError(f"{dictionary}: a damaged gzip archive ({error})") from error
 
 
 def _places(index: Path) -> set[tuple[int, int]]:
@@ -64,12 +74,17 @@ def _number(digits: str) -> int:
 
 def _translations(entry: str) -> Iterator[tuple[str, str]]:
     headword, *lines = entry.split("\n")
-    word = _REMARK.sub(" ", headword).strip()
+    word = _spelling(_REMARK.sub(" ", headword))
     if not word:
         return
     for line in lines:
         if not line.strip() or _NOT_A_TRANSLATION.match(line):
             continue
-        for translation in re.split(r"[,;]", _REMARK.sub(" ", _NUMBERED.sub("", line))):
-            if translation.strip(" ?!."):
-                yield word, " ".join(translation.strip(" ?!.").split())
+        for piece in re.split(r"[,;]", _REMARK.sub(" ", _NUMBERED.sub("", line))):
+            translation = _spelling(piece).strip(" ?!.")
+            if translation:
+                yield word, translation
+
+
+def _spelling(word: str) -> str:
+    return " ".join(_PRONUNCIATION.sub("", word).split())

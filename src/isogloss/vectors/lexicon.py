@@ -90,7 +90,7 @@ class Lexicon:
         with atomic_file(path) as file:
             for phrase, translations in self._translations.items():
                 for target, probability in translations.items():
-                    file.write(f"{' '.join(phrase)}\t{' '.join(target)}\t{probability:.6g}\n")
+                    file.write(f"{' '.join(phrase)}\t{' '.join(target)}\t{probability!r}\n")
 
 
 def read_entries(path: Path) -> Iterator[Entry]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from isogloss.base.errors import InputError
 from isogloss.base.files import atomic_file
@@ -18,7 +18,7 @@ from isogloss.corpus.formats.json_lines import dump, read_objects
 from isogloss.corpus.grades import GradedPages
 from isogloss.corpus.problems import Problems
 from isogloss.corpus.records import Document, Judgment, Query
-from isogloss.corpus.source import Pair, Source
+from isogloss.corpus.source import Pair, Source, list_pairs
 
 _SHAPES: dict[str, type | tuple[type, ...]] = {
     "title": str, "lang": str, "url": str, "links": list, "translations": dict, "fields": dict
@@ -36,37 +36,68 @@ class Jsonl(Source):
         self.path = find_file(Path(where))
 
     def documents(self, language: str, problems: Problems) -> Iterator[tuple[Place, Document]]:
-        for place, page in read_pages(self.path, problems):
+        for place, page in self.check(problems):
             if page.language in ("", language):
                 yield place, page
 
     def queries(self, language: str, problems: Problems) -> Iterator[tuple[Place, Query]]:
-        return ((Place(self.path), query) for query in self.graded.queries(language))
+        for place, page in self._pages:
+            if page.language == language:
+                yield from ((place, query) for query in self.graded.queries_of(page))
 
     def judgments(self, pair: Pair, problems: Problems) -> Iterator[tuple[Place, Judgment]]:
         missing = [language for language in pair if language not in self.graded.languages]
         if missing:
             known = ", ".join(self.graded.languages) or "none marked"
-            raise InputError(f"{self.path}: has no pages in {missing[0]!r}; languages here: {known}")
-        judgments = self.graded.judgments(pair)
-        if not judgments:
-            raise InputError(
-                f"{self.path}: no page in {pair[0]!r} names a translation in {pair[1]!r}, so nothing can be judged"
-            )
-        return ((Place(self.path), judgment) for judgment in judgments)
+            self._refuse(f"has no pages in {missing[0]!r}; languages here: {known}", problems)
+        asked = [(place, page) for place, page in self._pages if page.language == pair[0]]
+        lines = [(place, line) for place, page in asked for line in self.graded.judgments_of(page, pair[1])]
+        if not lines:
+            what = f"no page in {pair[0]!r} has a translation in {pair[1]!r}, so nothing can be judged"
+            self._refuse(f"{what}; pairs here: {list_pairs(self.graded.pairs())}", problems)
+        self._warn_of_links(pair, problems)
+        return iter(lines)
 
     def groups(self, pair: Pair) -> Mapping[str, str]:
         return self.graded.groups(pair[0])
 
     def check(self, problems: Problems) -> Iterator[tuple[Place, Document]]:
-        """Every page of every language, its problems reported."""
-        return read_pages(self.path, problems)
+        """Every page of every language, its problems reported. An id names one page, whatever its language."""
+        seen = set()
+        for place, page in read_pages(self.path, problems):
+            if page.id in seen:
+                problems.error(place, "duplicate document id", f"document id {page.id!r} stands a second time")
+                continue
+            seen.add(page.id)
+            yield place, page
 
     @cached_property
     def graded(self) -> GradedPages:
         """The pages with what their links say."""
+        return GradedPages(page for _, page in self._pages)
+
+    @cached_property
+    def _pages(self) -> list[tuple[Place, Document]]:
         problems = Problems(stop_at_errors=False)  # what is wrong with a page is reported where documents are read
-        return GradedPages(page for _, page in read_pages(self.path, problems))
+        return list(self.check(problems))
+
+    def _refuse(self, what: str, problems: Problems) -> NoReturn:
+        for _ in self.check(problems):  # malformed pages may be the reason: then they are the error
+            pass
+        raise InputError(f"{self.path}: {what}")
+
+    def _warn_of_links(self, pair: Pair, problems: Problems) -> None:
+        pages = self.graded.pages
+        for place, page in self._pages:
+            if page.language not in pair:
+                continue
+            for link in page.links:
+                if link not in pages:
+                    problems.warn(place, "unknown link", f"page {page.id!r} links to {link!r}, which does not exist")
+            for language, id_ in page.translations.items():
+                if language in pair and (id_ not in pages or pages[id_].language != language):
+                    what = f"page {page.id!r} names {id_!r} as its translation, which is no page in {language!r}"
+                    problems.warn(place, "unknown translation", what)
 
 
 def read_pages(path: Path, problems: Problems) -> Iterator[tuple[Place, Document]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from isogloss.base.errors import InputError
 from isogloss.base.lines import Place, read_lines
 from isogloss.corpus.problems import Problems
 from isogloss.corpus.records import Judgment
@@ -48,4 +49,11 @@ def parse_grade(place: Place, grade: str, problems: Problems, allowed: frozenset
 
 def one_line(text: str) -> str:
     """A text without tabs and line breaks, fit for a table."""
-    return " ".join(text.split())
+    return " ".join(text.replace("\0", " ").split())
+
+
+def table_id(id_: str, spaces: bool = True) -> str:
+    """An id as it may stand in a table, perhaps one whose columns are separated by spaces."""
+    if id_ != id_.strip() or any(sign in id_ for sign in "\t\r\n\0") or not (spaces or len(id_.split()) == 1):
+        raise InputError(f"id {id_!r}: has white space that this format cannot hold; write jsonl: or rename it")
+    return id_

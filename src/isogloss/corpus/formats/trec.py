@@ -6,6 +6,7 @@ A directory may hold several languages: ``topics.en.tsv``, ``documents.fr.jsonl`
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,12 +17,12 @@ from isogloss.base.lines import Place, find_file, read_lines
 from isogloss.corpus.dataset import Dataset
 from isogloss.corpus.formats.json_lines import dump
 from isogloss.corpus.formats.jsonl import page_object, read_pages
-from isogloss.corpus.formats.table import one_line, parse_grade, read_table
+from isogloss.corpus.formats.table import one_line, parse_grade, read_table, table_id
 from isogloss.corpus.problems import Problems
 from isogloss.corpus.records import Document, Judgment, Query
-from isogloss.corpus.source import Pair, Source
+from isogloss.corpus.source import Pair, Source, existing_directory, list_pairs
 
-_TAG = re.compile(r"</?\s*(num|title|desc|narr|top)\b[^>]*>", re.IGNORECASE)
+_TAG = re.compile(r"<(/?)\s*(num|title|desc|narr|top)\b[^>]*>", re.IGNORECASE)
 _LABEL = re.compile(r"^\s*(?:Number|Topic|Description|Narrative)\s*:\s*", re.IGNORECASE)
 
 
@@ -32,9 +33,7 @@ class Trec(Source):
 
     def __init__(self, where: str) -> None:
         super().__init__(where)
-        self.directory = Path(where)
-        if not self.directory.is_dir():
-            raise InputError(f"{self.directory}: no such directory")
+        self.directory = existing_directory(where)
 
     def documents(self, language: str, problems: Problems) -> Iterator[tuple[Place, Document]]:
         path = self._first(f"documents.{language}.jsonl", "documents.jsonl")
@@ -54,8 +53,15 @@ class Trec(Source):
             yield from _read_topics(path, language, problems)
 
     def judgments(self, pair: Pair, problems: Problems) -> Iterator[tuple[Place, Judgment]]:
-        path = self._first(f"qrels.{pair[0]}-{pair[1]}", "qrels", "qrels.txt")
+        try:
+            path = self._first(f"qrels.{pair[0]}-{pair[1]}", "qrels", "qrels.txt")
+        except InputError as error:
+            raise InputError(f"{error}; pairs here: {list_pairs(self._pairs())}") from None
         return read_qrels(path, problems)
+
+    def _pairs(self) -> Iterator[Pair]:
+        matches = (re.fullmatch(r"qrels\.(\w+)-(\w+)(\.gz)?", path.name) for path in self.directory.iterdir())
+        return ((match[1], match[2]) for match in matches if match)
 
     def _first(self, *names: str) -> Path:
         for name in names:
@@ -81,39 +87,45 @@ def read_qrels(path: Path, problems: Problems) -> Iterator[tuple[Place, Judgment
 
 def _read_topics(path: Path, language: str, problems: Problems) -> Iterator[tuple[Place, Query]]:
     """Topics in markup: the title is what people type, the description is the text where there is no title."""
-    parts: dict[str, str] = {}
+    found = False
+    for place, parts in _topic_parts(path, problems):
+        found = True
+        values = {name: _LABEL.sub("", html.unescape(value)).strip() for name, value in parts.items()}
+        if not values.get("num"):
+            problems.error(place, "malformed topic", "a <top> without <num>")
+        elif "top" not in parts:
+            problems.error(place, "malformed topic", f"topic {values['num']!r} has no </top>")
+        else:
+            title = values.get("title", "")
+            yield place, Query(values["num"], title or values.get("desc", ""), title, language)
+    if not found:
+        problems.error(Place(path), "malformed topic", "has no <top> at all, so there are no topics")
+
+
+def _topic_parts(path: Path, problems: Problems) -> Iterator[tuple[Place, dict[str, str]]]:
+    """Each topic's texts by tag, tags closed or not; ``top`` is among them where the topic has an end."""
+    parts: dict[str, str] | None = None
     start, tag = Place(path), ""
     for place, line in read_lines(path, problems.broken_text):
-        for piece in _TAG.split(line) if not _TAG.search(line) else _pieces(line):
-            if isinstance(piece, str):
-                parts[tag] = f"{parts.get(tag, '')} {piece}".strip()
-            elif piece[0] == "top" and piece[1]:
-                if parts.get("num"):
-                    yield start, _topic(parts, language)
-                parts, tag = {}, ""
-            elif piece[0] == "top":
-                start, parts, tag = place, {}, ""
-            else:
-                tag = "" if piece[1] else piece[0]
-    if parts.get("num"):
-        problems.error(start, "malformed topic", "a <top> without its end")
+        for name, closing, text in _pieces(line):
+            if name == "top":
+                if parts is not None:
+                    yield start, parts | ({"top": ""} if closing else {})
+                start, parts, tag = place, None if closing else {}, ""
+            elif name:
+                tag = "" if closing else name
+            if parts is not None and tag:
+                parts[tag] = f"{parts.get(tag, '')} {text}".strip()
+    if parts is not None:
+        yield start, parts
 
 
-def _pieces(line: str) -> Iterator[str | tuple[str, bool]]:
-    """Text between tags as strings, tags as (name, is closing)."""
-    position = 0
-    for match in _TAG.finditer(line):
-        if line[position : match.start()].strip():
-            yield line[position : match.start()]
-        yield match[1].lower(), match[0].startswith("</")
-        position = match.end()
-    if line[position:].strip():
-        yield line[position:]
-
-
-def _topic(parts: dict[str, str], language: str) -> Query:
-    values = {name: _LABEL.sub("", value).strip() for name, value in parts.items()}
-    return Query(values["num"], values.get("title") or values.get("desc", ""), values.get("title", ""), language)
+def _pieces(line: str) -> Iterator[tuple[str, bool, str]]:
+    """The line cut before its tags: the tag (empty: none), whether it closes, and the text after it."""
+    before, *others = _TAG.split(line)
+    yield "", False, before
+    for slash, name, text in zip(others[::3], others[1::3], others[2::3], strict=True):
+        yield name.lower(), bool(slash), text
 
 
 def write_trec(directory: Path, dataset: Dataset, overwrite: bool = False) -> None:
@@ -122,6 +134,7 @@ def write_trec(directory: Path, dataset: Dataset, overwrite: bool = False) -> No
         with open(partial / "documents.jsonl", "w", encoding="utf-8") as file:
             file.writelines(dump(page_object(document)) for document in dataset.documents)
         with open(partial / "topics.tsv", "w", encoding="utf-8") as file:
-            file.writelines(f"{query.id}\t{one_line(query.text)}\n" for query in dataset.queries.values())
+            file.writelines(f"{table_id(query.id)}\t{one_line(query.text)}\n" for query in dataset.queries.values())
         with open(partial / "qrels", "w", encoding="utf-8") as file:
-            file.writelines(f"{query} 0 {document} {grade}\n" for query, document, grade in dataset.judgments)
+            for query, document, grade in dataset.judgments:
+                file.write(f"{table_id(query, spaces=False)} 0 {table_id(document, spaces=False)} {grade}\n")

@@ -1,0 +1,74 @@
+"""What every System can do from the few things it must say."""
+
+import numpy as np
+import pytest
+
+from isogloss.corpus.collection import Collection
+from isogloss.corpus.records import Document, Query
+from isogloss.evaluation.system import System
+
+DOCUMENTS = Collection([Document("b", "4", "1"), Document("a", "4", "2"), Document("c", "9", "3")])
+
+
+@pytest.fixture
+def system(nearness):
+    made = nearness()
+    made.index(DOCUMENTS, ("text",))
+    return made
+
+
+def test_a_system_must_say_how_it_indexes_scores_saves_and_loads():
+    assert System.__abstractmethods__ == {"index_texts", "scores", "save", "load"}
+
+
+def test_searching_is_the_best_of_the_scores_ties_by_id(system):
+    rows, scores = system.search("5", 2)
+    assert (rows.tolist(), scores.tolist()) == ([1, 0], [-1.0, -1.0])
+
+
+@pytest.mark.parametrize(("k", "found"), [(0, 0), (1, 1), (3, 3), (10, 3)])
+def test_searching_gives_k_documents_or_all_there_are(system, k, found):
+    assert len(system.search("5", k).rows) == found
+
+
+def test_what_does_not_score_above_the_floor_is_not_found(nearness):
+    system = nearness(horizon=1.0)
+    system.index(DOCUMENTS, ("text",))
+    assert system.search("8.5", 10).rows.tolist() == [2]
+    assert system.search("5", 10).rows.tolist() == []  # at the floor is not above it
+
+
+def test_searching_for_all_is_searching_for_each_in_order(system):
+    queries = [Query("1", "9"), Query("2", "4"), Query("3", "7")]
+    for query, ranking in zip(queries, system.search_all(queries, 2), strict=True):
+        assert ranking.rows.tolist() == system.search(query.text, 2).rows.tolist()
+    assert list(system.search_all([], 2)) == []
+
+
+def test_the_scores_of_some_rows_are_those_of_all(system):
+    rows = np.asarray([2, 0])
+    assert system.score("5", rows).tolist() == system.scores("5")[rows].tolist() == [-4.0, -1.0]
+
+
+def test_the_fields_asked_for_are_what_is_indexed(nearness):
+    system = nearness()
+    system.index(DOCUMENTS, ("title",))
+    assert system.numbers.tolist() == [1, 2, 3]
+
+
+def test_a_saved_system_loads_and_scores_the_same(system, nearness, tmp_path):
+    system.save(tmp_path)
+    assert nearness().load(tmp_path).scores("5").tolist() == system.scores("5").tolist()
+
+
+def test_options_describe_themselves(nearness):
+    assert list(nearness.options_type.describe()) == [
+        ("horizon", 1e9, "numbers farther than this are not found"),
+        ("weight", 1, ""),
+    ]
+
+
+def test_a_system_that_cannot_explain_says_nothing(system):
+    assert system.explain("5", 0) == []
+    assert system.best_possible("5") == 1.0
+    assert system.term_of("Word") == "Word"

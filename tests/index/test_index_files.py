@@ -1,0 +1,98 @@
+"""The document store and the manifest of an index, in memory and on disk."""
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from isogloss.base.errors import InputError
+from isogloss.corpus.collection import Collection
+from isogloss.corpus.records import Document
+from isogloss.index.manifest import FORMAT, Manifest
+from isogloss.index.store import DocumentStore
+
+TEXT = st.text(max_size=12)
+DOCUMENTS = st.lists(
+    st.builds(
+        Document, id=st.text(min_size=1, max_size=4), text=TEXT, title=TEXT, language=st.sampled_from(["", "fr"]),
+        url=TEXT, links=st.lists(TEXT).map(tuple), translations=st.dictionaries(st.sampled_from(["it", "es"]), TEXT),
+        fields=st.dictionaries(TEXT, st.integers() | TEXT),
+    ),
+    max_size=6, unique_by=lambda document: document.id,
+)  # fmt: skip
+
+MANIFEST = Manifest("bm25", {"k1": 1.2, "stems": True}, "en", ("title", "text"), {"fr": 2, "zh": 1}, "isogloss test")
+
+
+@given(documents=DOCUMENTS)
+@settings(deadline=None, max_examples=40)
+def test_documents_come_back_as_they_were_stored(tmp_path_factory, documents):
+    folder, made = tmp_path_factory.mktemp("store"), DocumentStore.of(Collection(documents))
+    made.save(folder)
+    for store in (made, DocumentStore.load(folder)):
+        assert [store[row] for row in range(len(store))] == documents
+        assert [documents[row].id for row in store.id_order.argsort()] == sorted(d.id for d in documents)
+
+
+@pytest.mark.parametrize("row", [-1, 1])
+def test_a_row_that_is_not_there_is_an_index_error(row):
+    with pytest.raises(IndexError):
+        DocumentStore.of(Collection([Document("a", "text")]))[row]
+
+
+def test_a_manifest_reads_back_the_same(tmp_path):
+    MANIFEST.save(tmp_path)
+    assert Manifest.load(tmp_path) == MANIFEST
+
+
+def test_the_manifest_file_is_plain_json_for_other_programs(tmp_path):
+    MANIFEST.save(tmp_path)
+    assert json.loads((tmp_path / "index.json").read_text(encoding="utf-8")) == {
+        "system": "bm25",
+        "options": {"k1": 1.2, "stems": True},
+        "query_language": "en",
+        "fields": ["title", "text"],
+        "documents": {"fr": 2, "zh": 1},
+        "made_by": "isogloss test",
+        "format": FORMAT,
+    }
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: text[:-30],
+        lambda text: "",
+        lambda text: "[]",
+        lambda text: "7",
+        lambda text: text.replace('"system"', '"sistem"'),
+        lambda text: text.replace('"format"', '"fromat"'),
+        lambda text: json.dumps({**json.loads(text), "surprise": 1}),
+        lambda text: json.dumps({**json.loads(text), "options": [1]}),
+        lambda text: json.dumps({**json.loads(text), "documents": 3}),
+        lambda text: json.dumps({**json.loads(text), "fields": None}),
+    ],
+)
+def test_a_damaged_manifest_is_an_error_that_names_the_file(tmp_path, change):
+    MANIFEST.save(tmp_path)
+    path = tmp_path / "index.json"
+    path.write_text(change(path.read_text(encoding="utf-8")), encoding="utf-8")
+    with pytest.raises(InputError, match="is damaged") as caught:
+        Manifest.load(tmp_path)
+    assert str(caught.value).startswith(f"{path}: ")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_newer_format_is_an_error_that_names_both_numbers(tmp_path):
+    MANIFEST.save(tmp_path)
+    path = tmp_path / "index.json"
+    path.write_text(json.dumps({"format": FORMAT + 1, "of": "another shape"}), encoding="utf-8")
+    with pytest.raises(InputError, match=f"has format {FORMAT + 1}, this isogloss reads format {FORMAT}; make"):
+        Manifest.load(tmp_path)
+
+
+@pytest.mark.parametrize(("name", "what"), [(".", "is not an index"), ("absent", "no such index")])
+def test_what_is_no_index_is_an_error_with_a_way_out(tmp_path, name, what):
+    with pytest.raises(InputError, match=rf"{what}.*make one with 'isogloss index'"):
+        Manifest.load(tmp_path / name)

@@ -1,0 +1,100 @@
+"""The engine: one list out of several languages, by share of the best possible score."""
+
+import pytest
+
+from isogloss.base.errors import InputError
+from isogloss.corpus.collection import Collection
+from isogloss.corpus.records import Document
+from isogloss.index.store import DocumentStore
+from isogloss.search.engine import Engine, Shelf
+from isogloss.systems.registry import make_system
+
+FRENCH = {"f1": "sel de mer", "f2": "mer et vent", "f3": "le vent", "f4": "sel sel sel"}
+ITALIAN = {"i1": "sale di mare", "i2": "mare e vento", "i3": "vento, vento, vento e sale", "i4": "pane"}
+
+
+@pytest.fixture
+def shelf(tmp_path):
+    def make(language, texts, lexicon):
+        path = tmp_path / f"en-{language}.tsv"
+        path.write_text(lexicon, encoding="utf-8")
+        documents = Collection([Document(id_, text, language=language) for id_, text in texts.items()], language)
+        system = make_system("bm25-dict", ("en", language), {"lexicon": str(path)})
+        system.index(documents, ("text",))
+        return Shelf(system, DocumentStore.of(documents))
+
+    return make
+
+
+@pytest.fixture
+def shelves(shelf):
+    return {
+        "fr": shelf("fr", FRENCH, "salt\tsel\nsea\tmer\nwind\tvent\n"),
+        "it": shelf("it", ITALIAN, "salt\tsale\nsea\tmare\nwind\tvento\n"),
+    }
+
+
+@pytest.mark.parametrize("query", ["salt", "sea wind", "salt sea wind", "wind zebra"])
+def test_languages_are_merged_by_share_of_the_best_possible_score(shelves, query):
+    wanted = {}
+    for system, store in shelves.values():
+        for row, score in enumerate(system.scores(query)):
+            if score > 0:
+                wanted[store[row].id] = pytest.approx(score / system.best_possible(query))
+    hits = Engine(shelves).search(query, k=100)
+    assert {hit.document.id: hit.score for hit in hits} == wanted
+    assert [hit.rank for hit in hits] == list(range(1, len(hits) + 1))
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+    assert all(0 < hit.score <= 1 for hit in hits)
+    assert all(hit.language == hit.document.language for hit in hits)
+
+
+def test_a_language_in_which_a_word_is_missing_stays_behind(shelf):
+    """Both shelves hold the sea; only the French one knows what else the query wants."""
+    shelves = {
+        "fr": shelf("fr", {"f1": "mer salée", "f2": "pain"}, "sea\tmer\nsalty\tsalée\n"),
+        "it": shelf("it", {"i1": "mare", "i2": "pane"}, "sea\tmare\n"),
+    }
+    assert [hit.document.id for hit in Engine(shelves).search("salty sea")] == ["f1", "i1"]
+
+
+def test_one_language_alone_keeps_its_scores(shelves):
+    system, _ = shelves["fr"]
+    hits = Engine({"fr": shelves["fr"]}).search("salt sea")
+    assert [hit.score for hit in hits] == pytest.approx(
+        sorted((s for s in system.scores("salt sea") if s), reverse=True)
+    )
+
+
+def test_a_document_scores_the_same_whichever_languages_are_asked_for(shelves):
+    engine = Engine(shelves)
+    both = {hit.document.id: hit.score for hit in engine.search("salt sea")}
+    french = {hit.document.id: hit.score for hit in engine.search("salt sea", languages=["fr"])}
+    assert french == {id_: score for id_, score in both.items() if id_.startswith("f")}
+
+
+@pytest.mark.parametrize("names", [["fr"], ["fr", "it"]])
+def test_contributions_sum_to_the_score_that_is_shown(shelves, names):
+    for hit in Engine({name: shelves[name] for name in names}).search("salt sea wind"):
+        assert sum(part.score for part in hit.explanation) == pytest.approx(hit.score, rel=1e-5)
+
+
+@pytest.mark.parametrize("k", [0, 1, 3])
+def test_no_more_than_k_are_given_and_they_are_the_best(shelves, k):
+    engine = Engine(shelves)
+    assert engine.search("salt sea", k) == engine.search("salt sea", 100)[:k]
+
+
+def test_equal_scores_are_ordered_by_document_id(shelf):
+    shelves = {name: shelf(name, {f"{n}-{name}": "sal" for n in (2, 1)}, "salt\tsal\n") for name in ("pt", "es")}
+    assert [hit.document.id for hit in Engine(shelves).search("salt")] == ["1-es", "1-pt", "2-es", "2-pt"]
+
+
+@pytest.mark.parametrize("query", ["", "zebra", "?!"])
+def test_what_is_not_there_is_not_found(shelves, query):
+    assert Engine(shelves).search(query) == []
+
+
+def test_an_unknown_language_is_refused_with_those_there_are(shelves):
+    with pytest.raises(InputError, match=r"^language: 'de' is not in this index; it has fr, it$"):
+        Engine(shelves).search("salt", languages=["fr", "de"])

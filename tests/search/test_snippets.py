@@ -1,0 +1,89 @@
+"""Snippets show the words that matched, as they are written, within their width."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from isogloss.search.snippets import make_snippet, surface_words
+from isogloss.text.stemming import stem
+from isogloss.text.tokenizer import token_spans, tokenize
+
+TEXTS = {
+    "en": "Bees visit flowers. They carry the nectar home, and in the Hive it slowly turns into honey for the winter.",
+    "fr": "Les abeilles visitent les fleurs. Elles rapportent le nectar à la ruche, où l'eau s'en va et le miel mûrit.",
+    "zh": "蜜蜂在花丛中采集花蜜，然后把花蜜带回蜂巢。水分慢慢蒸发，花蜜就变成了蜂蜜，可以保存整个冬天。",
+}
+
+
+def marked(snippet):
+    return [snippet.text[begin:end] for begin, end in snippet.marks]
+
+
+@pytest.mark.parametrize(
+    ("language", "words", "wanted"),
+    [
+        ("en", {"hive", "honey"}, ["Hive", "honey"]),
+        ("en", {"the"}, ["the", "the", "the"]),
+        ("fr", {"eau", "miel"}, ["eau", "miel"]),
+        ("fr", {"à", "mûrit"}, ["à", "mûrit"]),
+        ("zh", {"蜂蜜", "冬天"}, ["蜂蜜", "冬天"]),
+    ],
+)
+def test_the_right_words_are_marked(language, words, wanted):
+    snippet = make_snippet(TEXTS[language], words.__contains__)
+    assert marked(snippet) == wanted
+    assert snippet.words == tuple(dict.fromkeys(wanted))
+    assert snippet.text == TEXTS[language]  # shorter than the width: the whole text, without dots
+
+
+@pytest.mark.parametrize(("language", "word"), [("en", "honey"), ("fr", "miel"), ("zh", "蜂蜜")])
+@pytest.mark.parametrize("width", [1, 2, 5, 8])
+def test_a_narrow_snippet_still_shows_the_word(language, word, width):
+    snippet = make_snippet(TEXTS[language], {word}.__contains__, width)
+    assert marked(snippet) == [word]
+    assert len(token_spans(snippet.text)) <= width
+
+
+def test_the_word_stands_in_the_middle_of_its_context():
+    text = " ".join(f"w{number}" for number in range(100))
+    assert make_snippet(text, {"w50"}.__contains__, 5).text == "… w48 w49 w50 w51 w52 …"
+    assert make_snippet(text, {"w99"}.__contains__, 5).text == "… w95 w96 w97 w98 w99"
+    assert make_snippet(text, {"w1"}.__contains__, 5).text == "w0 w1 w2 w3 w4 …"
+
+
+def test_the_window_with_the_most_different_words_is_shown():
+    text = "sea sea sea sea " + "x " * 20 + "salt in the sea " + "y " * 20 + "salt sea"
+    assert make_snippet(text, {"sea", "salt"}.__contains__, 4).text == "… salt in the sea …"
+
+
+@pytest.mark.parametrize("text", ["", "…", "no such word here"])
+def test_without_a_match_the_beginning_is_shown(text):
+    assert make_snippet(text, lambda word: False) == make_snippet(text, {"zebra"}.__contains__)
+    assert make_snippet(text, lambda word: False).text == text
+    assert make_snippet(text, lambda word: False).marks == ()
+
+
+WORDS = st.lists(st.sampled_from(["sea", "Salt", "L'eau", "été", "x", "蜜蜂在花丛中", "…", "  "]), max_size=60)
+
+
+@given(words=WORDS, width=st.integers(1, 12))
+@settings(deadline=None, max_examples=100)
+def test_marks_are_matches_the_width_is_kept_and_the_best_window_is_not_lost(words, width):
+    text, wanted = " ".join(words), {"sea", "salt", "eau", "蜜蜂"}
+    snippet = make_snippet(text, wanted.__contains__, width)
+    assert {tokenize(word)[0] for word in marked(snippet)} <= wanted
+    assert marked(snippet) == [snippet.text[b:e] for b, e, token in token_spans(snippet.text) if token in wanted]
+    assert len(token_spans(snippet.text)) <= width
+    assert snippet.text.removeprefix("… ").removesuffix(" …") in text
+    tokens = [token if token in wanted else None for _, _, token in token_spans(text)]
+    best = max((len(set(tokens[i : i + width]) - {None}) for i in range(len(tokens))), default=0)
+    assert len({tokenize(word)[0] for word in marked(snippet)}) == best
+
+
+def test_words_are_given_as_they_are_written_each_once():
+    def to_term(word):
+        return None if word == "the" else stem([word], "en")[0]
+
+    text = "The Horses met a horse; HORSE-riding by the sea."
+    assert surface_words(text, {"hors", "sea"}, to_term) == ("Horses", "horse", "HORSE", "sea")
+    assert surface_words(text, set(), to_term) == ()

@@ -1,0 +1,54 @@
+"""Snowball stems."""
+
+import pytest
+import Stemmer
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from isogloss.text.stemming import has_stemmer, stem
+from isogloss.text.tokenizer import tokenize
+
+
+@pytest.mark.parametrize(
+    ("language", "forms"),
+    [
+        ("en", "connect connected connection connecting"),
+        ("fr", "cheval chevaux"),
+        ("it", "gatto gatti"),
+        ("es", "casa casas"),
+        ("de", "häuser haus häusern"),
+        ("ru", "книга книги книгу"),
+        ("ar", "كتاب الكتاب"),
+        ("hi", "लड़का लड़के"),
+    ],
+)
+def test_forms_of_a_word_share_a_stem(language, forms):
+    assert has_stemmer(language)
+    assert len(set(stem(tokenize(forms), language))) == 1
+
+
+@pytest.mark.parametrize("language", ["sw", "tl", "zh", "xx", "", None])
+def test_a_language_without_a_stemmer_keeps_its_words(language):
+    assert not has_stemmer(language)
+    assert stem(["Farasi", "horses"], language) == ["Farasi", "horses"]
+
+
+def test_every_snowball_language_is_offered():
+    variants = {"porter", "dutch_porter", "lovins", "kraaij_pohlmann", "german2"}
+    codes = [f"{a}{b}" for a in "abcdefghijklmnopqrstuvwxyz" for b in "abcdefghijklmnopqrstuvwxyz"]
+    assert sum(map(has_stemmer, codes)) == len(set(Stemmer.algorithms()) - variants)
+    assert all(len(stem(["a"], code)) == 1 for code in codes)
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.text(), st.sampled_from(["ar", "de", "el", "en", "fr", "hi", "ne", "ru", "tr"]))
+def test_every_token_has_a_stem_that_is_not_empty(text, language):
+    words = tokenize(text)
+    stems = stem(words, language)
+    assert len(stems) == len(words)
+    assert all(stems)
+
+
+@pytest.mark.parametrize(("language", "word"), [("ar", "ـ"), ("ne", "छ")])
+def test_a_word_of_which_snowball_leaves_nothing_stays(language, word):
+    assert stem([word], language) == [word]

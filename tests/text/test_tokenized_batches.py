@@ -1,0 +1,67 @@
+"""Many texts at once give what one text after another gives."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from isogloss.text import batches
+from isogloss.text.batches import available_cores, tokenize_texts
+from isogloss.text.tokenizer import Tokenizer
+
+TOKENIZERS = [
+    Tokenizer(), Tokenizer("en", stems=True), Tokenizer("en", drop_stop_words=True),
+    Tokenizer("en", stems=True, drop_stop_words=True), Tokenizer("zh", stems=True, drop_stop_words=True),
+]  # fmt: skip
+TEXTS = [
+    "The horses were running",
+    "",
+    "the the the",
+    "我们的学校",
+    "A horse ran",
+    "running horses, l'été",
+    "…",
+    "THE END",
+]
+
+
+def same_as_one_by_one(texts, tokenizer, processes):
+    made = tokenize_texts(texts, tokenizer, processes)
+    one_by_one = [tokenizer(text) for text in texts]
+    assert len(made) == len(texts)
+    assert [made.text(number) for number in range(len(made))] == one_by_one
+    assert made.offsets.tolist() == np.cumsum([0, *map(len, one_by_one)]).tolist()
+    assert made.terms == list(dict.fromkeys(term for terms in one_by_one for term in terms))
+    assert (made.ids.dtype, made.offsets.dtype) == (np.int32, np.int64)
+
+
+@pytest.mark.parametrize("tokenizer", TOKENIZERS, ids=str)
+@pytest.mark.parametrize("processes", [1, 2, None])
+@pytest.mark.parametrize("chunk", [1, 40, 500_000], ids="chunks of {}".format)
+def test_a_batch_is_its_texts_one_by_one(tokenizer, processes, chunk, monkeypatch):
+    monkeypatch.setattr(batches, "_CHUNK_CHARACTERS", chunk)
+    same_as_one_by_one(TEXTS * 3, tokenizer, processes)
+
+
+@pytest.mark.parametrize("tokenizer", TOKENIZERS, ids=str)
+@pytest.mark.parametrize("processes", [1, 2])
+@pytest.mark.parametrize("texts", [[], [""], ["", ""], ["the"], ["…", "the of"]], ids=repr)
+def test_nothing_at_all_and_texts_without_terms_are_no_exception(tokenizer, processes, texts):
+    same_as_one_by_one(texts, tokenizer, processes)
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.lists(st.text(), max_size=8), st.sampled_from(TOKENIZERS))
+def test_any_texts_make_the_same_batch(texts, tokenizer):
+    same_as_one_by_one(texts, tokenizer, 1)
+
+
+def test_much_text_goes_to_all_cores_with_the_same_result(monkeypatch):
+    monkeypatch.setattr(batches, "_PARALLEL_CHARACTERS", 1)
+    monkeypatch.setattr(batches, "_CHUNK_CHARACTERS", 50)
+    same_as_one_by_one(TEXTS * 5, Tokenizer("en", stems=True), None)
+    assert available_cores() >= 1
+
+
+def test_without_a_tokenizer_texts_are_cut_into_plain_words():
+    assert tokenize_texts(["The horses"]).terms == ["the", "horses"]
