@@ -25,10 +25,9 @@ def normalize(text: str) -> str:
     if text.isascii():
         return text.lower()
     for _ in range(_ROUNDS):
-        folded = unicodedata.normalize("NFKC", _INVISIBLE.sub("", unicodedata.normalize("NFKC", text)).casefold())
-        if folded == text:
+        text = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text)).casefold()
+        if unicodedata.is_normalized("NFKC", text):  # folding what is folded changes nothing: another round would not
             break
-        text = folded
     return text
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from isogloss.text.characters import CUT, STRAY_CUT, UNSPACED, WORD
+from isogloss.text.characters import ASCII_WORD, CUT, STRAY_CUT, UNSPACED, WORD
 from isogloss.text.normalization import normalize, normalize_aligned
 from isogloss.text.stemming import stem
 from isogloss.text.stopwords import stop_words
@@ -50,7 +50,9 @@ class Tokenizer:
 
 
 def _words(text: str) -> list[str]:
-    if not text.isascii() and UNSPACED.search(text):
+    if text.isascii():
+        return ASCII_WORD.findall(text)
+    if UNSPACED.search(text):
         # ICU also cuts where scripts with spaces meet (LG전자): a word must not depend on what else is in its text.
         text = STRAY_CUT.sub("", CUT.join(_icu_pieces(text)))
     return WORD.findall(text)
