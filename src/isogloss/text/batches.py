@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import multiprocessing
 import os
+import signal
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -121,7 +122,9 @@ def _tokenized(chunks: Iterable[list[str]], processes: int) -> Iterator[_Chunk]:
     if processes == 1:
         yield from map(_tokenize_chunk, chunks)
         return
-    with multiprocessing.get_context("fork").Pool(processes) as pool:
+    # An interrupt is the parent's to handle: it ends the pool; workers that print tracebacks of their own help nobody.
+    ignore = (signal.SIGINT, signal.SIG_IGN)
+    with multiprocessing.get_context("fork").Pool(processes, signal.signal, ignore) as pool:
         yield from pool.imap(_tokenize_chunk, chunks)
 
 
