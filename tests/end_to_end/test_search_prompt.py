@@ -3,9 +3,11 @@
 import os
 import pty
 import select
-import signal
+import sys
 
 import pytest
+
+from isogloss.cli.main import main
 
 
 class Terminal:
@@ -65,11 +67,14 @@ def test_the_prompt_answers_until_it_is_left(prompt, goodbye):
     assert prompt.end() == (0, "")
 
 
-def test_an_interrupt_at_the_prompt_leaves_with_one_line(prompt):
-    prompt.process.send_signal(signal.SIGINT)
-    prompt.type("\n")  # a signal that comes just before readline begins to wait is seen at the next key
-    prompt.read_until()
-    assert prompt.end() == (130, "isogloss: interrupted\n")
+def test_an_interrupt_at_the_prompt_leaves_with_one_line(monkeypatch, capsys, tiny_index):
+    def interrupted(_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("builtins.input", interrupted)
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
+    assert main(["search", str(tiny_index)]) == 130
+    assert capsys.readouterr().err == "isogloss: interrupted\n"
 
 
 @pytest.mark.parametrize("stdin", ["silent", "closed", "empty"])
