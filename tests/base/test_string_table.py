@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isogloss.base.strings import StringTable, load_array
+from isogloss.base.arrays import load_array
+from isogloss.base.strings import StringTable
 
 any_string = st.text(st.one_of(st.characters(), st.characters(categories=["Cs"])), max_size=8)
 modest = settings(deadline=None, max_examples=150)

@@ -23,7 +23,7 @@ def test_the_demo_shows_six_languages_and_answers_without_a_terminal(spawn, here
     table, *answers = out.split("“")
     for code, name in LANGUAGES.items():
         row = next(line for line in table.splitlines() if f"{name} ({code})" in line)
-        assert sum(0 <= float(cell) <= 1 for cell in row.split()[2:]) == 6
+        assert sum(0 <= float(cell) <= 1 for cell in row.split()[2:]) == 8
         assert all(name in answer for answer in answers)
     assert len(answers) == 3
     assert all("→" in answer for answer in answers)

@@ -70,12 +70,13 @@ def test_the_page_shows_rank_title_language_and_snippet_and_with_explain_the_wor
 def test_hits_go_into_a_file_beside_the_page(run, demo_index, hits, here):
     assert "fr-honey" in run("search", demo_index, "honey", "--json", "hits.json").out
     written = json.loads((here / "hits.json").read_text())
-    assert written == {"query": "honey", "hits": hits("honey")}
+    assert written == {"query": "honey", "hits": hits("honey"), "unknown_words": []}
 
 
 @pytest.mark.parametrize("query", ["qzxv", "?!", "🙂"])
 def test_nothing_found_is_not_an_error(run, demo_index, hits, query):
-    assert run("search", demo_index, query) == (0, "nothing found\n", "")
+    unknown = "not known: qzxv\n" if query == "qzxv" else ""
+    assert run("search", demo_index, query) == (0, f"nothing found\n{unknown}", "")
     assert hits(query) == []
 
 

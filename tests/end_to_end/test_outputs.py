@@ -103,9 +103,15 @@ def test_a_full_disk_keeps_the_old_index(spawn, run, tiny_index):
 
 
 @pytest.mark.parametrize(
-    "moment", ["isogloss.systems.bm25.UntranslatedBM25.save", "isogloss.index.manifest.Manifest.save"]
+    ("system", "moment"),
+    [
+        ("bm25", "isogloss.systems.bm25.UntranslatedBM25.save"),
+        ("bm25", "isogloss.index.manifest.Manifest.save"),
+        ("aligned", "isogloss.systems.dense.DenseSystem.save"),
+        ("aligned", "isogloss.index.manifest.Manifest.save"),
+    ],
 )
-def test_an_index_that_is_killed_while_it_is_replaced_still_answers(spawn, run, tiny_index, moment):
+def test_an_index_that_is_killed_while_it_is_replaced_still_answers(spawn, run, tiny_index, system, moment):
     before = run("search", tiny_index, "Orlane").out
     module, owner, method = moment.rsplit(".", 2)
     script = f"""
@@ -115,11 +121,12 @@ def die(self, directory):
     os.kill(os.getpid(), signal.SIGKILL)
 {module}.{owner}.{method} = die
 """
-    replace = ("index", "bm25", "--documents", "demo", "--language", "fr", "-o", tiny_index, "--overwrite")
+    replace = ("index", system, "--documents", "demo", "--language", "fr", "-o", tiny_index, "--overwrite")
+    replace += ("--set", "dimension=20") if system == "aligned" else ()
     assert spawn(*replace, script=script).code == -signal.SIGKILL
     assert run("search", tiny_index, "Orlane").out == before
     assert run(*replace).code == 0
-    assert "fr-honey" in run("search", tiny_index, "miel").out
+    assert "fr-honey" in run("search", tiny_index, "honey" if system == "aligned" else "miel").out
 
 
 def test_an_index_that_fails_while_it_is_replaced_still_answers(fails, tiny, tiny_index):

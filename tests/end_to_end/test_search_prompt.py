@@ -2,20 +2,71 @@
 
 import os
 import pty
+import re
 import select
+import stat
 import sys
 
 import pytest
 
 from isogloss.cli.main import main
 
+SOURCES = (
+    ("e1", "Mill", "Orlane is where the wheat of the village is ground."),
+    ("e2", "Lighthouse", "Boats are guided by Brisevent."),
+    ("e3", "Barn", "The hay for the winter."),
+)
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path, monkeypatch):
+    """No test writes into the history of whoever runs it."""
+    monkeypatch.delenv("ISOGLOSS_HISTORY", raising=False)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return tmp_path / "state" / "isogloss" / "history"
+
+
+@pytest.fixture
+def index(run, tiny, lexicon, here):
+    """An index with a lexicon and source documents."""
+    lines = "".join("\t".join(row) + "\n" for row in SOURCES)
+    (tiny / "wiki_en.documents").write_text(lines, encoding="utf-8")
+    command = ("index", "bm25-dict", "--documents", f"wikiclir:{tiny}", "--language", "fr", "-o", "index")
+    done = run(*command, "--set", f"lexicon={lexicon}")
+    assert done.code == 0
+    assert "6 in fr, and 3 in en to search with" in done.err
+    return here / "index"
+
+
+@pytest.fixture
+def talk(run, monkeypatch):
+    """Type lines at the prompt of this process; what is shown after each of them."""
+
+    def type_lines(index, *lines, options=()):
+        waiting = list(lines)
+
+        def typed(prompt):
+            sys.stdout.write(f"\n{prompt}\n")
+            if not waiting:
+                raise EOFError
+            return waiting.pop(0)
+
+        monkeypatch.setattr("builtins.input", typed)
+        monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
+        done = run("search", index, *options)
+        assert (done.code, done.err) == (0, "")
+        assert not waiting
+        return [shown.strip() for shown in done.out.split("\nsearch> ")[1:]][: len(lines)]
+
+    return type_lines
+
 
 class Terminal:
     """A terminal with a command in it."""
 
-    def __init__(self, start, *arguments):
+    def __init__(self, start, *arguments, **options):
         self.screen, there = pty.openpty()
-        self.process = start(*arguments, stdin=there, stdout=there)
+        self.process = start(*arguments, stdin=there, stdout=there, **options)
         os.close(there)
         self.shown = ""
 
@@ -46,19 +97,24 @@ class Terminal:
 
 
 @pytest.fixture
-def prompt(start, tiny_index):
-    """A terminal in which the prompt has just appeared."""
-    terminal = Terminal(start, "search", tiny_index, "-k", "1")
-    try:
-        assert "6 in fr. Queries in en" in terminal.read_until("search> ")
-        yield terminal
-    finally:
+def open_prompt(start):
+    """Opens terminals in which the prompt has just appeared."""
+    opened = []
+
+    def open_terminal(index, **options):
+        opened.append(Terminal(start, "search", index, "-k", "1", **options))
+        assert "6 in fr. Queries in en" in opened[-1].read_until("search> ")
+        return opened[-1]
+
+    yield open_terminal
+    for terminal in opened:
         terminal.process.kill()
         terminal.end()
 
 
-@pytest.mark.parametrize("goodbye", ["\n", "\x04"], ids=["an empty line", "Ctrl-D"])
-def test_the_prompt_answers_until_it_is_left(prompt, goodbye):
+@pytest.mark.parametrize("goodbye", ["\n", "\x04", ":quit\n"], ids=["an empty line", "Ctrl-D", "quit"])
+def test_the_prompt_answers_until_it_is_left(open_prompt, tiny_index, goodbye):
+    prompt = open_prompt(tiny_index)
     for query, title in (("Brisevent bateaux", "Phare"), ("Tamarel", "Verger"), ("qzxv", "nothing found")):
         prompt.type(f"{query}\n")
         assert title in prompt.read_until("search> ")
@@ -89,3 +145,147 @@ def test_without_a_terminal_a_missing_query_is_an_error_at_once(fails_alone, tin
         os.close(reading)
         if stdin != "empty":
             os.close(writing)
+
+
+def test_an_answer_shows_the_hits_the_words_nobody_knew_and_the_words_that_stood_for_the_others(talk, index):
+    (shown,) = talk(index, "boats of Brisevent and xyzzy", options=("-k", "1"))
+    first, snippet, unknown, translations = shown.splitlines()
+    assert re.fullmatch(r"1\. Phare  \[fr\] f3  \d\.\d{3}", first)
+    assert snippet.strip() == "Le phare Brisevent guide les bateaux pendant la nuit."
+    assert unknown == "not known: xyzzy"
+    assert translations == "fr: boats → bateaux; brisevent → brisevent"
+
+
+def test_the_best_matching_words_are_marked_on_a_terminal(open_prompt, index):
+    terminal = open_prompt(index, env={"TERM": "xterm", "NO_COLOR": ""})
+    terminal.type("boats\n")
+    assert "\x1b[1;33mbateaux\x1b[0m" in terminal.read_until("boats → bateaux")
+
+
+def test_k_says_how_many_documents(talk, index):
+    *_, one, still_one, six, many = talk(index, ":k 1", "le", ":k", ":k 6", "le")
+    assert (still_one, six) == ("documents in an answer: 1", "documents in an answer: 6")
+    assert len(re.findall(r"\[fr\]", one)) == 1
+    assert len(re.findall(r"\[fr\]", many)) == 6
+
+
+def test_why_names_the_words_that_met_and_how_much_each_gave(talk, index):
+    answer, why = talk(index, "boats guided by Brisevent", ":why 2")
+    second = re.search(r"2\. (\w+)  \[fr\] \w+  ([\d.]+)", answer)
+    heading, *parts = why.splitlines()
+    assert heading.split() == [second[2], second[1]]
+    found = [re.fullmatch(r"\s+([\d.]+)  (\w+) → (.+)", part).groups() for part in parts]
+    assert {(word, met) for _, word, met in found} == {("boats", "bateaux"), ("brisevent", "Brisevent")}
+    assert sum(float(score) for score, _, _ in found) == pytest.approx(float(second[2]), abs=0.002)
+
+
+@pytest.mark.parametrize("name", ["1", "e1"])
+def test_doc_searches_with_a_document_of_the_source_side(talk, index, name):
+    answer, why = talk(index, f":doc {name}", ":why 1")
+    heading, first, *_ = answer.splitlines()
+    assert heading == "searching with e1: Mill"
+    assert first.lstrip().startswith("1. Moulin  [fr] f1")
+    assert "wheat → blé" in why
+    assert "→" not in answer  # of a whole document the words are not listed
+
+
+def test_lang_restricts_the_languages_until_it_is_said_alone(talk, run):
+    run("index", "psq", "--documents", "demo", "--language", "fr", "--language", "sw", "-o", "demo-index")
+    restricted, one, free, both = talk("demo-index", ":lang sw", "honey", ":lang", "honey")
+    assert (restricted, free) == ("languages: sw", "languages: fr, sw")
+    assert set(re.findall(r"\[(..)\]", one)) == {"sw"}
+    assert set(re.findall(r"\[(..)\]", both)) == {"fr", "sw"}
+    assert [line[:4] for line in both.splitlines()[-2:]] == ["fr: ", "sw: "]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "what"),
+    [
+        (":k many", ":k needs a whole number from 1 up"),
+        (":k 0", ":k needs a whole number from 1 up"),
+        (":k " + "9" * 5000, ":k needs a whole number"),
+        (":why", ":why needs a whole number"),
+        (":why 7", "the last answer ends with result 1"),
+        (":doc", ":doc needs a document in en"),
+        (":doc 4", "'4' is neither a number from 1 to 3 nor the id"),
+        (":doc zz", "'zz' is neither"),
+        (":lang de", "'de' is not in this index; it has fr"),
+        (":hover over links", ":hover is not a command"),
+        (":", ": is not a command"),
+    ],
+)
+def test_a_wrong_command_is_told_in_one_line_and_the_prompt_goes_on(talk, index, wrong, what):
+    _, shown, after = talk(index, "Tamarel", wrong, "Tamarel")
+    assert what in shown
+    assert len(shown.splitlines()) == 1
+    assert after.startswith("1. Verger")
+
+
+def test_why_before_any_answer_says_so(talk, index):
+    for lines in ([":why 1"], ["qzxv", ":why 1"]):
+        assert talk(index, *lines)[-1] == ":why explains a result, and there is none yet; type a query first"
+
+
+def test_an_error_while_answering_is_one_line_and_the_prompt_goes_on(talk, index):
+    (index / "fr" / "system" / "lexicon.tsv").write_text("wheat\n", encoding="utf-8")
+    failed, helped = talk(index, "wheat", ":help")
+    assert "lexicon.tsv:1: expected a word" in failed
+    assert len(failed.splitlines()) == 1
+    assert ":help" in helped
+
+
+def test_help_lists_the_commands(talk, index):
+    (shown,) = talk(index, ":help")
+    assert re.findall(r"^\s*(:\w+)", shown, re.MULTILINE) == [":k", ":lang", ":doc", ":why", ":help", ":quit"]
+
+
+def test_a_query_in_another_language_is_noted_if_that_is_clear(talk, index):
+    french, short, english = "le moulin moud le blé du village", "le moulin", "where is the wheat of the village ground"
+    shown = talk(index, french, short, english)
+    note = (
+        "this looks like a query in 'fr', the language of the documents themselves; the index expects queries in 'en'"
+    )
+    assert [note in answer for answer in shown] == [True, False, False]
+    assert note not in talk(index, french, options=("--query-language", "en"))[0]
+
+
+def test_what_was_typed_is_there_the_next_time(open_prompt, index, state):
+    pytest.importorskip("readline")
+    for keys, shown in (("bateaux\n", "Phare"), ("\x10\n", "Phare")):  # Ctrl-P: the line before
+        terminal = open_prompt(index)
+        terminal.type(keys)
+        assert shown in terminal.read_until("search> ")
+        terminal.type(":quit\n")
+        terminal.read_until()
+        assert terminal.end() == (0, "")
+    assert state.read_text() == "bateaux\nbateaux\n"
+    assert stat.S_IMODE(state.stat().st_mode) == 0o600
+
+
+def test_the_history_keeps_the_last_thousand_lines(talk, index, state):
+    state.parent.mkdir(parents=True)
+    state.write_text("".join(f"old {number}\n" for number in range(1200)))
+    state.chmod(0o600)
+    talk(index, "Tamarel", ":k 3")
+    assert state.read_text().splitlines() == [*(f"old {number}" for number in range(202, 1200)), "Tamarel", ":k 3"]
+    assert stat.S_IMODE(state.stat().st_mode) == 0o600
+
+
+def test_the_history_can_be_elsewhere_or_nowhere(talk, index, here, state, monkeypatch):
+    monkeypatch.setenv("ISOGLOSS_HISTORY", str(here / "mine"))
+    talk(index, "Tamarel")
+    assert (here / "mine").read_text() == "Tamarel\n"
+    monkeypatch.setenv("ISOGLOSS_HISTORY", "")
+    talk(index, "Tamarel")
+    assert (here / "mine").read_text() == "Tamarel\n"
+    assert not state.exists()
+
+
+def test_a_history_that_cannot_be_written_is_done_without(talk, index, state):
+    state.parent.parent.write_text("a file where a folder is needed")
+    assert talk(index, "Tamarel")[0].startswith("1. Verger")
+
+
+def test_letters_that_are_no_unicode_do_not_harm_the_history(talk, index, state):
+    talk(index, "Tamarel \udcff", "Tamarel")
+    assert state.read_text() == "Tamarel ?\nTamarel\n"

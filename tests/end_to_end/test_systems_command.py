@@ -2,7 +2,7 @@
 
 import json
 
-NAMES = ["bm25", "bm25-dict", "psq"]
+NAMES = ["bm25", "bm25-dict", "psq", "aligned"]
 
 
 def test_the_registry_lists_every_system_with_its_paper(run):
@@ -35,4 +35,4 @@ def test_one_system_as_json_is_the_registry_s_entry(run):
 
 def test_json_into_a_file_goes_beside_the_table(run, here):
     assert "Pirkola" in run("systems", "--json", "systems.json").out
-    assert len(json.loads((here / "systems.json").read_text())) == 3
+    assert len(json.loads((here / "systems.json").read_text())) == len(NAMES)

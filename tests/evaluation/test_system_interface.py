@@ -69,6 +69,6 @@ def test_options_describe_themselves(nearness):
 
 
 def test_a_system_that_cannot_explain_says_nothing(system):
-    assert system.explain("5", 0) == []
+    assert system.explain("5", 0, "") == []
     assert system.best_possible("5") == 1.0
     assert system.term_of("Word") == "Word"

@@ -56,7 +56,16 @@ def test_the_manifest_file_is_plain_json_for_other_programs(tmp_path):
         "documents": {"fr": 2, "zh": 1},
         "made_by": "isogloss test",
         "format": FORMAT,
+        "sources": 0,
     }
+
+
+def test_a_manifest_from_before_there_were_source_documents_is_read(tmp_path):
+    MANIFEST.save(tmp_path)
+    path = tmp_path / "index.json"
+    before = {key: value for key, value in json.loads(path.read_text(encoding="utf-8")).items() if key != "sources"}
+    path.write_text(json.dumps(before), encoding="utf-8")
+    assert Manifest.load(tmp_path) == MANIFEST
 
 
 @pytest.mark.parametrize(

@@ -95,6 +95,57 @@ def test_what_is_not_there_is_not_found(shelves, query):
     assert Engine(shelves).search(query) == []
 
 
+def test_the_unknown_words_are_those_that_no_language_knows(shelf):
+    engine = Engine({"fr": shelf("fr", FRENCH, "salt\tsel\n"), "it": shelf("it", ITALIAN, "sea\tmare\n")})
+    assert engine.unknown_words("sea zebra salt sel yak") == ["zebra", "yak"]
+    assert engine.unknown_words("sea zebra salt sel yak", ["fr"]) == ["sea", "zebra", "yak"]
+    assert engine.translations("salt sea sel") == {
+        "fr": [("salt", ["sel"]), ("sel", ["sel"])],
+        "it": [("sea", ["mare"])],
+    }
+
+
+SOURCES = [("z", "zebra"), ("10", "ten"), ("2", "two"), ("été", "summer"), ("a b", "letters"), ("9" * 30, "nines")]
+
+
+@pytest.fixture
+def engine_with_sources(shelves):
+    store = DocumentStore.of(Collection([Document(id_, text, language="en") for id_, text in SOURCES], "en"))
+    return Engine(shelves, lambda: store)
+
+
+def test_a_source_document_is_found_by_number_from_one_or_by_id(engine_with_sources):
+    for row, (id_, text) in enumerate(SOURCES, start=1):
+        assert engine_with_sources.source(str(row)).text == text
+        assert engine_with_sources.source(id_).text == ("ten" if id_ == "2" else text)  # the number counts first
+
+
+@pytest.mark.parametrize("name", ["0", "7", "-1", "", "a", "zz", "9" * 31, "²"])
+def test_a_source_document_that_is_not_there_is_an_error(engine_with_sources, name):
+    with pytest.raises(InputError, match="is neither a number from 1 to 6 nor the id of one"):
+        engine_with_sources.source(name)
+
+
+def test_source_documents_are_opened_when_they_are_asked_for(shelves):
+    opened = []
+
+    def open_sources():
+        opened.append(True)
+        return shelves["fr"].store
+
+    engine = Engine(shelves, open_sources)
+    assert engine.search("salt")
+    assert not opened
+    assert [engine.source(number).id for number in ("1", "4")] == ["f1", "f4"]
+    assert opened == [True]
+
+
+def test_an_index_without_source_documents_says_so(shelves):
+    assert Engine(shelves).sources is None
+    with pytest.raises(InputError, match="keeps no documents in the language of the queries"):
+        Engine(shelves).source("1")
+
+
 def test_an_unknown_language_is_refused_with_those_there_are(shelves):
     with pytest.raises(InputError, match=r"^language: 'de' is not in this index; it has fr, it$"):
         Engine(shelves).search("salt", languages=["fr", "de"])

@@ -8,7 +8,7 @@ from isogloss.base.errors import InputError
 from isogloss.corpus.formats.demo import Demo
 from isogloss.corpus.problems import Problems
 from isogloss.index.manifest import FORMAT
-from isogloss.systems import make_system, system_names
+from isogloss.systems import make_system
 from isogloss.systems.indexes import make_index, open_index
 
 QUERIES = ["why is the sea salty", "how bees make honey", "bread", "old ships and stars", "zebra"]
@@ -45,7 +45,7 @@ def test_the_manifest_keeps_what_made_the_index(tmp_path, pages, lexicons):
     assert (options.k1, options.stems, options.decay) == (0.9, False, 0.9)
 
 
-@pytest.mark.parametrize("name", system_names())
+@pytest.mark.parametrize("name", ["bm25", "bm25-dict", "psq"])
 def test_answers_are_the_same_before_and_after_saving(tmp_path, name):
     languages = ["fr", "sw", "zh"]
     make_index(tmp_path / "index", name, Demo(), languages)
@@ -58,7 +58,7 @@ def test_answers_are_the_same_before_and_after_saving(tmp_path, name):
         for query in QUERIES:
             loaded = engine.shelves[language].system
             assert loaded.scores(query).tolist() == system.scores(query).tolist()
-            assert loaded.explain(query, 3) == system.explain(query, 3)
+            assert loaded.explain(query, 3, "") == system.explain(query, 3, "")
 
 
 def test_probabilities_of_a_table_survive_saving_to_the_last_digit(tmp_path, pages):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from isogloss.base.arrays import load_array, save_array
 
 
 class StringTable(Sequence[str]):
@@ -45,8 +46,8 @@ class StringTable(Sequence[str]):
 
     def save(self, directory: Path, name: str) -> None:
         """Write ``NAME.bytes.npy`` and ``NAME.offsets.npy``."""
-        np.save(directory / f"{name}.bytes.npy", self._data)
-        np.save(directory / f"{name}.offsets.npy", self._offsets)
+        save_array(directory / f"{name}.bytes.npy", self._data)
+        save_array(directory / f"{name}.offsets.npy", self._offsets)
 
     @classmethod
     def load(cls, directory: Path, name: str) -> StringTable:
@@ -60,18 +61,3 @@ class StringTable(Sequence[str]):
         if not 0 <= number < len(self):
             raise IndexError(number)
         return self._data[self._offsets[number] : self._offsets[number + 1]].tobytes()
-
-
-def load_array(path: Path) -> NDArray[Any]:
-    """Map an array from a file, never a pickle; an empty one cannot be mapped and is read.
-
-    A file that is no array is a ``ValueError``: whoever opens the whole says what to do.
-    """
-    try:
-        try:
-            mapped: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
-        except ValueError:
-            mapped = np.load(path, allow_pickle=False)
-    except (EOFError, ValueError) as error:
-        raise ValueError(f"{path.name} is not a whole array: {error}") from error
-    return mapped

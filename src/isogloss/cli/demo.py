@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from isogloss.search.engine import Engine
 
-_SYSTEMS = ("bm25", "bm25-dict", "psq")
+_SETTINGS: dict[str, dict[str, str]] = {"bm25": {}, "bm25-dict": {}, "psq": {}, "aligned": {"lexicon": "induced"}}
 _QUERIES = (
     "Why do volcanoes erupt?",
     "how bees make honey",
@@ -29,6 +30,12 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: 
     """Register the command."""
     parser = add_command(commands, name, summary, "  isogloss demo\n  isogloss demo -o demo-index --overwrite")
     parser.add_argument("-o", "--output", metavar="INDEX", help="keep the index here, to search in it later")
+    parser.add_argument(
+        "--system",
+        default="psq",
+        choices=("bm25-dict", "psq", "aligned"),
+        help="what answers the queries (default psq)",
+    )
     add_json(parser, "the measures")
     add_overwrite(parser)
     parser.set_defaults(run=run)
@@ -36,6 +43,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: 
 
 def run(options: argparse.Namespace) -> None:
     """Evaluate the systems on the bundled collection, then search it in six languages at once."""
+    from isogloss.cli.prompt import Prompt
     from isogloss.corpus.formats.demo import Demo
     from isogloss.systems.indexes import make_index, open_index
 
@@ -43,14 +51,18 @@ def run(options: argparse.Namespace) -> None:
     results = _evaluate()
     with tempfile.TemporaryDirectory(prefix="isogloss-demo-") as scratch:
         path = Path(options.output or Path(scratch) / "index")
-        make_index(path, "psq", Demo(), list(_NAMES), overwrite=options.overwrite)
+        settings = _SETTINGS[options.system]
+        make_index(path, options.system, Demo(), list(_NAMES), settings=settings, overwrite=options.overwrite)
         if options.json:
             write_json(options.json, results, options.overwrite)
         if options.json != "-":
             out = console()
             _print_results(out, results)
-            _answer(out, open_index(path)[1])
-    _next_steps(options.output, options.quiet)
+            manifest, engine = open_index(path)
+            _answer(out, engine)
+        _next_steps(options.output, options.quiet)
+        if options.json != "-" and sys.stdin and sys.stdin.isatty() and sys.stdout.isatty():
+            Prompt(manifest, engine, console(), k=5).run("the demo")
 
 
 def _evaluate() -> list[dict[str, Any]]:
@@ -64,7 +76,7 @@ def _evaluate() -> list[dict[str, Any]]:
     results = []
     for language in _NAMES:
         task = make_task(load_dataset(source, ("en", language)), "dev", "full")
-        made = {name: make_system(name, ("en", language), source=source) for name in _SYSTEMS}
+        made = {name: make_system(name, ("en", language), given, source) for name, given in _SETTINGS.items()}
         found = {name: evaluate_system(system, task, ("text",)) for name, system in made.items()}
         results.append(as_json(task, "dev", found, []))
     return results
@@ -72,19 +84,20 @@ def _evaluate() -> list[dict[str, Any]]:
 
 def _print_results(out: Console, results: list[dict[str, Any]]) -> None:
     columns = ["English queries, documents in"]
-    columns += [f"{name} {measure}" for measure in ("MRR", "R@10") for name in _SYSTEMS]
+    columns += [f"{name} {measure}" for measure in ("MRR", "R@10") for name in _SETTINGS]
     rows = []
     for result in results:
         values = {system["name"]: system["measures"] for system in result["systems"]}
         language = result["pair"].removeprefix("en-")
-        cells = [f"{values[name][measure]:.3f}" for measure in ("MRR_mr", "R_mr@10") for name in _SYSTEMS]
+        cells = [f"{values[name][measure]:.3f}" for measure in ("MRR_mr", "R_mr@10") for name in _SETTINGS]
         rows.append((f"{_NAMES[language]} ({language})", *cells))
     queries, documents = results[0]["systems"][0]["queries"], results[0]["documents"]
     title = f"A little encyclopedia: {documents} articles a language, {queries} English queries (dev), text only."
     print_table(out, title, columns, rows)
     out.print(
-        "bm25 does not translate; bm25-dict and psq do, with a small lexicon that is bundled too. It was\n"
-        "made for the words of these queries, so the figures are kinder than those of a stranger's dictionary.\n"
+        "bm25 does not translate; bm25-dict and psq do, with a small lexicon that is bundled too. It was made for\n"
+        "the words of these queries, so the figures are kinder than those of a stranger's dictionary. aligned has no\n"
+        "lexicon: it learns word vectors from the articles and translations from those of the train split.\n"
     )
 
 

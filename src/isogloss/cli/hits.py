@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
@@ -10,6 +10,10 @@ from rich.text import Text
 
 from isogloss.search.engine import Engine, Hit
 from isogloss.search.snippets import Snippet, make_snippet, surface_words
+
+_MARKED_PARTS = 10  # a query may be a whole document: only what counted most is marked,
+_MOST_PARTS = 20  # explained
+_MOST_LISTED = 12  # and listed
 
 
 def hit_object(engine: Engine, hit: Hit) -> dict[str, Any]:
@@ -43,14 +47,37 @@ def print_hits(out: Console, engine: Engine, hits: Sequence[Hit], explain: bool)
         text.append(_marked(snippet))
         out.print(text)
         if explain:
-            for word, words, score in explained(engine, hit):
-                out.print(Text(f"     {score:8.3f}  {word} → {', '.join(words)}", "cyan"))
+            print_explanation(out, engine, hit)
+
+
+def print_explanation(out: Console, engine: Engine, hit: Hit) -> None:
+    """Which query word met which document words, and how much each gave; of many, those that gave most."""
+    parts = explained(engine, hit)
+    for word, words, score in parts[:_MOST_PARTS]:
+        out.print(Text(f"     {score:8.3f}  {word} → {', '.join(words)}", "cyan"))
+    if len(parts) > _MOST_PARTS:
+        rest = sum(score for _, _, score in parts[_MOST_PARTS:])
+        out.print(Text(f"     {rest:8.3f}  by {len(parts) - _MOST_PARTS} more words", "cyan"))
+
+
+def print_unknown(out: Console, words: Sequence[str]) -> None:
+    """A line with the words of the query that the index can do nothing with, if there are any."""
+    if words:
+        out.print(Text(f"not known: {_listed(words, ', ')}", "magenta"))
+
+
+def print_translations(out: Console, translations: Mapping[str, Sequence[tuple[str, Sequence[str]]]]) -> None:
+    """A line for each language that knows what stands for the words of the query there."""
+    for language, words in translations.items():
+        if words:
+            listed = _listed([f"{word} → {', '.join(meanings)}" for word, meanings in words], "; ")
+            out.print(Text(f"{language}: {listed}", "dim"))
 
 
 def snippet_of(engine: Engine, hit: Hit) -> Snippet:
     """The stretch of the hit's text that shows why it was found."""
     term_of = engine.shelves[hit.language].system.term_of
-    terms = {term for _, words, _ in hit.explanation for term in words}
+    terms = {term for _, words, _ in hit.explanation[:_MARKED_PARTS] for term in words}
     return make_snippet(hit.document.text, lambda token: term_of(token) in terms)
 
 
@@ -62,6 +89,12 @@ def explained(engine: Engine, hit: Hit) -> list[tuple[str, tuple[str, ...], floa
         (c.query_word, surface_words(text, set(c.document_words), term_of) or c.document_words, c.score)
         for c in hit.explanation
     ]
+
+
+def _listed(items: Sequence[str], separator: str) -> str:
+    """Items in one line; of many the first, and how many more there are."""
+    more = len(items) - _MOST_LISTED
+    return separator.join([*items[:_MOST_LISTED], *([f"… {more} more"] if more > 0 else [])])
 
 
 def _marked(snippet: Snippet) -> Text:

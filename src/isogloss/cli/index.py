@@ -30,6 +30,10 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: 
     parser.add_argument(
         "--skip-bad", action="store_true", help="skip documents that are wrong, and count them, instead of stopping"
     )
+    parser.add_argument(
+        "--no-source-documents", action="store_true",
+        help="keep no documents in the language of the queries (':doc' at the prompt of 'isogloss search' needs them)",
+    )  # fmt: skip
     add_settings(parser)
     add_output(parser, what="the index, a directory")
     parser.set_defaults(run=run)
@@ -49,9 +53,11 @@ def run(options: argparse.Namespace) -> None:
     manifest = make_index(
         Path(options.output), options.system, open_source(options.documents), options.language, options.query_language,
         parse_fields(options.fields), settings_for(options.system, [options.system], options.settings),
-        options.overwrite, problems,
+        options.overwrite, problems, not options.no_source_documents,
     )  # fmt: skip
     counts = ", ".join(f"{count:,} in {language}" for language, count in manifest.documents.items())
+    if manifest.sources:
+        counts += f", and {manifest.sources:,} in {manifest.query_language} to search with"
     note(f"{options.output}: {counts}; search with: isogloss search {options.output} 'your query'", options.quiet)
     for kind, count in (*problems.errors.items(), *problems.warnings.items()):
         note(f"{count:,} x {kind}", options.quiet)

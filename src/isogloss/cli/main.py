@@ -19,9 +19,11 @@ COMMANDS = {
     "demo": "the bundled collection: evaluate on it, answer a few queries",
     "systems": "every system, its paper, its options and defaults",
     "data": "look at data, make judgments from links, convert, make candidate lists",
+    "vectors": "word vectors: train, convert, align two languages, look around",
     "evaluate": "how well systems rank: measures, run files, significance",
     "index": "make an index of documents to search in",
     "search": "search an index",
+    "reproduce": "the tables and figures of a paper",
 }
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from isogloss.base.errors import InputError
 
-SOURCE_HELP = "wikiclir:DIR, beir:DIR, trec:DIR, jsonl:FILE, folder:DIR, irds:NAME or demo"
+SOURCE_HELP = "wikiclir:DIR, beir:DIR, trec:DIR, jsonl:FILE, folder:DIR, platt:DIR, irds:NAME or demo"
 
 
 def count(text: str) -> int:

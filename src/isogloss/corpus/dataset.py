@@ -83,6 +83,14 @@ def load_dataset(source: Source, pair: Pair, seed: int = 0, problems: Problems |
     return Dataset(source, pair, documents, queries, judgments, dict(splits), problems)
 
 
+def load_training(source: Source, pair: Pair, problems: Problems | None = None) -> Dataset:
+    """What a system may learn from: a dataset, or the documents alone where the source has no judgments."""
+    try:
+        return load_dataset(source, pair, problems=problems)
+    except InputError:
+        return Dataset(source, pair, load_collection(source, pair[1], problems), {}, Judgments(), {"train": []})
+
+
 def _unique(records: Iterable[tuple[Place, Record]], what: str, problems: Problems) -> Iterator[Record]:
     seen: set[str] = set()
     for place, record in records:

@@ -12,12 +12,13 @@ from isogloss.corpus.formats.demo import Demo
 from isogloss.corpus.formats.folder import Folder
 from isogloss.corpus.formats.irds import IrDatasets
 from isogloss.corpus.formats.jsonl import Jsonl, write_jsonl
+from isogloss.corpus.formats.platt import Platt, write_platt
 from isogloss.corpus.formats.trec import Trec, write_trec
 from isogloss.corpus.formats.wikiclir import WikiClir, write_wikiclir
 from isogloss.corpus.source import Source
 
 FORMATS: dict[str, type[Source]] = {
-    source.format: source for source in (WikiClir, Beir, Trec, Jsonl, Folder, IrDatasets, Demo)
+    source.format: source for source in (WikiClir, Beir, Trec, Jsonl, Folder, Platt, IrDatasets, Demo)
 }
 
 
@@ -45,6 +46,7 @@ def find_writer(target: str) -> Writer:
         "beir": lambda dataset, overwrite: write_beir(path, dataset, overwrite),
         "trec": lambda dataset, overwrite: write_trec(path, dataset, overwrite),
         "jsonl": lambda dataset, overwrite: write_jsonl(path, dataset.documents, overwrite),
+        "platt": lambda dataset, overwrite: write_platt(path, dataset, overwrite=overwrite),
     }
     if name not in writers or not where:
         raise InputError(f"output: {target!r} is not one of {', '.join(f'{name}:…' for name in writers)}")

@@ -48,6 +48,8 @@ class System(ABC):
     paper: ClassVar[str]
     summary: ClassVar[str]
     options_type: ClassVar[type[SystemOptions]]
+    learns: ClassVar[bool] = False
+    """Whether it has to be fitted before it can index."""
     found_above: ClassVar[float] = -np.inf
     """Documents that do not score above this count as not found."""
 
@@ -77,12 +79,20 @@ class System(ABC):
         """A bound on the score of any document for the query, where scores of several systems are to be compared."""
         return 1.0
 
+    def unknown_words(self, query: str) -> list[str]:
+        """The words of a query that the system can do nothing with, where it knows."""
+        return []
+
+    def translations(self, query: str) -> list[tuple[str, list[str]]]:
+        """The words of a query and what stands for each in the documents' language, best first, where it knows."""
+        return []
+
     def term_of(self, word: str) -> str | None:
         """What a word of a document is to the system (its stem, say); None if it does not see the word."""
         return word
 
-    def explain(self, query: str, row: int) -> list[Contribution]:
-        """What made the score of a document, word by word of the query; empty where a system cannot say."""
+    def explain(self, query: str, row: int, text: str) -> list[Contribution]:
+        """What made the score of a document (its text is given), word by word of the query; empty if it cannot say."""
         return []
 
     def search(self, query: str, k: int) -> Ranking:

@@ -15,7 +15,10 @@ _FILE = "index.json"
 
 @dataclass(frozen=True)
 class Manifest:
-    """The system of an index with all its options, the language of the queries, the documents per language."""
+    """The system of an index with all its options, the language of the queries, the documents per language.
+
+    ``sources`` is how many documents in the language of the queries are kept beside them, to search with.
+    """
 
     system: str
     options: dict[str, Any]
@@ -24,6 +27,7 @@ class Manifest:
     documents: dict[str, int]
     made_by: str
     format: int = FORMAT
+    sources: int = 0
 
     def save(self, directory: Path) -> None:
         """Write ``index.json``."""

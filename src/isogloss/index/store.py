@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.base.strings import StringTable, load_array
+from isogloss.base.arrays import load_array, save_array
+from isogloss.base.strings import StringTable
 from isogloss.corpus.collection import Collection
 from isogloss.corpus.formats.jsonl import document_of, page_object
 from isogloss.corpus.records import Document
@@ -36,7 +37,7 @@ class DocumentStore:
     def save(self, directory: Path) -> None:
         """Write the store into a directory."""
         self._pages.save(directory, "pages")
-        np.save(directory / "id_order.npy", self.id_order)
+        save_array(directory / "id_order.npy", self.id_order)
 
     @classmethod
     def load(cls, directory: Path) -> DocumentStore:

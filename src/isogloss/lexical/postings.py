@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.base.strings import StringTable, load_array
+from isogloss.base.arrays import load_array, save_array
+from isogloss.base.strings import StringTable
 from isogloss.text.batches import TokenizedTexts
 
 
@@ -70,7 +71,7 @@ class Postings:
         """Write the arrays into a directory."""
         self.terms.save(directory, "terms")
         for name in ("offsets", "documents", "frequencies", "lengths"):
-            np.save(directory / f"{name}.npy", getattr(self, name))
+            save_array(directory / f"{name}.npy", getattr(self, name))
 
     @classmethod
     def load(cls, directory: Path) -> Postings:

@@ -14,7 +14,7 @@ from isogloss.base.lines import find_file
 from isogloss.lexical.bm25 import Concept
 from isogloss.lexical.translation import QueryTranslator
 from isogloss.systems.lexical import LexicalOptions, LexicalSystem
-from isogloss.vectors.lexicon import Lexicon
+from isogloss.vectors.lexicon import Lexicon, Phrase
 
 
 @dataclass(frozen=True)
@@ -57,21 +57,38 @@ class PsqOptions(TranslatingOptions):
 
 
 _LEXICON_FILE = "lexicon.tsv"
+_SHOWN = 5
+
+
+def fill_languages(path: str, query_language: str, document_language: str) -> str:
+    """A path with ``{pair}``, ``{query}`` and ``{document}`` replaced by the languages."""
+    named = {
+        "{pair}": f"{query_language}-{document_language}",
+        "{query}": query_language,
+        "{document}": document_language,
+    }
+    for name, language in named.items():
+        path = path.replace(name, language)
+    return path
 
 
 class TranslatingSystem(LexicalSystem):
     """A lexical system whose query goes through a lexicon first."""
 
+    options: TranslatingOptions
+
     def __init__(self, options: TranslatingOptions, query_language: str, document_language: str) -> None:
         super().__init__(options, query_language, document_language)
-        self._lexicon_path = Path(
-            options.lexicon.replace("{pair}", f"{query_language}-{document_language}")
-            .replace("{query}", query_language)
-            .replace("{document}", document_language)
-        )
+        self._lexicon_path = Path(fill_languages(options.lexicon, query_language, document_language))
 
     def concepts(self, query: str) -> list[Concept]:
         return self._translator(query)
+
+    def unknown_words(self, query: str) -> list[str]:
+        return [word for word, meanings in self._meanings(query) if not meanings]
+
+    def translations(self, query: str) -> list[tuple[str, list[str]]]:
+        return [(word, meanings) for word, meanings in self._meanings(query) if meanings]
 
     def index_texts(self, texts: Sequence[str]) -> None:
         _ = self._translator  # a missing lexicon is found before the work is done
@@ -90,6 +107,19 @@ class TranslatingSystem(LexicalSystem):
         if not self._lexicon_path.name:
             raise InputError(f"{self.name}: needs a bilingual lexicon: --set {self.name}.lexicon=FILE")
         return self.make_translator(Lexicon.read(self._lexicon_path))
+
+    def _meanings(self, query: str) -> list[tuple[str, list[str]]]:
+        """The words of a query that are searched for, and what stands for each in the documents, if anything does."""
+        words = dict.fromkeys(concept.words for concept in self.concepts(query))
+        return [(word, self._meanings_of(tuple(word.split(" ")))) for word in words]
+
+    def _meanings_of(self, phrase: Phrase) -> list[str]:
+        """The best translations; of a word that has none the word itself, if any document has it as it stands."""
+        found = sorted(self._translator.translate(phrase), key=lambda translation: -translation.probability)
+        if found:
+            return [" ".join(translation.phrase) for translation in found[: min(_SHOWN, self.options.translations)]]
+        terms = self.tokenizer.terms(phrase)
+        return list(phrase) if any(len(self._bm25.postings[term].documents) for term in terms) else []
 
     @abstractmethod
     def make_translator(self, lexicon: Lexicon) -> QueryTranslator:

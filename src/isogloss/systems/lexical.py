@@ -54,7 +54,7 @@ class LexicalSystem(System):
     def term_of(self, word: str) -> str | None:
         return next(iter(self.tokenizer.terms([word])), None)
 
-    def explain(self, query: str, row: int) -> list[Contribution]:
+    def explain(self, query: str, row: int, text: str) -> list[Contribution]:
         found = []
         for concept in self.concepts(query):
             documents, parts = self._bm25.contributions(concept)

@@ -9,11 +9,12 @@ from typing import Any
 from isogloss.base.errors import InputError
 from isogloss.corpus.source import Pair, Source
 from isogloss.evaluation.system import System, SystemOptions
+from isogloss.systems.aligned import Aligned
 from isogloss.systems.bm25 import UntranslatedBM25
 from isogloss.systems.dictionary import DictionaryBM25, ProbabilisticStructuredQueries
 
 _SYSTEMS: dict[str, type[System]] = {
-    system.name: system for system in (UntranslatedBM25, DictionaryBM25, ProbabilisticStructuredQueries)
+    system.name: system for system in (UntranslatedBM25, DictionaryBM25, ProbabilisticStructuredQueries, Aligned)
 }
 _TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 

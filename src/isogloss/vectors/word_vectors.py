@@ -9,9 +9,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from isogloss.base.arrays import load_array, save_array
 from isogloss.base.errors import InputError
 from isogloss.base.files import atomic_directory
-from isogloss.base.strings import StringTable, load_array
+from isogloss.base.strings import StringTable
 
 Matrix = NDArray[np.float32]
 
@@ -54,7 +55,7 @@ class WordVectors:
         """Write the house's own format: a directory that is opened without being read."""
         with atomic_directory(directory, overwrite) as partial:
             StringTable.of(self.words).save(partial, "words")
-            np.save(partial / "matrix.npy", np.ascontiguousarray(self.matrix, dtype=np.float32))
+            save_array(partial / "matrix.npy", np.ascontiguousarray(self.matrix, dtype=np.float32))
 
     @classmethod
     def load(cls, directory: Path | str) -> WordVectors:

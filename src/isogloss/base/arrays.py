@@ -1,0 +1,32 @@
+"""Arrays in files: mapped rather than read, and never half written without a word."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def save_array(path: Path, array: NDArray[Any]) -> None:
+    """Write a ``.npy`` file. A full disk is an error here; ``np.save`` loses small arrays on one without a word."""
+    array = np.ascontiguousarray(array)
+    with open(path, "wb") as file:
+        np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(array))
+        file.write(array.reshape(-1).view(np.uint8).data)
+
+
+def load_array(path: Path) -> NDArray[Any]:
+    """Map an array from a file, never a pickle; an empty one cannot be mapped and is read.
+
+    A file that is no array is a ``ValueError``: whoever opens the whole says what to do.
+    """
+    try:
+        try:
+            mapped: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
+        except ValueError:
+            mapped = np.load(path, allow_pickle=False)
+    except (EOFError, ValueError) as error:
+        raise ValueError(f"{path.name} is not a whole array: {error}") from error
+    return mapped

@@ -1,0 +1,146 @@
+"""The prompt of ``isogloss search``: queries, and commands that start with a colon."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+from rich.text import Text
+
+from isogloss.base.errors import InputError
+from isogloss.cli.history import History, history_file
+from isogloss.cli.hits import print_explanation, print_hits, print_translations, print_unknown
+from isogloss.corpus.records import joined_fields
+from isogloss.search.query_language import guess_query_language, language_note
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from isogloss.index.manifest import Manifest
+    from isogloss.search.engine import Engine, Hit
+
+
+class Prompt:
+    """Answers what is typed; remembers how many documents, in which languages, and the last answer.
+
+    ``language`` is the language of the queries where the user has said it; otherwise each query's is guessed.
+    """
+
+    def __init__(
+        self, manifest: Manifest, engine: Engine, out: Console, k: int = 10, languages: list[str] | None = None,
+        explain: bool = False, language: str | None = None,
+    ) -> None:  # fmt: skip
+        self.manifest = manifest
+        self.engine = engine
+        self.out = out
+        self.k = k
+        self.languages = languages
+        self.explain = explain
+        self.language = language
+        self.hits: list[Hit] | None = None
+        engine.choose(languages)  # a language that is not there is an error now, not at every query
+
+    def run(self, name: str) -> None:
+        """Read lines and answer them until an empty one, ``:quit`` or Ctrl-D."""
+        counts = ", ".join(f"{count:,} in {language}" for language, count in self.manifest.documents.items())
+        queries = f"Queries in {self.manifest.query_language}; :help lists the commands"
+        self._say(f"{name}: {counts}. {queries}, an empty line or Ctrl-D leaves.")
+        with History(history_file()) as history:
+            while (line := _read_line()) not in ("", ":quit", ":q"):
+                history.add(line)
+                try:
+                    self.take(line)
+                except InputError as error:
+                    self._say(" ".join(str(error).split()), "red")
+
+    def take(self, line: str) -> None:
+        """Answer a query, or do what a command says."""
+        if not line.startswith(":"):
+            self._answer(line)
+            return
+        name, _, argument = line[1:].partition(" ")
+        if name not in _COMMANDS:
+            raise InputError(f":{name} is not a command; :help lists them (a query starts without a colon)")
+        _COMMANDS[name].do(self, argument.strip())
+
+    def _answer(self, query: str, typed: bool = True) -> None:
+        self.hits = self.engine.search(query, self.k, self.languages)
+        print_hits(self.out, self.engine, self.hits, self.explain)
+        print_unknown(self.out, self.engine.unknown_words(query, self.languages))
+        if typed:
+            print_translations(self.out, self.engine.translations(query, self.languages))
+            expected, of_documents = self.manifest.query_language, self.manifest.documents
+            language = self.language or guess_query_language(query, expected, of_documents)
+            self._say(language_note(language, expected, of_documents), "magenta")
+
+    def set_k(self, argument: str) -> None:
+        """``:k 20``."""
+        self.k = _number(argument, "k") if argument else self.k
+        self._say(f"documents in an answer: {self.k}")
+
+    def set_languages(self, argument: str) -> None:
+        """``:lang fr sw``; without languages all are searched again."""
+        wanted = argument.replace(",", " ").split()
+        chosen = self.engine.choose(wanted)
+        self.languages = wanted or None
+        self._say(f"languages: {', '.join(chosen)}")
+
+    def search_with_document(self, argument: str) -> None:
+        """``:doc 17`` or ``:doc some-id``."""
+        if not argument:
+            raise InputError(f":doc needs a document in {self.manifest.query_language}: its number or id, like :doc 17")
+        document = self.engine.source(argument)
+        self._say(f"searching with {document.id}: {document.title or document.text[:60]}", "bold")
+        self._answer(joined_fields(document, self.manifest.fields), typed=False)
+
+    def explain_hit(self, argument: str) -> None:
+        """``:why 3``."""
+        if not self.hits:
+            raise InputError(":why explains a result, and there is none yet; type a query first")
+        rank = _number(argument, "why")
+        if rank > len(self.hits):
+            raise InputError(f":why {rank}: the last answer ends with result {len(self.hits)}")
+        hit = self.hits[rank - 1]
+        self._say(f"{hit.score:13.3f}  {hit.document.title or hit.document.id}", "bold")
+        print_explanation(self.out, self.engine, hit)
+        if not hit.explanation:
+            self._say("the system of this index cannot say what made a score")
+
+    def help(self, _: str) -> None:
+        """``:help``."""
+        for name, command in _COMMANDS.items():
+            self._say(f"  {f':{name} {command.argument}':14}{command.help}")
+        self._say("  :quit         leave, as an empty line and Ctrl-D do")
+
+    def _say(self, line: str, style: str = "") -> None:
+        if line:
+            self.out.print(Text(line, style), soft_wrap=True)
+
+
+class _Command(NamedTuple):
+    do: Callable[[Prompt, str], None]
+    argument: str
+    help: str
+
+
+_COMMANDS = {
+    "k": _Command(Prompt.set_k, "20", "how many documents an answer has"),
+    "lang": _Command(Prompt.set_languages, "fr sw", "search documents in these languages; ':lang' alone: in all"),
+    "doc": _Command(Prompt.search_with_document, "17", "search with document 17 (or an id) of the query language"),
+    "why": _Command(Prompt.explain_hit, "3", "explain result 3: which words met, and how much they gave"),
+    "help": _Command(Prompt.help, "", "this list"),
+}
+
+
+def _read_line() -> str:
+    try:
+        return input("search> ").strip()
+    except EOFError:
+        print()
+        return ""
+
+
+def _number(text: str, command: str) -> int:
+    if not (text.isdecimal() and len(text) < 10 and int(text) > 0):
+        raise InputError(f":{command} needs a whole number from 1 up, like :{command} {_COMMANDS[command].argument}")
+    return int(text)

@@ -1,0 +1,1 @@
+"""What turns words into vectors or scores."""

@@ -1,0 +1,274 @@
+"""``aligned``: two word-vector spaces, one matrix between them, weighted averages of words, cosine (the ad hoc paper).
+
+    score(q, d) = cos( e(q) M, e(d) ),  e(.) the weighted average of word vectors (equation 3), M from word pairs
+
+Nothing is trained but M. Vectors are read from files or trained on the source's own documents; the lexicon is read, or
+induced from the translated pages of the train split.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isogloss.base.arrays import load_array, save_array
+from isogloss.base.errors import InputError
+from isogloss.corpus.dataset import Dataset
+from isogloss.corpus.parallel import translated_pages
+from isogloss.evaluation.system import Contribution, SystemOptions
+from isogloss.models.encoders.weighted import WeightedAverage, idf_weights
+from isogloss.systems.dense import DenseSystem
+from isogloss.systems.dictionary import fill_languages
+from isogloss.text.batches import TokenizedTexts, tokenize_texts
+from isogloss.text.stopwords import stop_words
+from isogloss.text.tokenizer import tokenize
+from isogloss.vectors.alignment import Alignment, AlignmentOptions, align
+from isogloss.vectors.anchors import anchor
+from isogloss.vectors.files import read_vectors
+from isogloss.vectors.frequent_pairs import frequent_pairs
+from isogloss.vectors.induction import induce_lexicon
+from isogloss.vectors.lexicon import Lexicon
+from isogloss.vectors.retrieval import WordRetriever
+from isogloss.vectors.training import VectorTraining, train_on_tokens
+from isogloss.vectors.word_vectors import Matrix, WordVectors
+
+_PAPER: dict[str, Any] = {
+    "alignment": "pinv", "normalise": False, "centre": False, "pairs": 4000, "query_weights": "tfidf",
+    "remove_common": False, "dictionary_share": 0.0,
+}  # fmt: skip
+
+
+_SHOWN = 5
+_LITTLE_TEXT = 100_000  # words
+_FEW_PAGES = 200
+Vector = NDArray[np.float32]
+
+
+def _option(default: Any, text: str, **metadata: Any) -> Any:
+    return field(default=default, metadata={"help": text, **metadata})
+
+
+@dataclass(frozen=True)
+class AlignedOptions(SystemOptions):
+    """Options of ``aligned``."""
+
+    method: str = _option("best", "best, or paper: the ad hoc paper's letter, whatever the options below say")
+    lexicon: str = _option(
+        "", "bilingual lexicon; induced: from translated train pages; default: the data's own, or induced"
+    )
+    query_vectors: str = _option("", "word vectors of the query language; default: trained on the source's documents")
+    document_vectors: str = _option("", "word vectors of the document language; default: trained on the documents")
+    alignment: str = _option("procrustes", "procrustes, ridge or pinv")
+    normalise: bool = _option(True, "vectors of unit length before the alignment")
+    centre: bool = _option(True, "take the mean vector away before the alignment")
+    ridge: float = _option(1.0, "lambda of ridge", range=(1e-9, 1e9))
+    pairs: int = _option(4000, "how many of the most frequent words the matrix is learned from", range=(1, 10_000_000))
+    query_weights: str = _option("idf", "of query words: idf, or tfidf (their mean in the query-language documents)")
+    dictionary_share: float = _option(
+        0.8, "how much of a query word comes from its translations' own vectors instead of the matrix", range=(0, 1)
+    )
+    remove_common: bool = _option(False, "take away what all documents, and all queries, have in common")
+    dimension: int = _option(300, "of vectors that are trained", range=(1, 4096))
+    window: int = _option(20, "neighbours on each side that are counted in training", range=(1, 100))
+
+
+class Aligned(DenseSystem):
+    """Queries go through the matrix into the space of the documents."""
+
+    name = "aligned"
+    paper = "Altaweel, Sadova, Barni and Takieddin, Cross-Lingual ad hoc Semantic Retrieval"
+    summary = "word vectors of both languages joined by one matrix, TF-IDF weighted texts, cosine"
+    options_type = AlignedOptions
+    options: AlignedOptions
+    learns = True
+
+    def __init__(self, options: SystemOptions, query_language: str, document_language: str) -> None:
+        super().__init__(options, query_language, document_language)
+        assert isinstance(options, AlignedOptions)
+        if options.method not in ("best", "paper"):
+            raise InputError(f"aligned: method {options.method!r} is neither best nor paper")
+        if options.query_weights not in ("idf", "tfidf"):
+            raise InputError(f"aligned: query_weights {options.query_weights!r} is neither idf nor tfidf")
+        s = self.settings = replace(options, **_PAPER) if options.method == "paper" else options
+        self._how = AlignmentOptions(s.alignment, s.normalise, s.centre, s.ridge)
+        self.alignment: Alignment | None = None
+
+    def fit(self, training: Dataset) -> None:
+        """Read or induce a lexicon, read or train vectors, learn the matrix, weigh the query words."""
+        s, lexicon = self.settings, self._lexicon(training)
+        sources, documents = _source_texts(training), tokenize_texts(training.documents.texts(("text",)))
+        queries, targets = self._spaces(sources, documents)
+        pairs = frequent_pairs(lexicon, _counts(sources) or _ranks(queries), s.pairs, _counts(documents), targets)
+        if not pairs:
+            what = f"none of the lexicon's {len(lexicon):,} entries is a word of the {self.query_language!r} texts"
+            raise InputError(f"aligned: {what}; is it a lexicon of {self.query_language}-{self.document_language}?")
+        self.alignment = align(queries, targets, pairs, self._how)
+        self._document_vectors = WordVectors(targets.words, self.alignment.apply(targets.matrix, "target"))
+        mapped = WordVectors(queries.words, self.alignment.apply(queries.matrix, "source"))
+        if s.dictionary_share:
+            stops = stop_words(self.query_language)
+            mapped = anchor(mapped, self._document_vectors, lexicon, s.dictionary_share, stops)
+        weights = idf_weights(mapped, sources, mean_frequency=s.query_weights == "tfidf")
+        self._query_encoder = WeightedAverage(mapped, weights)
+        self._query_common = self._common(self._query_encoder.encode_tokens(sources))
+
+    def index_texts(self, texts: Sequence[str]) -> None:
+        tokens = tokenize_texts(texts, label=f"indexing {len(texts):,} documents")
+        self._document_encoder = WeightedAverage(self._document_vectors, idf_weights(self._document_vectors, tokens))
+        encoded = self._document_encoder.encode_tokens(tokens)
+        self._document_common = self._common(encoded)
+        self.index_vectors(_unit(encoded, self._document_common))
+
+    def encode_queries(self, texts: Sequence[str]) -> Matrix:
+        return _unit(self._query_encoder.encode(texts), self._query_common)
+
+    def encode_documents(self, texts: Sequence[str]) -> Matrix:
+        return _unit(self._document_encoder.encode(texts), self._document_common)
+
+    def unknown_words(self, query: str) -> list[str]:
+        return self._query_encoder.unknown(query)
+
+    def translations(self, query: str) -> list[tuple[str, list[str]]]:
+        """The nearest words of the document language to each word of the query."""
+        words = [word for word in dict.fromkeys(tokenize(query)) if word in self._query_encoder.vectors]
+        if not words:
+            return []
+        vectors = np.stack([self._query_encoder.vectors[word] for word in words])
+        found = self._retriever.nearest_words(vectors, self._document_vectors.words, _SHOWN)
+        return [(word, [near for near, _ in nearest]) for word, nearest in zip(words, found, strict=True)]
+
+    def explain(self, query: str, row: int, text: str) -> list[Contribution]:
+        """The score as a sum over query words: each brings w_i <v(t_i), e(d)> / (|e(q)| |e(d)|).
+
+        With the common vectors taken away their part stands in a line of its own.
+        """
+        document = np.asarray(self._index.matrix[row], dtype=np.float32)
+        encoded = self._query_encoder.encode([query])[0]
+        length, vectors = float(np.linalg.norm(encoded)), self._query_encoder.vectors
+        known = [word for word in tokenize(query) if word in vectors]
+        if not length or not document.any():
+            return []
+        rows = vectors.rows(known)
+        weights = self._query_encoder.weights[rows] / max(float(self._query_encoder.weights[rows].sum()), 1e-12)
+        common = self._query_common
+        rest = max(float(np.linalg.norm(encoded / length - common)), 1e-12) if common.any() else 1.0
+        parts: dict[str, float] = {}
+        for word, weight in zip(known, weights.tolist(), strict=True):
+            parts[word] = parts.get(word, 0.0) + weight * float(vectors[word] @ document) / (length * rest)
+        made = [Contribution(word, self._nearest_in(word, text), score) for word, score in parts.items()]
+        if common.any():
+            made.append(Contribution("(common to all queries)", (), -float(common @ document) / rest))
+        return sorted(made, key=lambda contribution: -contribution.score)
+
+    def _nearest_in(self, word: str, text: str) -> tuple[str, ...]:
+        """The words of a text that are nearest to a query word, weighed as the text weighs them."""
+        words = [term for term in dict.fromkeys(tokenize(text)) if term in self._document_vectors]
+        if not words:
+            return ()
+        rows = self._document_vectors.rows(words)
+        matrix = self._document_vectors.matrix[rows] * self._document_encoder.weights[rows][:, None]
+        best = np.argsort(-(matrix @ self._query_encoder.vectors[word]))[:3]
+        return tuple(words[i] for i in best)
+
+    @cached_property
+    def _retriever(self) -> WordRetriever:
+        return WordRetriever(np.asarray(self._document_vectors.matrix))
+
+    def save(self, directory: Path) -> None:
+        super().save(directory)
+        for side, encoder, common in self._sides():
+            encoder.vectors.save(directory / side)
+            save_array(directory / f"{side}.weights.npy", encoder.weights)
+            save_array(directory / f"{side}.common.npy", common)
+
+    def load(self, directory: Path) -> Self:
+        self._query_encoder, self._query_common = _load_side(directory, "query")
+        self._document_encoder, self._document_common = _load_side(directory, "document")
+        self._document_vectors = self._document_encoder.vectors
+        return super().load(directory)
+
+    def _sides(self) -> tuple[tuple[str, WeightedAverage, Vector], ...]:
+        return (
+            ("query", self._query_encoder, self._query_common),
+            ("document", self._document_encoder, self._document_common),
+        )
+
+    def _spaces(self, sources: TokenizedTexts, documents: TokenizedTexts) -> tuple[WordVectors, WordVectors]:
+        """The vectors of both languages. Little text gives short ones: trained ones are cut to what the other has."""
+        queries = self._vectors("query_vectors", self.query_language, sources)
+        targets = self._vectors("document_vectors", self.document_language, documents)
+        least = min(queries.dimension, targets.dimension)
+        if not self.settings.query_vectors:
+            queries = WordVectors(queries.words, queries.matrix[:, :least])
+        if not self.settings.document_vectors:
+            targets = WordVectors(targets.words, targets.matrix[:, :least])
+        return queries, targets
+
+    def _vectors(self, option: str, language: str, texts: TokenizedTexts) -> WordVectors:
+        path: str = getattr(self.settings, option)
+        if path:
+            return read_vectors(Path(fill_languages(path, self.query_language, self.document_language)))
+        if not len(texts.ids):
+            raise InputError(f"aligned: no text in {language!r} to train word vectors on; give --set {option}=FILE")
+        rare = min(3, 1 + len(texts.ids) // _LITTLE_TEXT)  # of little text, words that occur once are wanted too
+        return train_on_tokens(texts, VectorTraining(self.settings.dimension, self.settings.window, rare))
+
+    def _lexicon(self, training: Dataset) -> Lexicon:
+        if self.settings.lexicon not in ("", "induced"):
+            return Lexicon.read(fill_languages(self.settings.lexicon, self.query_language, self.document_language))
+        try:
+            pages = translated_pages(training)
+        except InputError as error:
+            raise InputError(f"aligned: needs a lexicon (--set lexicon=FILE); none can be induced: {error}") from error
+        return induce_lexicon(pages, minimum_count=2 if len(pages) > _FEW_PAGES else 1)
+
+    def _common(self, encoded: Matrix) -> Vector:
+        """The mean of unit vectors, or nothing where it is not to be taken away."""
+        if not self.settings.remove_common or not len(encoded):
+            return np.zeros(encoded.shape[1], dtype=np.float32)
+        return np.asarray(_unit(encoded, np.zeros(encoded.shape[1], np.float32)).mean(axis=0))
+
+
+def _source_texts(training: Dataset) -> TokenizedTexts:
+    """What is known of the query language: its documents, or the queries of the train split where there are none."""
+    try:
+        texts = training.source_documents.texts(("text",))
+    except InputError:
+        texts = []
+    query_language, document_language = training.pair
+    if query_language != document_language and texts == training.documents.texts(("text",)):
+        texts = []  # some formats give the same documents in whatever language they are asked for
+    if not texts and "train" in training.splits:
+        texts = [query.text for query in training.split("train")]
+    return tokenize_texts(texts, label="reading the query language")
+
+
+def _counts(texts: TokenizedTexts) -> dict[str, int]:
+    return dict(zip(texts.terms, np.bincount(texts.ids, minlength=len(texts.terms)).tolist(), strict=True))
+
+
+def _ranks(vectors: WordVectors) -> dict[str, int]:
+    """Where there is no text to count words in: vectors come with the most frequent word first."""
+    return {word: len(vectors) - row for row, word in enumerate(vectors.words)}
+
+
+def _unit(encoded: Matrix, common: Vector) -> Matrix:
+    """Rows of unit length, without the common vector; a text without a known word stays zero."""
+    known = encoded.any(axis=1, keepdims=True)
+    unit = encoded / np.maximum(np.linalg.norm(encoded, axis=1, keepdims=True), 1e-12)
+    if common.any():
+        unit -= common
+        unit /= np.maximum(np.linalg.norm(unit, axis=1, keepdims=True), 1e-12)
+    return np.where(known, unit, np.float32(0))
+
+
+def _load_side(directory: Path, side: str) -> tuple[WeightedAverage, Vector]:
+    vectors = WordVectors.load(directory / side)
+    weights = load_array(directory / f"{side}.weights.npy")
+    return WeightedAverage(vectors, weights), load_array(directory / f"{side}.common.npy")

@@ -1,0 +1,110 @@
+"""`isogloss reproduce adhoc`: the paper's tables and figures from one command."""
+
+import csv
+import sys
+
+import pytest
+
+REPRODUCE = ("reproduce", "adhoc")
+DEMO = ("--data", "demo", "--pair", "en-fr", "-o", "out")
+CONFIGURATIONS = [
+    "paper", "pinv, tfidf", "pinv, idf", "ridge, tfidf", "ridge, idf", "procrustes, tfidf", "procrustes, idf",
+    "procrustes, idf, common removed", "best",
+]  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def few_languages(monkeypatch):
+    """Two languages of the bundled collection are enough to see the toy experiment work."""
+    monkeypatch.setattr("isogloss.cli.reproduce._TOY_LANGUAGES", ("fr", "zh"))
+
+
+def rows(path):
+    with open(path, encoding="utf-8", newline="") as file:
+        return list(csv.reader(file))
+
+
+def test_the_table_and_the_toy_experiment_and_again_with_the_same_vectors(run, here):
+    out = here / "out"
+    code, shown, err = run(*REPRODUCE, "table", "toy", *DEMO)
+    assert (code, err) == (0, "out: ranked.best.csv, ranked.csv, table.csv, toy.csv, vectors\n")
+    assert "demo en-fr: 104 documents search 104" in shown
+    assert "Toy collection: every article asked with its five most typical English words" in shown
+
+    header, *table = rows(out / "table.csv")
+    assert header == ["configuration", "MAP", "R-precision", "found in the first 10"]
+    assert [name for name, *_ in table] == CONFIGURATIONS
+    assert all(0.3 < float(r) < float(m) < 1 for _, m, r, _ in table)
+
+    for name in ("ranked.csv", "ranked.best.csv"):
+        header, *ranked = rows(out / name)
+        assert header == ["document", "best_match", "precision_fraction", "precision"]
+        assert len(ranked) == 104
+        average = sum(float(precision) for *_, precision in ranked) / len(ranked)
+        assert f"{average:.4f}" == dict((c, m) for c, m, *_ in table)["best" if "best" in name else "paper"]
+
+    header, *toy = rows(out / "toy.csv")
+    assert header == ["language", "method", "query", "wanted", "found", "rank"]
+    assert len(toy) == 2 * 2 * 104
+    assert sum(wanted == found for *_, wanted, found, _ in toy) > 0.8 * len(toy)
+
+    matrices = sorted(out.rglob("matrix.npy"))
+    before = (
+        {path: path.stat().st_ino for path in matrices},
+        {path.name: path.read_bytes() for path in out.glob("*.csv")},
+    )
+    assert len(matrices) == 5  # en and fr; en, fr and zh of the toy collection
+    assert run(*REPRODUCE, "table", *DEMO, "--overwrite", "--quiet").err == ""
+    assert {path: path.stat().st_ino for path in matrices} == before[0]
+    assert {path.name: path.read_bytes() for path in out.glob("*.csv")} == before[1]
+
+
+def test_the_figure_is_drawn_beside_its_numbers(run, here, monkeypatch):
+    pytest.importorskip("matplotlib")
+    monkeypatch.setattr("isogloss.papers.adhoc.PAIR_COUNTS", (100,))
+    assert run(*REPRODUCE, "figure", *DEMO).code == 0
+    header, *points = rows(here / "out" / "map_by_pairs.csv")
+    assert header == ["configuration", "pairs", "MAP"]
+    assert [name for name, *_ in points] == ["pinv", "pinv", "procrustes", "procrustes"]
+    few, all_ = points[0][1], points[1][1]
+    assert int(few) == 100 < int(all_)
+    assert float(points[0][2]) < float(points[1][2])
+    assert (here / "out" / "map_by_pairs.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_missing_matplotlib_is_told_before_the_work(fails, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    for items in ((), ("figure",), ("table", "figure")):
+        assert "pip install 'isogloss[plot]'" in fails(*REPRODUCE, *items, *DEMO)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "wrong"),
+    [
+        ((*REPRODUCE, "table", "chapter", *DEMO), "reproduce: 'chapter' is not one of table, figure, toy"),
+        (("reproduce", "novel", *DEMO), "'novel'"),
+        ((*REPRODUCE, "table", "--data", "demo", "--pair", "en", "-o", "out"), "'en' is not written like en-fr"),
+        ((*REPRODUCE, "table", *DEMO, "--lexicon", "nowhere.tsv"), "nowhere.tsv: no such file"),
+        ((*REPRODUCE, "table", *DEMO, "--text", "tape:x"), "tape"),
+    ],
+)
+def test_what_is_asked_wrongly_is_named_and_nothing_is_written(fails, arguments, wrong):
+    assert wrong in fails(*arguments)
+
+
+def test_an_existing_output_is_refused(fails, here):
+    (here / "out").mkdir()
+    (here / "out" / "diary.txt").write_text("dear diary")
+    assert "out: exists and is not empty; choose another output or add --overwrite" in fails(*REPRODUCE, "toy", *DEMO)
+
+
+def test_a_file_where_the_directory_should_be_is_named(fails, here):
+    (here / "out").write_text("dear diary")
+    assert "out: is a file, a directory is needed" in fails(*REPRODUCE, "toy", *DEMO, "--overwrite")
+
+
+def test_data_without_mates_are_refused(fails, tiny):
+    tables = (*REPRODUCE, "table", "--data", f"wikiclir:{tiny}", "--pair", "en-fr", "-o", "out")
+    assert "the en page that each query was taken from" in fails(*tables)
+    (tiny / "wiki_en.documents").write_text("e1\t\tA mill.\n")
+    assert "the en page that each query was taken from" in fails(*tables)
