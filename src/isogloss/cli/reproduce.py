@@ -52,7 +52,7 @@ def run(options: argparse.Namespace) -> None:
     from isogloss.papers.adhoc import known_mates, prepare_vectors
     from isogloss.papers.figures import need_drawing
     from isogloss.systems.aligned import AlignedOptions
-    from isogloss.systems.dictionary import fill_languages
+    from isogloss.systems.lexicons import fill_languages
     from isogloss.vectors.lexicon import Lexicon
 
     unknown = [item for item in options.items if item not in _ITEMS]

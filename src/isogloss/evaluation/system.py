@@ -48,7 +48,7 @@ class System(ABC):
     paper: ClassVar[str]
     summary: ClassVar[str]
     options_type: ClassVar[type[SystemOptions]]
-    learns: ClassVar[bool] = False
+    learns: bool = False
     """Whether it has to be fitted before it can index."""
     found_above: ClassVar[float] = -np.inf
     """Documents that do not score above this count as not found."""

@@ -20,11 +20,10 @@ from numpy.typing import NDArray
 from isogloss.base.arrays import load_array, save_array
 from isogloss.base.errors import InputError
 from isogloss.corpus.dataset import Dataset
-from isogloss.corpus.parallel import translated_pages
 from isogloss.evaluation.system import Contribution, SystemOptions
 from isogloss.models.encoders.weighted import WeightedAverage, idf_weights
 from isogloss.systems.dense import DenseSystem
-from isogloss.systems.dictionary import fill_languages
+from isogloss.systems.lexicons import INDUCED, LEXICON_HELP, fill_languages, induce_from
 from isogloss.text.batches import TokenizedTexts, tokenize_texts
 from isogloss.text.stopwords import stop_words
 from isogloss.text.tokenizer import tokenize
@@ -32,7 +31,6 @@ from isogloss.vectors.alignment import Alignment, AlignmentOptions, align
 from isogloss.vectors.anchors import anchor
 from isogloss.vectors.files import read_vectors
 from isogloss.vectors.frequent_pairs import frequent_pairs
-from isogloss.vectors.induction import induce_lexicon
 from isogloss.vectors.lexicon import Lexicon
 from isogloss.vectors.retrieval import WordRetriever
 from isogloss.vectors.training import VectorTraining, train_on_tokens
@@ -46,7 +44,6 @@ _PAPER: dict[str, Any] = {
 
 _SHOWN = 5
 _LITTLE_TEXT = 100_000  # words
-_FEW_PAGES = 200
 Vector = NDArray[np.float32]
 
 
@@ -59,9 +56,7 @@ class AlignedOptions(SystemOptions):
     """Options of ``aligned``."""
 
     method: str = _option("best", "best, or paper: the ad hoc paper's letter, whatever the options below say")
-    lexicon: str = _option(
-        "", "bilingual lexicon; induced: from translated train pages; default: the data's own, or induced"
-    )
+    lexicon: str = _option("", f"{LEXICON_HELP}, or induced")
     query_vectors: str = _option("", "word vectors of the query language; default: trained on the source's documents")
     document_vectors: str = _option("", "word vectors of the document language; default: trained on the documents")
     alignment: str = _option("procrustes", "procrustes, ridge or pinv")
@@ -220,13 +215,9 @@ class Aligned(DenseSystem):
         return train_on_tokens(texts, VectorTraining(self.settings.dimension, self.settings.window, rare))
 
     def _lexicon(self, training: Dataset) -> Lexicon:
-        if self.settings.lexicon not in ("", "induced"):
+        if self.settings.lexicon not in ("", INDUCED):
             return Lexicon.read(fill_languages(self.settings.lexicon, self.query_language, self.document_language))
-        try:
-            pages = translated_pages(training)
-        except InputError as error:
-            raise InputError(f"aligned: needs a lexicon (--set lexicon=FILE); none can be induced: {error}") from error
-        return induce_lexicon(pages, minimum_count=2 if len(pages) > _FEW_PAGES else 1)
+        return induce_from(training, self.name)
 
     def _common(self, encoded: Matrix) -> Vector:
         """The mean of unit vectors, or nothing where it is not to be taken away."""

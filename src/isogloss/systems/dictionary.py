@@ -11,9 +11,11 @@ from typing import Self
 
 from isogloss.base.errors import InputError
 from isogloss.base.lines import find_file
+from isogloss.corpus.dataset import Dataset
 from isogloss.lexical.bm25 import Concept
 from isogloss.lexical.translation import QueryTranslator
 from isogloss.systems.lexical import LexicalOptions, LexicalSystem
+from isogloss.systems.lexicons import INDUCED, LEXICON_HELP, fill_languages, induce_from
 from isogloss.vectors.lexicon import Lexicon, Phrase
 
 
@@ -23,10 +25,7 @@ class TranslatingOptions(LexicalOptions):
 
     lexicon: str = field(
         default="",
-        metadata={
-            "help": "bilingual lexicon: tab-separated, MUSE or FreeDict; {pair} stands for the languages, like en-fr; "
-            "default: the one that comes with the data"
-        },
+        metadata={"help": LEXICON_HELP},
     )
     translations: int = field(
         default=10, metadata={"help": "how many translations of a word are used at most", "range": (1, 1000)}
@@ -60,18 +59,6 @@ _LEXICON_FILE = "lexicon.tsv"
 _SHOWN = 5
 
 
-def fill_languages(path: str, query_language: str, document_language: str) -> str:
-    """A path with ``{pair}``, ``{query}`` and ``{document}`` replaced by the languages."""
-    named = {
-        "{pair}": f"{query_language}-{document_language}",
-        "{query}": query_language,
-        "{document}": document_language,
-    }
-    for name, language in named.items():
-        path = path.replace(name, language)
-    return path
-
-
 class TranslatingSystem(LexicalSystem):
     """A lexical system whose query goes through a lexicon first."""
 
@@ -80,6 +67,13 @@ class TranslatingSystem(LexicalSystem):
     def __init__(self, options: TranslatingOptions, query_language: str, document_language: str) -> None:
         super().__init__(options, query_language, document_language)
         self._lexicon_path = Path(fill_languages(options.lexicon, query_language, document_language))
+        self._induced: Lexicon | None = None
+        self.learns = options.lexicon == INDUCED
+
+    def fit(self, training: Dataset) -> None:
+        """Induce the lexicon, if it is to be induced."""
+        if self.learns:
+            self._induced = induce_from(training, self.name)
 
     def concepts(self, query: str) -> list[Concept]:
         return self._translator(query)
@@ -104,6 +98,8 @@ class TranslatingSystem(LexicalSystem):
 
     @cached_property
     def _translator(self) -> QueryTranslator:
+        if self._induced is not None:
+            return self.make_translator(self._induced)
         if not self._lexicon_path.name:
             raise InputError(f"{self.name}: needs a bilingual lexicon: --set {self.name}.lexicon=FILE")
         return self.make_translator(Lexicon.read(self._lexicon_path))

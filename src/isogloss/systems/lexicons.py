@@ -1,0 +1,37 @@
+"""The lexicon a system is told to use: a file, or one induced from the translated pages of the train split."""
+
+from __future__ import annotations
+
+from isogloss.base.errors import InputError
+from isogloss.corpus.dataset import Dataset
+from isogloss.corpus.parallel import translated_pages
+from isogloss.vectors.induction import induce_lexicon
+from isogloss.vectors.lexicon import Lexicon
+
+INDUCED = "induced"
+LEXICON_HELP = (
+    "bilingual lexicon: tab-separated, MUSE or FreeDict; {pair} stands for the languages, like en-fr; "
+    f"{INDUCED}: from the translated pages of the train split; default: the one that comes with the data"
+)
+_FEW_PAGES = 200
+
+
+def fill_languages(path: str, query_language: str, document_language: str) -> str:
+    """A path with ``{pair}``, ``{query}`` and ``{document}`` replaced by the languages."""
+    named = {
+        "{pair}": f"{query_language}-{document_language}",
+        "{query}": query_language,
+        "{document}": document_language,
+    }
+    for name, language in named.items():
+        path = path.replace(name, language)
+    return path
+
+
+def induce_from(training: Dataset, system: str) -> Lexicon:
+    """Induce a lexicon, or say what the system needs instead."""
+    try:
+        pages = translated_pages(training)
+    except InputError as error:
+        raise InputError(f"{system}: needs a lexicon (--set lexicon=FILE); none can be induced: {error}") from error
+    return induce_lexicon(pages, minimum_count=2 if len(pages) > _FEW_PAGES else 1)
