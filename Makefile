@@ -19,7 +19,7 @@ demo: $(VENV)/.core
 
 test: lint
 	@echo "== pytest"
-	$(BIN)/python -m pytest -n $(CORES)
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(CORES)  # a process a core already: threads would fight
 
 lint: $(VENV)/.dev
 	@echo "== ruff"
