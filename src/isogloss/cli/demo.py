@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import tempfile
 from pathlib import Path
@@ -17,7 +18,12 @@ if TYPE_CHECKING:
 
     from isogloss.search.engine import Engine
 
-_SETTINGS: dict[str, dict[str, str]] = {"bm25": {}, "bm25-dict": {}, "psq": {}, "aligned": {"lexicon": "induced"}}
+_SETTINGS: dict[str, dict[str, str]] = {
+    "bm25": {},
+    "bm25-dict": {},
+    "psq": {},
+    "aligned": {"lexicon": "induced", "dimension": "150"},
+}
 _QUERIES = (
     "Why do volcanoes erupt?",
     "how bees make honey",
@@ -43,6 +49,8 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: 
 
 def run(options: argparse.Namespace) -> None:
     """Evaluate the systems on the bundled collection, then search it in six languages at once."""
+    # Matrices this small gain nothing from threads; on a busy machine threads that wait for each other lose minutes.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from isogloss.cli.prompt import Prompt
     from isogloss.corpus.formats.demo import Demo
     from isogloss.systems.indexes import make_index, open_index

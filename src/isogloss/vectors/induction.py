@@ -37,7 +37,7 @@ def induce_lexicon(
 
     Words seen fewer than ``minimum_count`` times take no part, nor do the stop words of the ``languages`` if they are
     to be dropped. The order of the pairs does not matter. Where the longer side has more than ``maximum_words``, only
-    every n-th pair is used: that bounds the memory, at about 300 bytes a word.
+    every n-th pair is used: that bounds the memory, at about 500 bytes a word.
     """
     if not pairs:
         raise InputError("induction: no pairs of texts to learn a lexicon from")

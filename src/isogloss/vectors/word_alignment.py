@@ -131,7 +131,7 @@ class Model1:
 
     def step(self) -> tuple[float, float]:
         """One round of both directions; the log likelihoods before it, of the target texts and of the source texts."""
-        for block in track(self._blocks, "aligning words"):
+        for block in self._blocks:
             meetings = self._meet(block.texts)
             targets = _tokens(self._target_ids, self._target_offsets, block.texts)
             sources = _tokens(self._source_ids, self._source_offsets, block.texts)
@@ -149,7 +149,8 @@ class Model1:
     def _find_pairs(self, target_terms: int) -> tuple[list[_Block], NDArray[np.int64]]:
         """The blocks, and the key of each row: source id * number of target terms + target id, ascending."""
         blocks, found = [], []
-        for texts in _blocks(self._source_offsets, self._target_offsets, self._window):
+        spans = _blocks(self._source_offsets, self._target_offsets, self._window)
+        for texts in track(spans, "finding words that meet"):
             meetings = self._meet(texts)
             sources = _tokens(self._source_ids, self._source_offsets, texts)[meetings.sources].astype(np.int64)
             targets = _tokens(self._target_ids, self._target_offsets, texts)[meetings.targets]
@@ -197,7 +198,7 @@ def align_words(
 ) -> WordPairs:
     """What some rounds of :class:`Model1` learn, sorted by source and target id."""
     model = Model1(source, target, window, null)
-    for _ in range(iterations):
+    for _ in track(range(iterations), "aligning words"):
         model.step()
     return model.pairs()
 
