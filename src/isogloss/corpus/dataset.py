@@ -86,9 +86,12 @@ def load_dataset(source: Source, pair: Pair, seed: int = 0, problems: Problems |
 def load_training(source: Source, pair: Pair, problems: Problems | None = None) -> Dataset:
     """What a system may learn from: a dataset, or the documents alone where the source has no judgments."""
     try:
-        return load_dataset(source, pair, problems=problems)
+        source.judgments(
+            pair, Problems(stop_at_errors=False)
+        )  # asked for, not read: what is wrong in them stays an error
     except InputError:
         return Dataset(source, pair, load_collection(source, pair[1], problems), {}, Judgments(), {"train": []})
+    return load_dataset(source, pair, problems=problems)
 
 
 def _unique(records: Iterable[tuple[Place, Record]], what: str, problems: Problems) -> Iterator[Record]:

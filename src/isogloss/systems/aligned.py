@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from isogloss.base.arrays import load_array, save_array
 from isogloss.base.errors import InputError
 from isogloss.corpus.dataset import Dataset
+from isogloss.corpus.problems import Problems
 from isogloss.evaluation.system import Contribution, SystemOptions
 from isogloss.models.encoders.weighted import WeightedAverage, idf_weights
 from isogloss.systems.dense import DenseSystem
@@ -228,11 +229,12 @@ class Aligned(DenseSystem):
 
 def _source_texts(training: Dataset) -> TokenizedTexts:
     """What is known of the query language: its documents, or the queries of the train split where there are none."""
-    try:
-        texts = training.source_documents.texts(("text",))
-    except InputError:
-        texts = []
     query_language, document_language = training.pair
+    try:  # whether there are any; what is wrong in them is an error when they are read
+        has_some = any(True for _ in training.source.documents(query_language, Problems(stop_at_errors=False)))
+    except InputError:
+        has_some = False
+    texts = training.source_documents.texts(("text",)) if has_some else []
     if query_language != document_language and texts == training.documents.texts(("text",)):
         texts = []  # some formats give the same documents in whatever language they are asked for
     if not texts and "train" in training.splits:
