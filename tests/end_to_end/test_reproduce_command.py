@@ -16,7 +16,7 @@ CONFIGURATIONS = [
 @pytest.fixture(autouse=True)
 def few_languages(monkeypatch):
     """Two languages of the bundled collection are enough to see the toy experiment work."""
-    monkeypatch.setattr("isogloss.cli.reproduce._TOY_LANGUAGES", ("fr", "zh"))
+    monkeypatch.setattr("isogloss.cli.reproduce_adhoc._TOY_LANGUAGES", ("fr", "zh"))
 
 
 def rows(path):

@@ -2,7 +2,9 @@
 
 import json
 
-NAMES = ["bm25", "bm25-dict", "psq", "aligned"]
+from isogloss.systems.registry import system_names
+
+NAMES = system_names()
 
 
 def test_the_registry_lists_every_system_with_its_paper(run):

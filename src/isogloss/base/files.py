@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, TextIO, cast
 
 from isogloss.base.errors import InputError
 
@@ -50,6 +50,12 @@ def atomic_file(path: Path | str, overwrite: bool = True) -> Iterator[IO[str]]:
             _sync_directory(target.parent)
         finally:
             partial.unlink(missing_ok=True)
+
+
+def write_bytes(path: Path | str, content: bytes, overwrite: bool = True) -> None:
+    """A binary file that appears under its name whole or not at all."""
+    with atomic_file(path, overwrite) as file:
+        cast(TextIO, file).buffer.write(content)
 
 
 @contextmanager

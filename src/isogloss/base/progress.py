@@ -18,6 +18,11 @@ def set_quiet(quiet: bool) -> None:
     _state["quiet"] = quiet
 
 
+def is_shown() -> bool:
+    """Whether someone is watching."""
+    return not _state["quiet"] and sys.stderr.isatty()
+
+
 def track(
     items: Iterable[Item], label: str, total: int | None = None, sizes: Iterable[int] | None = None
 ) -> Iterator[Item]:
@@ -25,7 +30,7 @@ def track(
 
     ``sizes`` gives the step of each item where items stand for several (batches); ``total`` is the sum of the steps.
     """
-    if _state["quiet"] or not sys.stderr.isatty():
+    if not is_shown():
         yield from items
         return
     if total is None and isinstance(items, Sized):

@@ -18,11 +18,13 @@ if TYPE_CHECKING:
     from isogloss.evaluation.protocols import Task
     from isogloss.evaluation.report import Result
     from isogloss.evaluation.significance import Comparison
+    from isogloss.evaluation.system import System
 
 _EXAMPLE = """\
   isogloss evaluate bm25 bm25-dict psq --data demo --pair en-fr
   isogloss evaluate bm25-dict --data wikiclir:DIR --pair en-fr --split dev --protocol full \\
       --set lexicon=en-fr.txt --run bm25-dict.trec --json result.json
+  isogloss evaluate my-run smooth --data demo --pair en-fr --compare
   isogloss evaluate my-own.trec bm25 --data beir:DIR --pair en-de --split test --compare"""
 
 
@@ -30,7 +32,10 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: 
     """Register the command."""
     parser = add_command(commands, name, summary, _EXAMPLE)
     parser.add_argument(
-        "systems", nargs="+", metavar="SYSTEM_OR_RUN", help="names of systems ('isogloss systems'), or TREC run files"
+        "systems",
+        nargs="+",
+        metavar="SYSTEM_OR_RUN",
+        help="systems ('isogloss systems'), run directories of 'isogloss train', or TREC run files",
     )
     add_data(parser)
     parser.add_argument("--split", default="dev", help="train, dev, test or all (default dev)")
@@ -128,6 +133,7 @@ def _write(
 def _evaluate(options: argparse.Namespace, task: Task, fields: tuple[str, ...]) -> dict[str, Result]:
     from isogloss.evaluation.report import evaluate_run, evaluate_system
     from isogloss.evaluation.run import Run
+    from isogloss.systems.model_directory import load_model
     from isogloss.systems.registry import make_system, system_names
 
     named = [name for name in options.systems if name in system_names()]
@@ -138,12 +144,23 @@ def _evaluate(options: argparse.Namespace, task: Task, fields: tuple[str, ...]) 
         if name in named:
             settings = settings_for(name, named, options.settings)
             made[name] = make_system(name, task.dataset.pair, settings, task.dataset.source)
+        elif Path(name).is_dir():
+            made[name] = load_model(Path(name))
+            _check_pair(name, made[name], task.dataset.pair)
         elif not Path(name).exists():
-            raise InputError(f"{name}: neither a system ({', '.join(system_names())}) nor a run file")
+            raise InputError(f"{name}: neither a system ({', '.join(system_names())}) nor a run")
     return {
-        name: evaluate_system(made[name], task, fields) if name in made else evaluate_run(Run.read(Path(name)), task)
+        name: evaluate_system(made[name], task, fields, fit=name in named)
+        if name in made
+        else evaluate_run(Run.read(Path(name)), task)
         for name in options.systems
     }
+
+
+def _check_pair(name: str, system: System, pair: tuple[str, str]) -> None:
+    trained = (system.query_language, system.document_language)
+    if trained != pair:
+        raise InputError(f"{name}: was trained for {'-'.join(trained)}, not for {'-'.join(pair)}")
 
 
 def _print(task: Task, split: str, results: Mapping[str, Result], comparisons: list[Comparison]) -> None:

@@ -18,7 +18,9 @@ _EXAMPLE = """\
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, summary: str) -> None:
     """Register the command."""
     parser = add_command(commands, name, summary, _EXAMPLE)
-    parser.add_argument("system", metavar="SYSTEM_OR_RUN", help="a system ('isogloss systems')")
+    parser.add_argument(
+        "system", metavar="SYSTEM_OR_RUN", help="a system ('isogloss systems'), or a run of 'isogloss train'"
+    )
     parser.add_argument("--documents", required=True, metavar="SOURCE", help=SOURCE_HELP)
     parser.add_argument(
         "--language", action="append", required=True, metavar="LANG", help="language of the documents (repeatable)"

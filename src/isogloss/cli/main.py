@@ -20,6 +20,7 @@ COMMANDS = {
     "systems": "every system, its paper, its options and defaults",
     "data": "look at data, make judgments from links, convert, make candidate lists",
     "vectors": "word vectors: train, convert, align two languages, look around",
+    "train": "train a system on graded judgments",
     "evaluate": "how well systems rank: measures, run files, significance",
     "index": "make an index of documents to search in",
     "search": "search an index",

@@ -30,10 +30,11 @@ class Result:
         return {name: float(values.mean()) for name, values in self.values.items()}
 
 
-def evaluate_system(system: System, task: Task, fields: tuple[str, ...]) -> Result:
-    """Fit on the train split, index the documents, rank, measure."""
+def evaluate_system(system: System, task: Task, fields: tuple[str, ...], fit: bool = True) -> Result:
+    """Fit on the train split (unless it was before), index the documents, rank, measure."""
     started = time.perf_counter()
-    system.fit(task.dataset)
+    if fit:
+        system.fit(task.dataset)
     system.index(task.dataset.documents, fields)
     run = task.run(system)
     return evaluate_run(run, task, time.perf_counter() - started, asdict(system.options))

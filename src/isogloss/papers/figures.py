@@ -1,14 +1,19 @@
-"""Figures of the papers, drawn by matplotlib (extra ``plot``)."""
+"""Figures of the papers, drawn by matplotlib (extra ``plot``): the same bytes for the same data."""
 
 from __future__ import annotations
 
 import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TextIO, cast
+from typing import Any, TextIO, cast
 
 from isogloss.base.errors import import_extra
 from isogloss.base.files import atomic_file
+
+_DPI = 120
+_COLOURS = ("#000000", "#D55E00", "#0072B2", "#009E73", "#CC79A7", "#8C6D00", "#56B4E9")
+_DASHES = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)), (0, (8, 3)), (0, (1, 3)))
+_MARKERS = "osD^vP*"
 
 
 def need_drawing() -> None:
@@ -16,25 +21,57 @@ def need_drawing() -> None:
     import_extra("matplotlib", "plot", "drawing a figure")
 
 
-def draw_lines(
-    path: Path, curves: Mapping[str, tuple[Sequence[float], Sequence[float]]], x: str, y: str, title: str
-) -> None:
-    """Curves over a logarithmic axis, as a PNG file."""
+def new_figure(width: float, height: float) -> Any:
+    """An empty figure, its size in inches, that no window knows of."""
     need_drawing()
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(7, 4.5), layout="constrained")
+    figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
+    return figure
+
+
+def line_style(number: int, markers: bool = False) -> dict[str, Any]:
+    """How the curve of that number is drawn: apart from the others in black and white too."""
+    style = {
+        "color": _COLOURS[number % len(_COLOURS)],
+        "linestyle": _DASHES[number % len(_DASHES)],
+    }
+    return style | {"marker": _MARKERS[number % len(_MARKERS)]} if markers else style
+
+
+def save_figure(figure: Any, path: Path) -> list[Path]:
+    """Write a figure as ``path`` + ``.svg`` and ``.png``, each whole or not at all."""
+    paths = [path.with_name(f"{path.name}.{kind}") for kind in ("svg", "png")]
+    for target in paths:
+        _write(figure, target)
+    return paths
+
+
+def draw_lines(
+    path: Path, curves: Mapping[str, tuple[Sequence[float], Sequence[float]]], x: str, y: str, title: str
+) -> None:
+    """Curves over a logarithmic axis, as a PNG file."""
+    figure = new_figure(7, 4.5)
     axes = figure.add_subplot()
-    for name, (xs, ys) in curves.items():
-        axes.plot(xs, ys, marker="o", label=name)
+    for number, (name, (xs, ys)) in enumerate(curves.items()):
+        axes.plot(xs, ys, label=name, **line_style(number, markers=True))
     axes.set_xscale("log")
     axes.set(xlabel=x, ylabel=y, title=title)
     axes.set_ylim(bottom=0)
     axes.grid(alpha=0.3)
     axes.legend()
+    _write(figure, path)
+
+
+def _write(figure: Any, path: Path) -> None:
+    """One picture in the format of its suffix, without the date and the random names that would make it differ."""
+    from matplotlib import rc_context
+
+    kind = path.suffix.removeprefix(".")
     image = io.BytesIO()
-    figure.savefig(image, format="png", dpi=120)
+    with rc_context({"svg.hashsalt": "isogloss"}):
+        figure.savefig(image, format=kind, dpi=_DPI, metadata={"Date": None} if kind == "svg" else None)
     with atomic_file(path) as file:
         cast(TextIO, file).buffer.write(image.getvalue())

@@ -15,10 +15,12 @@ from isogloss.corpus.dataset import load_collection, load_training
 from isogloss.corpus.problems import Problems
 from isogloss.corpus.records import Document
 from isogloss.corpus.source import Source
+from isogloss.evaluation.system import System
 from isogloss.index.manifest import Manifest
 from isogloss.index.store import DocumentStore
 from isogloss.search.engine import Engine, Shelf
-from isogloss.systems.registry import make_system, parse_options, system_type
+from isogloss.systems.model_directory import load_model
+from isogloss.systems.registry import make_system, parse_options, system_names, system_type
 from isogloss.text.language import identify_language
 
 _SOURCES = "source"
@@ -37,10 +39,8 @@ def make_index(
     with atomic_directory(path, overwrite) as partial:
         counts, options = {}, {}
         for language in languages:
-            system = make_system(name, (query_language, language), settings, source)
+            system = _ready_system(name, source, (query_language, language), settings, problems)
             documents = _of_language(load_collection(source, language, problems), languages, source)
-            if system.learns:
-                system.fit(load_training(source, (query_language, language), problems))
             system.index(documents, fields)
             folder = partial / language
             (folder / "system").mkdir(parents=True)
@@ -51,12 +51,30 @@ def make_index(
         for given in {"lexicon", "query_vectors", "document_vectors"} & set(options):
             options[given] = ""  # each language keeps what it needs of them in the index
         made_by = f"isogloss {isogloss.__version__}"
-        manifest = Manifest(name, options, query_language, fields, counts, made_by)
+        manifest = Manifest(system.name, options, query_language, fields, counts, made_by)
         if source_documents and query_language not in counts:
             sources = _keep_sources(partial / _SOURCES, source, query_language, documents[0])
             manifest = replace(manifest, sources=sources)
         manifest.save(partial)
     return manifest
+
+
+def _ready_system(
+    name: str, source: Source, pair: tuple[str, str], settings: Mapping[str, str] | None, problems: Problems | None
+) -> System:
+    """A system by name, fitted to the source where it learns; or one that was trained before, by its directory."""
+    if name not in system_names() and Path(name).is_dir():
+        system = load_model(Path(name))
+        if settings:
+            raise InputError(f"--set: {name} is trained, its options cannot be changed")
+        if (system.query_language, system.document_language) != pair:
+            what = f"was trained for {system.query_language}-{system.document_language}, not for {'-'.join(pair)}"
+            raise InputError(f"{name}: {what}")
+        return system
+    made = make_system(name, pair, settings, source)
+    if made.learns:
+        made.fit(load_training(source, pair, problems))
+    return made
 
 
 def open_index(path: Path) -> tuple[Manifest, Engine]:

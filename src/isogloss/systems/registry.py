@@ -12,9 +12,11 @@ from isogloss.evaluation.system import System, SystemOptions
 from isogloss.systems.aligned import Aligned
 from isogloss.systems.bm25 import UntranslatedBM25
 from isogloss.systems.dictionary import DictionaryBM25, ProbabilisticStructuredQueries
+from isogloss.systems.smooth import Smooth
 
 _SYSTEMS: dict[str, type[System]] = {
-    system.name: system for system in (UntranslatedBM25, DictionaryBM25, ProbabilisticStructuredQueries, Aligned)
+    system.name: system
+    for system in (UntranslatedBM25, DictionaryBM25, ProbabilisticStructuredQueries, Aligned, Smooth)
 }
 _TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 

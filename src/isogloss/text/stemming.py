@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-import Stemmer
-
 _NAMES = {
     "ar": "arabic", "ca": "catalan", "cs": "czech", "da": "danish", "de": "german", "el": "greek", "en": "english",
     "eo": "esperanto", "es": "spanish", "et": "estonian", "eu": "basque", "fa": "persian", "fi": "finnish",
@@ -16,12 +14,11 @@ _NAMES = {
     "pt": "portuguese", "ro": "romanian", "ru": "russian", "sr": "serbian", "st": "sesotho", "sv": "swedish",
     "ta": "tamil", "tr": "turkish", "yi": "yiddish",
 }  # fmt: skip
-_SNOWBALL_NAMES = {code: name for code, name in _NAMES.items() if name in Stemmer.algorithms()}  # older ones have fewer
 
 
 def has_stemmer(language: str | None) -> bool:
     """Whether Snowball knows the language (an ISO 639-1 code)."""
-    return language in _SNOWBALL_NAMES
+    return language is not None and _stemmer(language) is not None
 
 
 def stem(words: Sequence[str], language: str | None) -> list[str]:
@@ -30,12 +27,18 @@ def stem(words: Sequence[str], language: str | None) -> list[str]:
     >>> stem(["horses", "running"], "en"), stem(["farasi"], "sw")
     (['hors', 'run'], ['farasi'])
     """
-    if language not in _SNOWBALL_NAMES:
+    stemmer = _stemmer(language) if language else None
+    if stemmer is None:
         return list(words)
-    stems = _stemmer(language).stemWords(list(words))
+    stems = stemmer.stemWords(list(words))
     return [found or word for found, word in zip(stems, words, strict=True)]  # nothing is left of some short words
 
 
 @lru_cache(maxsize=None)
 def _stemmer(language: str) -> Any:
-    return Stemmer.Stemmer(_SNOWBALL_NAMES[language])
+    if language not in _NAMES:
+        return None
+    import Stemmer  # here, so that training runs where it is not installed
+
+    name = _NAMES[language]
+    return Stemmer.Stemmer(name) if name in Stemmer.algorithms() else None  # older ones have fewer

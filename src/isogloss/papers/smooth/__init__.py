@@ -1,0 +1,1 @@
+"""Cross-Lingual Document Retrieval with Smooth Learning: the paper's tables, figures and theory."""

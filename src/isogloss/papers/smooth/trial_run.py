@@ -1,0 +1,120 @@
+"""Running a trial: learn, encode, measure. Needs numpy alone for the average, and torch for the rest and for a GPU."""
+
+from __future__ import annotations
+
+import importlib.util
+import platform
+import tempfile
+import time
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import isogloss
+from isogloss.papers.smooth.published import MEASURES
+from isogloss.papers.smooth.trial import Trial
+from isogloss.papers.smooth.trial_data import TrialData
+from isogloss.papers.smooth.trial_measuring import Measured, measure_model
+from isogloss.systems.smooth_learning import Prepared, make_learner
+from isogloss.systems.smooth_model import SIDES, SmoothModel
+from isogloss.systems.smooth_options import SmoothOptions
+from isogloss.text.batches import available_cores
+from isogloss.training.learner import Learner
+from isogloss.training.loop import Trained, Training
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a trial leaves: plain values, and arrays."""
+
+    record: dict[str, Any]
+    arrays: dict[str, NDArray[Any]]
+
+
+def run_trial(trial: Trial, data: TrialData, device: str = "auto") -> Outcome:
+    """Learn from the train split, measure on the trial's own."""
+    options = trial.options(chosen_device(device, trial.options().encoder))
+    options.check()
+    clock = [time.perf_counter()]
+    prepared, ranked = data.prepared(trial), data.ranked(trial.split, trial.ranked_negatives)
+    learner = _learner(trial, options, data, prepared)
+    clock.append(time.perf_counter())
+    trained = Training(learner, options.recipe()).run()
+    clock.append(time.perf_counter())
+    model = SmoothModel(options, prepared.words, trained.parameters)
+    measured = measure_model(model, data.dataset, prepared, ranked, options.device)
+    clock.append(time.perf_counter())
+    seconds = dict(zip(("preparing", "training", "measuring"), np.diff(clock).round(3).tolist(), strict=True))
+    record = {
+        "name": trial.name,
+        "identity": trial.identity(data.words.fingerprint),
+        "trial": trial.as_json(),
+        **_about_training(options, learner, prepared, trained),
+        "queries": {"train": len(prepared.examples.queries), trial.split: len(ranked.examples.queries)},
+        "documents": len(prepared.documents),
+        "losses": {"train": measured.train_loss, trial.split: measured.loss},
+        **{
+            protocol: {name: float(each.mean()) for name, each in found.items()}
+            for protocol, found in measured.values.items()
+        },
+        "seconds": seconds,
+        "device": _device_name(options.device),
+        "isogloss": isogloss.__version__,
+    }
+    return Outcome(record, _arrays(measured))
+
+
+def chosen_device(wanted: str, encoder: str) -> str:
+    """``cpu`` or ``cuda``; ``auto`` is what ``smooth`` would choose."""
+    if wanted != "auto":
+        return wanted
+    if encoder == "average" or importlib.util.find_spec("torch") is None:
+        return "cpu"
+    import torch
+
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def _learner(trial: Trial, options: SmoothOptions, data: TrialData, prepared: Prepared) -> Learner:
+    if trial.start == "random":
+        return make_learner(options, prepared, data.dataset.pair)
+    with tempfile.TemporaryDirectory() as directory:
+        paths = {f"{side}_vectors": str(Path(directory) / side) for side in SIDES}
+        for vectors, path in zip(data.start_vectors(options.dimension, options.spread), paths.values(), strict=True):
+            vectors.save(path)
+        return make_learner(replace(options, **paths), prepared, data.dataset.pair)  # type: ignore[arg-type]
+
+
+def _about_training(options: SmoothOptions, learner: Learner, prepared: Prepared, trained: Trained) -> dict[str, Any]:
+    taken = sum(entry["seconds"] for entry in trained.history)
+    epochs, pairs = len(trained.history), len(prepared.pairs)
+    return {
+        "options": asdict(options),
+        "recipe": asdict(options.recipe()),
+        "learner": type(learner).__name__,
+        "words": {side: len(words) for side, words in prepared.words.items()},
+        "pairs": pairs,
+        "steps": sum(entry["batches"] for entry in trained.history),
+        "pairs_per_second": round(pairs * epochs / max(taken, 1e-9)),
+        "history": trained.history,
+    }
+
+
+def _arrays(measured: Measured) -> dict[str, NDArray[Any]]:
+    values = {
+        f"{protocol}.{name}": found[name].astype(np.float32)
+        for protocol, found in measured.values.items()
+        for name in MEASURES
+    }
+    return {**values, "score_counts": measured.score_counts}
+
+
+def _device_name(device: str) -> str:
+    if device == "cpu":
+        return f"{platform.machine()}, {available_cores()} cores"
+    import torch
+
+    return str(torch.cuda.get_device_name())

@@ -1,0 +1,109 @@
+"""What ``smooth`` has learned: the words of both languages, and the encoders of queries and documents over them.
+
+The average needs numpy alone, from the file to the answer; cnn and lstm need torch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from isogloss.base.errors import import_extra
+from isogloss.base.strings import StringTable
+from isogloss.base.tensors import read_tensors, write_tensors
+from isogloss.models.encoders.average import AverageEncoder
+from isogloss.models.similarity import smooth_scale
+from isogloss.systems.smooth_options import SmoothOptions
+from isogloss.training.learner import State
+from isogloss.training.pairs import TextIds
+from isogloss.vectors.retrieval import WordRetriever
+from isogloss.vectors.word_vectors import Matrix
+
+if TYPE_CHECKING:
+    from isogloss.models.encoders.towers import TowerSizes
+
+Side = Literal["query", "document"]
+SIDES: tuple[Side, Side] = ("query", "document")
+
+
+class SmoothModel:
+    """Texts of either side to vectors whose inner product is the smooth cosine."""
+
+    def __init__(self, options: SmoothOptions, words: dict[Side, StringTable], parameters: State) -> None:
+        self.options, self.words, self.parameters = options, words, parameters
+        self._longest = {"query": options.query_words, "document": options.document_words}
+
+    def encode(self, side: Side, texts: Sequence[str], label: str = "encoding") -> Matrix:
+        """One row a text."""
+        if self.options.encoder == "average":
+            return self._scaled(self.average(side).encode(texts, label))
+        return self.encode_ids(side, self.ids(side, texts, label))
+
+    def encode_ids(self, side: Side, texts: TextIds) -> Matrix:
+        """One row a text of which the ids are known."""
+        if self.options.encoder == "average":
+            return self._scaled(self.average(side).pool(texts.ids, texts.offsets))
+        return self._scaled(self._torch_encoders[SIDES.index(side)].encode(texts.ids, texts.offsets))
+
+    def ids(self, side: Side, texts: Sequence[str], label: str = "encoding") -> TextIds:
+        """The ids of each text's known words."""
+        return TextIds(*self.average(side).ids(texts, label))
+
+    def average(self, side: Side) -> AverageEncoder:
+        """The average of one side."""
+        return self._averages[side]
+
+    def table(self, side: Side) -> Matrix:
+        """The word vectors of one side."""
+        return np.asarray(self.parameters[self.table_name(side)])
+
+    def table_name(self, side: Side) -> str:
+        """What the word vectors of one side are called among the parameters."""
+        return f"{side}_table" if self.options.encoder == "average" else f"{side}.table"
+
+    @cached_property
+    def document_words(self) -> WordRetriever:
+        """Finds the document words nearest to vectors, for the average."""
+        return WordRetriever(np.tanh(self.table("document")))
+
+    def save(self, directory: Path) -> None:
+        """Write ``model.safetensors`` and the words."""
+        write_tensors(directory / "model.safetensors", self.parameters)
+        for side in SIDES:
+            self.words[side].save(directory, f"{side}_words")
+
+    @classmethod
+    def load(cls, directory: Path, options: SmoothOptions) -> SmoothModel:
+        """Read what ``save`` wrote."""
+        parameters, _ = read_tensors(directory / "model.safetensors")
+        words = {side: StringTable.load(directory, f"{side}_words") for side in SIDES}
+        made = cls(options, words, parameters)
+        for side in SIDES:
+            if made.table_name(side) not in parameters or len(made.table(side)) != len(words[side]):
+                raise ValueError(f"model.safetensors does not fit the options and {side}_words")
+        return made
+
+    def _scaled(self, vectors: Matrix) -> Matrix:
+        return np.asarray(smooth_scale(vectors, self.options.eps), dtype=np.float32)
+
+    @cached_property
+    def _averages(self) -> dict[Side, AverageEncoder]:
+        return {side: AverageEncoder(self.words[side], self.table(side), self._longest[side]) for side in SIDES}
+
+    @cached_property
+    def _torch_encoders(self) -> Any:
+        import_extra("torch", "train", f"the encoder {self.options.encoder}")
+        from isogloss.models.encoders.torch_encoder import load_encoders
+
+        return load_encoders(self.options.encoder, self.parameters, tower_sizes(self.options))
+
+
+def tower_sizes(options: SmoothOptions) -> TowerSizes:
+    """The sizes of the cnn and the lstm."""
+    from isogloss.models.encoders.towers import TowerSizes
+
+    return TowerSizes(options.dimension, options.filters, options.window, options.hidden, options.dropout)

@@ -1,0 +1,50 @@
+"""What the trained systems share: learning from a train split in the one loop, and a model that can be kept."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from pathlib import Path
+
+from isogloss.corpus.dataset import Dataset
+from isogloss.evaluation.system import System
+from isogloss.training.learner import Learner, State
+from isogloss.training.loop import Judge, Keeper, Trained, Training
+from isogloss.training.recipe import Recipe
+from isogloss.training.watching import LiveLine
+
+
+class TrainedSystem(System):
+    """A system whose parameters are learned step by step."""
+
+    learns = True
+
+    @property
+    @abstractmethod
+    def recipe(self) -> Recipe:
+        """How it is trained."""
+
+    @abstractmethod
+    def prepare(self, training: Dataset) -> tuple[Learner, Judge | None]:
+        """What learns from a dataset's train split, and what measures it on its dev split where it has one."""
+
+    @abstractmethod
+    def adopt(self, parameters: State) -> None:
+        """Score with these parameters from now on."""
+
+    @abstractmethod
+    def save_model(self, directory: Path) -> None:
+        """Write what was learned into an existing directory."""
+
+    @abstractmethod
+    def load_model(self, directory: Path) -> None:
+        """Read what ``save_model`` wrote."""
+
+    def fit(self, training: Dataset) -> None:
+        self.train(training)
+
+    def train(self, training: Dataset, keeper: Keeper | None = None) -> Trained:
+        """Learn, from the keeper's last checkpoint where it has one."""
+        learner, judge = self.prepare(training)
+        trained = Training(learner, self.recipe, judge, keeper, LiveLine()).run()
+        self.adopt(trained.parameters)
+        return trained

@@ -1,0 +1,195 @@
+"""Many texts to rows of a vocabulary, fast: the tokens of the house tokeniser without making a string of each.
+
+Blocks of texts are scanned by compiled code on all cores. What the scan leaves open (``scan.py``) is settled once for
+each distinct piece: ICU cuts the runs of scripts without spaces, in processes of their own where there is much of it,
+because it holds Python's lock; the tokeniser itself takes the rest. numba is needed (extra ``fast``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from operator import itemgetter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isogloss.base.progress import track
+from isogloss.text.batches import available_cores
+from isogloss.text.code_points import code_points
+from isogloss.text.pieces import (
+    HARD_SIGN,
+    LINE_END,
+    distinct_pieces,
+    gather,
+    take_pieces,
+    words_of_lines,
+    write_lines,
+)
+from isogloss.text.scan import scan
+from isogloss.text.scan_odd import IDS, room_for
+from isogloss.text.sharing import share_out
+from isogloss.text.tokenizer import tokenize
+from isogloss.text.word_table import (
+    Characters,
+    characters_to_text,
+    find_words,
+    flat_characters,
+    make_word_table,
+)
+
+_BATCH_CHARACTERS = 16_000_000  # scanned, settled and gathered together; bounds the memory
+_BLOCK_CHARACTERS = 300_000
+_CUT_CHARACTERS = 50_000  # that ICU cuts at a time
+_PARALLEL_CUT_CHARACTERS = 200_000  # below this, starting processes costs more than it saves
+_RARE_LETTER = "\ua66e"  # a Cyrillic o with many eyes; a word of its own between texts
+
+Ids = NDArray[np.int32]
+Offsets = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class _Scanned:
+    """What the scan found in one block of texts; ``pieces`` holds what it left open."""
+
+    ids: Ids
+    ends: Offsets
+    pieces: Characters
+    piece_lengths: Offsets
+
+
+class FastTokens:
+    """Texts to the rows of known words.
+
+    >>> tokens = FastTokens(["the", "été", "属性"])
+    >>> [array.tolist() for array in tokens.ids(["THE The unknown", "", "l'Été: CSS属性", "属性 the"])]
+    [[0, 0, 1, 2, 2, 0], [0, 2, 2, 4, 6]]
+    """
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self._table = make_word_table(words)
+        self._longest_word = self._table.longest
+        self._points = code_points()
+
+    def ids(self, texts: Sequence[str], maximum_words: int = 0, label: str = "tokenising") -> tuple[Ids, Offsets]:
+        """The rows of the known words, and where those of each text begin.
+
+        With ``maximum_words`` above 0 only the first so many tokens of a text count, known or not.
+        """
+        batches = list(self.batches(texts, maximum_words, label))
+        ids = np.concatenate([np.zeros(0, np.int32), *(ids for ids, _ in batches)])
+        return ids, _running_sum(np.diff(offsets) for _, offsets in batches)
+
+    def batches(
+        self, texts: Sequence[str], maximum_words: int = 0, label: str = "tokenising"
+    ) -> Iterator[tuple[Ids, Offsets]]:
+        """The same for one stretch of the texts after another."""
+        batches = list(_stretches(texts, _BATCH_CHARACTERS))
+        for batch in track(batches, label, len(texts), sizes=map(len, batches)):
+            yield self._batch(batch, maximum_words)
+
+    def _batch(self, texts: Sequence[str], limit: int) -> tuple[Ids, Offsets]:
+        with ThreadPoolExecutor(available_cores()) as threads:
+            blocks = list(threads.map(lambda block: self._scan(block, limit), _stretches(texts, _BLOCK_CHARACTERS)))
+        numbers, piece_ids, piece_starts = self._settle(blocks)  # forks: no thread may run
+        own_numbers = np.split(numbers, np.cumsum([len(block.piece_lengths) for block in blocks[:-1]]))
+        finish = partial(_gathered, piece_ids=piece_ids, piece_starts=piece_starts, limit=limit)
+        with ThreadPoolExecutor(available_cores()) as threads:
+            gathered = list(threads.map(finish, blocks, own_numbers))
+        return np.concatenate([ids for ids, _ in gathered]), _running_sum(lengths for _, lengths in gathered)
+
+    def _scan(self, texts: Sequence[str], limit: int) -> _Scanned:
+        codes, starts = flat_characters(texts)
+        found = room_for(len(codes), len(texts), self._longest_word)
+        scan(codes, starts, self._points, self._table, limit, found)
+        return _Scanned(found.ids[: found.counts[IDS]].copy(), found.ends, *take_pieces(codes, self._points, found))
+
+    def _settle(self, blocks: Sequence[_Scanned]) -> tuple[Ids, Ids, Offsets]:
+        """The number of each piece among the distinct ones, the ids of those and where the ids of each begin."""
+        pieces = np.concatenate([block.pieces for block in blocks])
+        starts = _running_sum(block.piece_lengths for block in blocks)
+        numbers, firsts = distinct_pieces(pieces, starts)
+        is_hard = pieces[starts[firsts]] == HARD_SIGN
+        # Numbered anew, all runs first, then all hard pieces, so that the ids of both make one array.
+        order = np.argsort(is_hard, kind="stable")
+        renumbered = np.empty(len(order), dtype=np.int32)
+        renumbered[order] = np.arange(len(order), dtype=np.int32)
+        run_ids, run_ends = self._runs(pieces, starts, firsts[~is_hard])
+        hard_ids, hard_ends = self._hard(pieces, starts, firsts[is_hard])
+        piece_starts = np.concatenate([np.zeros(1, np.int64), run_ends, hard_ends + len(run_ids)])
+        return renumbered[numbers], np.concatenate([run_ids, hard_ids]), piece_starts
+
+    def _runs(self, pieces: Characters, starts: Offsets, chosen: Offsets) -> tuple[Ids, Offsets]:
+        """The ids of runs of scripts without spaces, and where those of each run end."""
+        lines = np.empty(int((starts[chosen + 1] - starts[chosen]).sum()) + len(chosen), dtype=np.uint32)
+        write_lines(pieces, starts, chosen, lines)
+        ids, ends = np.empty(len(lines), dtype=np.int32), np.zeros(len(chosen), dtype=np.int64)
+        words_of_lines(lines, _cuts(lines), self._points, self._table, ids, ends)
+        return ids[: ends[-1] if len(ends) else 0], ends
+
+    def _hard(self, pieces: Characters, starts: Offsets, chosen: Offsets) -> tuple[Ids, Offsets]:
+        """The same for what only the tokeniser itself can cut."""
+        texts = [characters_to_text(pieces[starts[piece] + 1 : starts[piece + 1]]) for piece in chosen]
+        tokens = [
+            word for group in _stretches(texts, _CUT_CHARACTERS) for text in _tokens(group) for word in (*text, "")
+        ]
+        ids, is_end = find_words(self._table, tokens), np.fromiter(map(len, tokens), np.int64, len(tokens)) == 0
+        return ids[~is_end], np.flatnonzero(is_end) - np.arange(len(texts))
+
+
+def _tokens(texts: Sequence[str]) -> list[list[str]]:
+    """The tokens of each text, all cut in one go: starting ICU takes longer than a short text."""
+    if any(_RARE_LETTER in text for text in texts):
+        return [tokenize(text) for text in texts]
+    tokens: list[list[str]] = [[]]
+    for word in tokenize(f"\n{_RARE_LETTER}\n".join(texts)):
+        if word == _RARE_LETTER:
+            tokens.append([])
+        else:
+            tokens[-1].append(word)
+    return tokens
+
+
+def _gathered(block: _Scanned, numbers: Ids, piece_ids: Ids, piece_starts: Offsets, limit: int) -> tuple[Ids, Offsets]:
+    room = len(block.ids) + int((piece_starts[numbers + 1] - piece_starts[numbers]).sum())
+    ids, ends = np.empty(room, dtype=np.int32), np.empty(len(block.ends), dtype=np.int64)
+    count = gather(block.ids, block.ends, numbers, piece_ids, piece_starts, limit, ids, ends)
+    return ids[:count], np.diff(ends, prepend=0)
+
+
+def _cuts(lines: Characters) -> NDArray[np.bool_]:
+    """Where ICU cuts lines of text: one entry a character, true where a piece begins."""
+    ends = np.flatnonzero(lines == LINE_END) + 1
+    wanted = np.arange(_CUT_CHARACTERS, len(lines) + _CUT_CHARACTERS, _CUT_CHARACTERS)
+    bounds = [0, *np.unique(ends[np.minimum(np.searchsorted(ends, wanted), len(ends) - 1)])] if len(ends) else [0]
+    chunks = [characters_to_text(lines[first:last]) for first, last in pairwise(bounds)]
+    processes = 1 if len(lines) < _PARALLEL_CUT_CHARACTERS else available_cores()
+    is_cut = np.zeros(len(lines) + 1, dtype=np.bool_)
+    for first, ends_of_pieces in zip(bounds, share_out(_piece_ends, chunks, processes), strict=False):
+        is_cut[first + ends_of_pieces] = True
+    return is_cut
+
+
+def _piece_ends(text: str) -> NDArray[np.int32]:
+    """Where ICU's pieces end, as the tokeniser cuts. ICU counts in UTF-16, which for runs makes no difference."""
+    from icu4py.breakers import WordBreaker
+
+    return np.fromiter(map(itemgetter(1), WordBreaker(text, "en").segments()), dtype=np.int32)
+
+
+def _stretches(texts: Sequence[str], characters: int) -> Iterator[Sequence[str]]:
+    """Texts one after another in stretches of about so many characters."""
+    ends = np.cumsum(np.fromiter(map(len, texts), dtype=np.int64, count=len(texts)) + 1)
+    first = 0
+    while first < len(texts):
+        before = ends[first - 1] if first else 0
+        last = max(first + 1, int(np.searchsorted(ends, before + characters)))
+        yield texts[first:last]
+        first = last
+
+
+def _running_sum(lengths: Iterable[Offsets]) -> Offsets:
+    return np.cumsum(np.concatenate([np.zeros(1, np.int64), *lengths]))

@@ -1,0 +1,1 @@
+"""One loop for all trained systems, and what learns in it."""

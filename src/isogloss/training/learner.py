@@ -1,0 +1,48 @@
+"""What the training loop asks of whatever learns: steps over batches, and a state that can be kept and restored."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+State = dict[str, NDArray[Any]]
+
+
+class Learner(ABC):
+    """Holds parameters and the examples they are learned from; takes steps of an optimiser.
+
+    The loop decides on order, batches, rates and when to stop. A learner that is restored from a state goes on exactly
+    as if it had never stopped.
+    """
+
+    @property
+    @abstractmethod
+    def examples(self) -> int:
+        """How many examples (pairs, triples) an epoch has."""
+
+    def begin_epoch(self, epoch: int) -> None:  # noqa: B027 - most have nothing to prepare
+        """Prepare epoch ``epoch`` (from 0): draw new negatives, say. Depends on the epoch and the seed only."""
+
+    @abstractmethod
+    def advance(self, order: NDArray[np.int64], batch_size: int, rate: float) -> NDArray[np.float64]:
+        """Step through the examples ``order`` names, a batch after the other (the last may be smaller).
+
+        Gives the mean loss of each batch, measured before its step. A learner stops before the first step whose loss
+        or gradient is not finite and leaves its parameters as they were before that step: the array then ends with
+        what is not finite.
+        """
+
+    @abstractmethod
+    def parameters(self) -> State:
+        """What was learned, by name: what a model directory keeps."""
+
+    @abstractmethod
+    def state(self) -> State:
+        """Everything needed to go on: parameters, moments, step count, random numbers."""
+
+    @abstractmethod
+    def restore(self, state: State) -> None:
+        """Go on from a state."""

@@ -1,0 +1,216 @@
+"""The one training loop: epochs, batches, rates, dev measure, early stopping, checkpoints, interruption.
+
+An interrupted or killed run goes on from its last checkpoint to the same result as one that was never stopped: the
+order of an epoch depends on the seed and the epoch alone, and a checkpoint holds the learner's whole state and the
+place in the epoch.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, NoReturn, Protocol
+
+import numpy as np
+
+from isogloss.base.errors import InputError
+from isogloss.training.interruption import Interruption
+from isogloss.training.learner import Learner, State
+from isogloss.training.recipe import Recipe
+
+Judge = Callable[[State], Mapping[str, float]]
+"""The dev measures of some parameters."""
+_CHUNK_SECONDS = 0.3
+_RECORD_SECONDS = 1.0
+_CHECKPOINT_SECONDS = 20.0
+
+
+class TrainingStopped(InputError):  # noqa: N818 - it is not always an error
+    """Training could not go on, or was asked to stop; what it had is kept where a run directory was given."""
+
+
+@dataclass
+class Position:
+    """Where a training stands: the epoch and the batches done in it, what was measured, the best so far."""
+
+    epoch: int = 0
+    batch: int = 0
+    losses: float = 0.0
+    seconds: float = 0.0
+    best: float = float("-inf")
+    best_epoch: int = 0
+    history: list[dict[str, Any]] = field(default_factory=list)
+
+
+class Keeper(Protocol):
+    """Where a training leaves what it has: a run directory."""
+
+    def resume(self) -> tuple[Position, State, State] | None:
+        """The last checkpoint: the place, the learner's state, the best parameters (empty: the last are the best)."""
+
+    def checkpoint(self, position: Position, state: State, best: State) -> None:
+        """Keep all of it, in place of the last."""
+
+    def record(self, history: list[dict[str, Any]]) -> None:
+        """Keep what was measured, an entry an epoch."""
+
+    @property
+    def how_to_resume(self) -> str:
+        """What the user can do to go on."""
+
+
+class Watcher(Protocol):
+    """Shows how training goes."""
+
+    def show(self, position: Position, batches: int, recipe: Recipe, rate: float) -> None:
+        """After some batches; ``rate`` is the examples a second."""
+
+    def end(self) -> None:
+        """Training is over."""
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What came out: the parameters that count, and what was measured in each epoch."""
+
+    parameters: State
+    history: list[dict[str, Any]]
+
+
+class Training:
+    """One training: a learner, a recipe, perhaps a judge on dev, a keeper and a watcher."""
+
+    def __init__(
+        self, learner: Learner, recipe: Recipe, judge: Judge | None = None, keeper: Keeper | None = None,
+        watcher: Watcher | None = None,
+    ) -> None:  # fmt: skip
+        if recipe.patience and judge is None:
+            raise InputError("patience: early stopping needs judged dev queries to measure on, and there are none")
+        self.learner, self.recipe, self.judge, self.keeper, self.watcher = learner, recipe, judge, keeper, watcher
+        self._position = Position()
+        self._best: State = {}
+        self._kept_at = self._recorded_at = time.monotonic()
+
+    def run(self) -> Trained:
+        """Train to the end, from the last checkpoint where there is one."""
+        if self.learner.examples == 0:
+            raise InputError("training: there are no examples to learn from (no judged query in the train split)")
+        self._resume()
+        try:
+            with Interruption() as interruption:
+                while self._position.epoch < self.recipe.epochs and not self._enough():
+                    self._epoch(interruption)
+                    if interruption.asked:
+                        self._interrupted()
+        finally:
+            if self.watcher:
+                self.watcher.end()
+        self._keep(always=True)
+        return Trained(self._best or self.learner.parameters(), self._position.history)
+
+    def _resume(self) -> None:
+        """Go on from the last checkpoint where there is one."""
+        found = self.keeper.resume() if self.keeper else None
+        if not found:
+            return
+        self._position, state, self._best = found
+        try:
+            self.learner.restore(state)
+        except (KeyError, ValueError) as error:
+            what = "the checkpoint does not fit what is learned now"
+            raise InputError(f"training: {what} ({error}); have the data changed? Begin the run again") from error
+
+    def _epoch(self, interruption: Interruption) -> None:
+        recipe, position = self.recipe, self._position
+        self.learner.begin_epoch(position.epoch)
+        order, rate = recipe.order(position.epoch, self.learner.examples), recipe.rate_of(position.epoch)
+        batches = -(-len(order) // recipe.batch)
+        for chunk in _chunks(position, batches):
+            started = time.perf_counter()
+            examples = order[chunk.start * recipe.batch : chunk.stop * recipe.batch]
+            losses = self.learner.advance(examples, recipe.batch, rate)
+            seconds = time.perf_counter() - started
+            good = losses[np.isfinite(losses)]
+            position.batch += len(good)
+            position.losses = float(np.cumsum([position.losses, *good])[-1])  # one by one: chunks make no difference
+            position.seconds += seconds
+            if len(good) < len(losses):
+                self._diverged(batches, float(losses[-1]))
+            if self.watcher:
+                self.watcher.show(position, batches, recipe, len(examples) / max(seconds, 1e-9))
+            if interruption.asked:
+                self._interrupted()
+            self._keep()
+        self._close_epoch(len(order), batches, rate)
+
+    def _close_epoch(self, examples: int, batches: int, rate: float) -> None:
+        """Measure on dev, remember the best, record, keep."""
+        position = self._position
+        position.epoch += 1
+        entry: dict[str, Any] = {
+            "epoch": position.epoch, "loss": position.losses / batches, "rate": rate, "batches": batches,
+            "seconds": round(position.seconds, 3), "examples_per_second": round(examples / max(position.seconds, 1e-9)),
+        }  # fmt: skip
+        if self.judge:
+            parameters = self.learner.parameters()
+            entry |= self.judge(parameters)
+            if self.recipe.patience and entry[self.recipe.measure] > position.best:
+                position.best, position.best_epoch, self._best = entry[self.recipe.measure], position.epoch, parameters
+        position.history.append(entry)
+        position.batch, position.losses, position.seconds = 0, 0.0, 0.0
+        self._keep()
+
+    def _enough(self) -> bool:
+        patience, position = self.recipe.patience, self._position
+        return bool(patience and position.epoch - position.best_epoch >= patience)
+
+    def _keep(self, always: bool = False) -> None:
+        """Record and write a checkpoint, if it is time; what is not finite never takes the place of a good one."""
+        if not self.keeper:
+            return
+        if always or time.monotonic() - self._recorded_at > _RECORD_SECONDS:
+            self.keeper.record(self._position.history)
+            self._recorded_at = time.monotonic()
+        if always or time.monotonic() - self._kept_at > _CHECKPOINT_SECONDS:
+            state = self.learner.state()
+            if all(np.isfinite(array).all() for array in state.values()):
+                self.keeper.checkpoint(self._position, state, self._best)
+            self._kept_at = time.monotonic()
+
+    def _diverged(self, batches: int, loss: float) -> NoReturn:
+        self._keep(always=True)
+        where = f"batch {self._position.batch + 1} of {batches} in epoch {self._position.epoch + 1}"
+        kept = "; the last good checkpoint is kept" if self.keeper else ""
+        advice = "try a lower rate or a lower clip, and look at the word vectors if some were given"
+        raise TrainingStopped(f"training: the loss of {where} is {loss}{kept}; {advice}")
+
+    def _interrupted(self) -> NoReturn:
+        self._keep(always=True)
+        epoch, batch = self._position.epoch, self._position.batch
+        where = f"in epoch {epoch + 1}, batch {batch}" if batch else f"after epoch {epoch}"
+        kept = f"it is kept; {self.keeper.how_to_resume}" if self.keeper else "it is lost"
+        raise TrainingStopped(f"interrupted {where}: {kept}")
+
+
+def _chunks(position: Position, batches: int) -> Iterator[range]:
+    """Stretches of batches, each of about a third of a second: time to look up and show how it goes."""
+    start, size = position.batch, 1
+    while start < batches:
+        begun = time.perf_counter()
+        yield range(start, min(batches, start + size))
+        start += size
+        if time.perf_counter() - begun < _CHUNK_SECONDS / 2:
+            size *= 2
+
+
+def position_as_json(position: Position) -> dict[str, Any]:
+    """A position as plain values; no best yet is None."""
+    made = asdict(position)
+    return {**made, "best": None if position.best == float("-inf") else position.best}
+
+
+def position_from_json(found: Mapping[str, Any]) -> Position:
+    """The opposite."""
+    best = float("-inf") if found["best"] is None else found["best"]
+    return Position(**{**found, "best": best})

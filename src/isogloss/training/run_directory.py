@@ -1,0 +1,132 @@
+"""What a training leaves: ``config.toml``, ``metrics.jsonl``, ``model/``; a checkpoint meanwhile, a mark at its end."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import tomllib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from isogloss.base.errors import InputError
+from isogloss.base.files import atomic_directory, atomic_file
+from isogloss.base.tensors import read_tensors, write_tensors
+from isogloss.training.learner import State
+from isogloss.training.loop import Keeper, Position, position_as_json, position_from_json
+
+_CHECKPOINT = "checkpoint.safetensors"
+_FINISHED = "finished.json"
+
+
+class RunDirectory(Keeper):
+    """A directory that a training writes into as it goes; a killed run goes on from its last checkpoint."""
+
+    def __init__(self, path: Path, begin: Callable[[], None] | None = None) -> None:
+        self.path = path
+        self._begin = begin
+
+    @classmethod
+    def create(cls, path: Path, config: Mapping[str, Any], overwrite: bool = False) -> RunDirectory:
+        """A new run. It appears, with everything needed to run it again, when training begins: not before all that can
+        be wrong was found, and only then does an old one make way.
+        """
+
+        def begin() -> None:
+            with atomic_directory(path, overwrite) as partial, atomic_file(partial / "config.toml") as file:
+                file.write(as_toml(config))
+
+        return cls(path, begin)
+
+    def begin(self) -> None:
+        """Make the directory, if it was not made before."""
+        if self._begin:
+            self._begin()
+            self._begin = None
+
+    @classmethod
+    def open(cls, path: Path) -> RunDirectory:
+        """A run that was begun before."""
+        if not (path / "config.toml").is_file():
+            raise InputError(f"{path}: is not a run (it has no config.toml); begin one without --resume")
+        return cls(path)
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """What the run was begun with."""
+        try:
+            return tomllib.loads((self.path / "config.toml").read_text(encoding="utf-8"))
+        except (ValueError, OSError) as error:
+            raise InputError(f"{self.path / 'config.toml'}: cannot be read ({error})") from error
+
+    @property
+    def finished(self) -> bool:
+        """Whether the run came to its end."""
+        return (self.path / _FINISHED).is_file()
+
+    @property
+    def model(self) -> Path:
+        """Where the model is."""
+        return self.path / "model"
+
+    @property
+    def how_to_resume(self) -> str:
+        return f"go on with: isogloss train --resume -o {shlex.quote(str(self.path))}"
+
+    def resume(self) -> tuple[Position, State, State] | None:
+        self.begin()
+        path = self.path / _CHECKPOINT
+        if not path.exists():
+            return None
+        parts: dict[str, State] = {"state": {}, "best": {}}
+        try:
+            tensors, metadata = read_tensors(path)
+            position = position_from_json(json.loads(metadata["position"]))
+            for name, tensor in tensors.items():
+                part, _, rest = name.partition(".")
+                parts[part][rest] = tensor
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise InputError(f"{path}: the checkpoint is damaged ({error}); begin the run again") from error
+        return position, parts["state"], parts["best"]
+
+    def checkpoint(self, position: Position, state: State, best: State) -> None:
+        tensors = {f"state.{name}": tensor for name, tensor in state.items()}
+        tensors |= {f"best.{name}": tensor for name, tensor in best.items()}
+        write_tensors(self.path / _CHECKPOINT, tensors, {"position": json.dumps(position_as_json(position))})
+
+    def record(self, history: list[dict[str, Any]]) -> None:
+        with atomic_file(self.path / "metrics.jsonl") as file:
+            file.writelines(json.dumps(entry) + "\n" for entry in history)
+
+    def finish(self, summary: Mapping[str, Any]) -> None:
+        """Mark the run as finished; the checkpoint is of no more use."""
+        with atomic_file(self.path / _FINISHED) as file:
+            file.write(json.dumps(summary, indent=2) + "\n")
+        (self.path / _CHECKPOINT).unlink(missing_ok=True)
+
+
+def as_toml(values: Mapping[str, Any]) -> str:
+    """Plain values and one level of tables as TOML.
+
+    >>> print(as_toml({"system": "smooth", "options": {"eps": 1.0, "frozen": False}}), end="")
+    system = "smooth"
+    <BLANKLINE>
+    [options]
+    eps = 1.0
+    frozen = false
+    """
+    lines = [f"{key} = {_toml_value(value)}\n" for key, value in values.items() if not isinstance(value, Mapping)]
+    for key, table in values.items():
+        if isinstance(table, Mapping):
+            lines += [f"\n[{key}]\n", *(f"{name} = {_toml_value(value)}\n" for name, value in table.items())]
+    return "".join(lines)
+
+
+def _toml_value(value: Any) -> str:
+    if isinstance(value, float):
+        return repr(float(value))
+    if isinstance(value, str):  # a JSON string is a TOML string, but for DEL, which TOML wants escaped
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_toml_value, value))}]"
+    return json.dumps(value)

@@ -1,0 +1,79 @@
+"""Adam over named parameters, whose step can be called off by a flag that lies on the device.
+
+    m = b1 m + (1 - b1) g,   v = b2 v + (1 - b2) g^2,   x = x - rate (m / (1 - b1^t)) / (sqrt(v / (1 - b2^t)) + 1e-8)
+
+Nothing is asked of the device, so that steps can follow one another without waiting, or be recorded. The fused kernel
+leaves parameters, moments and the step count alone where it is told that something was not finite (``found_inf``, as
+in mixed-precision training).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import cast
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils import clip_grad_norm_
+from torch.optim.adam import adam
+
+ADAM_EPSILON = 1e-8
+
+
+class NamedAdam:
+    """Moments and step count of some parameters; ``clip`` <= 0 clips nothing."""
+
+    def __init__(
+        self, parameters: Mapping[str, nn.Parameter], clip: float = 0.0, betas: tuple[float, float] = (0.9, 0.999)
+    ) -> None:
+        self.parameters = list(parameters.values())
+        self._clip, self._betas = clip if clip > 0 else torch.inf, betas
+        self._first = {f"first.{name}": torch.zeros_like(each) for name, each in parameters.items()}
+        self._second = {f"second.{name}": torch.zeros_like(each) for name, each in parameters.items()}
+        self._steps = [torch.zeros((), device=each.device) for each in self.parameters]
+
+    def step(self, loss: Tensor, rate: Tensor, stopped: Tensor) -> Tensor:
+        """A step down the gradient of ``loss``; none where ``stopped`` is 1, which it becomes where that is not finite.
+
+        Gives the norm of the gradient before it was clipped.
+        """
+        torch.autograd.backward(loss, inputs=self.parameters)
+        for parameter in self.parameters:  # one that the loss does not depend on
+            parameter.grad = torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
+        norm = clip_grad_norm_(self.parameters, self._clip)
+        finite = norm.isfinite() & loss.detach().isfinite()
+        stopped.copy_(torch.maximum(stopped, (~finite).float()))
+        adam(
+            cast("list[Tensor]", self.parameters),
+            cast("list[Tensor]", [parameter.grad for parameter in self.parameters]),
+            list(self._first.values()),
+            list(self._second.values()),
+            [],
+            self._steps,
+            fused=True,
+            found_inf=stopped,
+            amsgrad=False,
+            beta1=self._betas[0],
+            beta2=self._betas[1],
+            lr=rate,
+            weight_decay=0.0,
+            eps=ADAM_EPSILON,
+            maximize=False,
+        )
+        for parameter in self.parameters:
+            parameter.grad = None
+        return norm
+
+    def moments(self) -> dict[str, Tensor]:
+        """The moments by name, to be kept and filled."""
+        return self._first | self._second
+
+    @property
+    def steps(self) -> int:
+        """How many steps were taken."""
+        return int(self._steps[0]) if self._steps else 0
+
+    @steps.setter
+    def steps(self, number: int) -> None:
+        for step in self._steps:
+            step.fill_(number)

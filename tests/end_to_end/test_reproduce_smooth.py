@@ -1,0 +1,154 @@
+"""`isogloss reproduce smooth`: trials that are run once, and pages made of them."""
+
+import json
+import shutil
+import sys
+
+import pytest
+
+SMOOTH = ("reproduce", "smooth")
+DEMO = ("--data", "demo", "--pair", "en-fr", "-o", "out")
+TINY = ("--epochs", 1, "--seeds", 2, "--set", "dimension=4")
+
+
+@pytest.fixture(autouse=True)
+def small_and_without_numba(monkeypatch):
+    """Two values of everything are enough to see the items work."""
+    monkeypatch.setitem(sys.modules, "numba", None)
+    for name, values in (
+        ("EPS", (0.0, 1.0)), ("FIRST_THRESHOLDS", (0.2,)), ("SECOND_THRESHOLDS", (0.6, 0.7)), ("IRRELEVANT", (20, 40)),
+        ("SHARES", (0.5, 1.0)),
+    ):  # fmt: skip
+        monkeypatch.setattr(f"isogloss.papers.smooth.plan.{name}", values)
+
+
+def kept(out):
+    return {path.name: path.stat().st_ino for path in (out / "trials").iterdir()}
+
+
+def test_tables_and_figures_are_made_and_trials_are_run_once(run, here):
+    pytest.importorskip("matplotlib")
+    items = ("table1", "table2", "figure3", "figure4", "figure5", "theory")
+    done = run(*SMOOTH, *items, *DEMO, *TINY)
+    out = here / "out"
+    assert done.code == 0, done.err
+    assert done.err.startswith("out: figure3.json, figure3.md, figure3.png, figure3.svg, figure4.csv")
+    for item in items:
+        page = (out / f"{item}.md").read_text(encoding="utf-8")
+        assert page in done.out
+        assert json.loads((out / f"{item}.json").read_text())["item"] == item
+        assert "Set for all trials: dimension = 4, epochs = 1." in page
+    for figure in ("figure3", "figure4", "figure5", "theory"):
+        assert (out / f"{figure}.svg").read_bytes().startswith(b"<?xml")
+        assert (out / f"{figure}.png").read_bytes().startswith(b"\x89PNG")
+    assert (out / "figure4.csv").read_text().splitlines()[0].startswith("eps,thresholds,P_mr@1")
+
+    before = kept(out)
+    assert len(before) == 2 * (10 + 3 + 1 + 2)
+    again = run(*SMOOTH, "table2", "theory", *DEMO, *TINY, "--quiet")
+    assert (again.code, again.err) == (0, "")
+    assert all(page in done.out for page in again.out.split("\n# Theory"))
+    assert kept(out) == before
+
+
+def test_several_pairs_stand_in_one_table(run):
+    done = run(*SMOOTH, "table1", *DEMO, "--pair", "en-sw", "--pair", "en-fr")
+    assert done.code == 0
+    assert "| en-fr | 208 | 4.6 | 104 | 25,000 | 12.6 | 1,894,000 |\n| en-sw | 208 | 4.6 | 104 | 22,793 |" in done.out
+
+
+def test_encoders_and_claims(run, here):
+    pytest.importorskip("torch").set_num_threads(1)
+    arguments = ("--epochs", 1, "--seeds", 1, "--set", "dimension=4", "--set", "filters=4", "--set", "hidden=2")
+    done = run(*SMOOTH, "table3", "claims", *DEMO, *arguments)
+    assert done.code == 0, done.err
+    assert "| *lstm, paper* | *0.335* |" in done.out
+    assert all(name in done.out for name in ("Gradient clipping", "Towers of the cnn", "Order of the pairs"))
+    assert {path.name for path in (here / "out").iterdir()} == {
+        "claims.json", "claims.md", "table3.json", "table3.md", "trials",
+    }  # fmt: skip
+
+
+def test_figures_that_need_no_data(run, here):
+    pytest.importorskip("matplotlib")
+    assert run(*SMOOTH, "figure1", "figure2", "-o", "out").code == 0
+    names = {f"figure{number}.{kind}" for number in (1, 2) for kind in ("json", "md", "png", "svg")}
+    assert {path.name for path in (here / "out").iterdir()} == names | {"trials"}
+
+
+def test_a_plan_is_run_elsewhere_and_its_trials_are_used_here(run, here):
+    from isogloss.papers.smooth.run_plan import main
+
+    arguments = (*SMOOTH, "table2", *DEMO, *TINY, "--seeds", 1)
+    done = run(*arguments, "--plan", "plan.json", "--pack", "words")
+    assert (done.code, done.out, done.err) == (0, "", "5 trials are still to be run\n")
+    assert not (here / "out").exists()
+    assert main(["elsewhere", "plan.json", "--data", "packed:words"]) == 0
+    shutil.copytree("elsewhere", "out/trials")
+    before = kept(here / "out")
+    assert json.loads(run(*arguments, "--plan", "-").out) == {"trials": []}
+    assert run(*arguments).code == 0
+    assert kept(here / "out") == before
+    assert len(before) == 10
+
+
+def test_a_trial_that_fails_is_told_and_the_page_is_made(run, here, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    done = run(*SMOOTH, "table3", *DEMO, *TINY)
+    assert done.code == 2
+    assert "2 of 3 trials failed, en-fr_cnn_sosl" in done.err
+    assert "pip install 'isogloss[train]'" in done.err
+    assert "| cnn | — |" in (here / "out" / "table3.md").read_text(encoding="utf-8")
+    assert len(list((here / "out" / "trials").glob("*.error.txt"))) == 2
+
+
+def test_trials_of_other_data_are_refused_unless_told(run, here, tiny):
+    arguments = (*SMOOTH, "table2", "--data", f"wikiclir:{tiny}", "--pair", "en-fr", "-o", "out", *TINY, "--seeds", 1)
+    assert run(*arguments).code == 0
+    (tiny / "en2fr.rel").write_text((tiny / "en2fr.rel").read_text() + "q3\tf6\t1\n")
+    done = run(*arguments)
+    assert done.code == 2
+    assert "was run on other data or with other settings; choose another directory or --overwrite" in done.err
+    assert run(*arguments, "--overwrite").code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "wrong"),
+    [
+        (("table9", *DEMO), "reproduce: 'table9' is not one of table1, table2"),
+        (("table1", "-o", "out"), "all items but figure1 and figure2 need --data and --pair"),
+        (("table1", "--data", "demo", "--pair", "en", "-o", "out"), "'en' is not written like en-fr"),
+        (("table1", "--data", "demo", "--pair", "en-xx", "-o", "out"), "xx"),
+        (("table2", *DEMO, "--split", "night"), "has no split 'night'"),
+        (("table2", *DEMO, "--seeds", "0"), "'0' is not a whole number"),
+        (("table2", *DEMO, "--set", "colour=red"), "has no option 'colour'"),
+        (("table2", *DEMO, "--set", "eps=-1"), "smooth.eps"),
+        (("table2", *DEMO, "--set", "thresholds=1,2"), "thresholds 1,2"),
+        (("table2", *DEMO, "--set", "loss=mse"), "--set loss: the items choose it themselves"),
+        (("table2", *DEMO, "--set", "patience=2"), "--set patience: the items choose it themselves"),
+        (("table2", *DEMO, "--set", "device=cuda"), "write --device instead"),
+        (("table2", *DEMO, "--pack", "words"), "--pack: goes with --plan"),
+    ],
+)
+def test_what_is_asked_wrongly_is_named_and_nothing_is_written(fails, arguments, wrong):
+    assert wrong in fails(*SMOOTH, *arguments)
+
+
+def test_a_missing_matplotlib_is_told_before_the_work(fails, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert "pip install 'isogloss[plot]'" in fails(*SMOOTH, *DEMO)
+
+
+def test_a_directory_of_something_else_is_refused(fails, here):
+    (here / "out").mkdir()
+    (here / "out" / "diary.txt").write_text("dear diary")
+    assert "out: exists and is not empty" in fails(*SMOOTH, "table1", *DEMO)
+    (here / "file").write_text("dear diary")
+    assert "is a file, a directory is needed" in fails(*SMOOTH, "figure1", "-o", "file")
+
+
+@pytest.mark.parametrize("command", [("reproduce",), SMOOTH, ("reproduce", "adhoc")], ids=" ".join)
+def test_help_has_an_example(run, command):
+    code, out, err = run(*command, "--help")
+    assert (code, err) == (0, "")
+    assert f"isogloss {' '.join(command)}" in out.partition("example")[2]
