@@ -3,7 +3,8 @@
     python benchmarks/training.py [STEPS]          30 steps a round by default
 
 The set-up of the smooth paper's French run: two vocabularies of 100,000 words of 64 dimensions, documents of 199
-words, queries of 20, batches of 128. Ids are drawn evenly, which is the hardest case: real texts repeat words, and touch fewer rows.
+words, queries of 20, batches of 128. Ids are drawn evenly, which is the hardest case: real texts repeat words, and
+touch fewer rows.
 """
 
 from __future__ import annotations

@@ -57,8 +57,8 @@ class NumbaAverage(NumpyAverage):
     def advance(self, order: NDArray[np.int64], batch_size: int, rate: float) -> NDArray[np.float64]:
         losses, done = [np.zeros(0)], 0
         allowed = numba.get_num_threads()
-        for threads, batches in self._threads.stretches(-(-len(order) // batch_size)):
-            threads = min(threads or self._threads.best, allowed)
+        for wanted, batches in self._threads.stretches(-(-len(order) // batch_size)):
+            threads = min(wanted or self._threads.best, allowed)
             numba.set_num_threads(threads)
             started = time.perf_counter()
             losses.append(self._steps_through(order[done : done + batches * batch_size], batch_size, rate))
