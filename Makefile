@@ -36,6 +36,8 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/reading.py
 	$(BIN)/python benchmarks/vectors.py
 	$(BIN)/python benchmarks/vector_search.py
+	$(BIN)/python benchmarks/training.py
+	$(BIN)/python benchmarks/encoding.py
 
 $(BIN)/python:
 	@command -v $(PYTHON) >/dev/null || { echo "missing: $(PYTHON) (Debian: apt install python3 python3-venv)"; exit 1; }
