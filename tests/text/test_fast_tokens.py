@@ -80,15 +80,9 @@ def test_a_text_is_cut_before_unknown_words_are_dropped(texts, limit, kept):
 @given(st.lists(texts, min_size=1, max_size=8), st.integers(1, 40))
 def test_blocks_and_batches_make_no_difference(texts, size):
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("_BATCH_CHARACTERS", "_BLOCK_CHARACTERS", "_CUT_CHARACTERS"):
+        for name in ("_BATCH_CHARACTERS", "_BLOCK_CHARACTERS", "_HARD_CHARACTERS"):
             patch.setattr(fast_tokens, name, size)
         check(texts * 2)
-
-
-def test_processes_cut_as_one_does(monkeypatch):
-    monkeypatch.setattr(fast_tokens, "_PARALLEL_CUT_CHARACTERS", 1)
-    monkeypatch.setattr(fast_tokens, "_CUT_CHARACTERS", 10)
-    check(["我们的学校在北京。我们去学校", "ภาษาไทย ภาษา", "東京都に行きました", ""] * 3)
 
 
 @pytest.mark.parametrize("texts", [[], [""], ["", "", ""], ["…"], ["a", ""], ["", "中"]], ids=repr)

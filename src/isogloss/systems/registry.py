@@ -4,20 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import Field, fields, replace
+from importlib import import_module
 from typing import Any
 
 from isogloss.base.errors import InputError
 from isogloss.corpus.source import Pair, Source
 from isogloss.evaluation.system import System, SystemOptions
-from isogloss.systems.aligned import Aligned
-from isogloss.systems.bm25 import UntranslatedBM25
-from isogloss.systems.dictionary import DictionaryBM25, ProbabilisticStructuredQueries
-from isogloss.systems.smooth import Smooth
 
-_SYSTEMS: dict[str, type[System]] = {
-    system.name: system
-    for system in (UntranslatedBM25, DictionaryBM25, ProbabilisticStructuredQueries, Aligned, Smooth)
+_SYSTEMS = {
+    "bm25": "bm25:UntranslatedBM25",
+    "bm25-dict": "dictionary:DictionaryBM25",
+    "psq": "dictionary:ProbabilisticStructuredQueries",
+    "aligned": "aligned:Aligned",
+    "smooth": "smooth:Smooth",
+    "layerwise": "layerwise:Layerwise",
+    "bm25-mt": "bm25_mt:TranslatedBM25",
+    "translation-lm": "translation_lm:TranslationLanguageModel",
+    "topic": "topic:Topic",
+    "tree-kernel": "tree_kernel:TreeKernelSystem",
+    "dssm": "dssm:Dssm",
+    "ai-cnn": "ai_cnn:AiCnn",
+    "cntn": "cntn:Cntn",
+    "match-srnn": "match_srnn:MatchSrnn",
+    "clann": "clann:Clann",
+    "cntn-mt": "cntn_mt:TranslatingCntn",
+    "match-srnn-mt": "match_srnn_mt:TranslatingMatchSrnn",
 }
+"""Name to module and class: a system is imported when it is asked for, so that there can be many."""
 _TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 
 
@@ -30,7 +43,9 @@ def system_type(name: str) -> type[System]:
     """A system by name."""
     if name not in _SYSTEMS:
         raise InputError(f"system: {name!r} is not one of {', '.join(_SYSTEMS)}")
-    return _SYSTEMS[name]
+    module, _, made = _SYSTEMS[name].partition(":")
+    found: type[System] = getattr(import_module(f"isogloss.systems.{module}"), made)
+    return found
 
 
 def make_system(

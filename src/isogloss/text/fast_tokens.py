@@ -1,8 +1,8 @@
 """Many texts to rows of a vocabulary, fast: the tokens of the house tokeniser without making a string of each.
 
 Blocks of texts are scanned by compiled code on all cores. What the scan leaves open (``scan.py``) is settled once for
-each distinct piece: ICU cuts the runs of scripts without spaces, in processes of their own where there is much of it,
-because it holds Python's lock; the tokeniser itself takes the rest. numba is needed (extra ``fast``).
+each distinct piece: ICU cuts the runs of scripts without spaces, the tokeniser itself takes the rest. numba is needed
+(extra ``fast``).
 """
 
 from __future__ import annotations
@@ -11,8 +11,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
-from operator import itemgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +18,9 @@ from numpy.typing import NDArray
 from isogloss.base.progress import track
 from isogloss.text.batches import available_cores
 from isogloss.text.code_points import code_points
+from isogloss.text.icu_cuts import cuts_of_lines
 from isogloss.text.pieces import (
     HARD_SIGN,
-    LINE_END,
     distinct_pieces,
     gather,
     take_pieces,
@@ -31,7 +29,6 @@ from isogloss.text.pieces import (
 )
 from isogloss.text.scan import scan
 from isogloss.text.scan_odd import IDS, room_for
-from isogloss.text.sharing import share_out
 from isogloss.text.tokenizer import tokenize
 from isogloss.text.word_table import (
     Characters,
@@ -43,8 +40,7 @@ from isogloss.text.word_table import (
 
 _BATCH_CHARACTERS = 16_000_000  # scanned, settled and gathered together; bounds the memory
 _BLOCK_CHARACTERS = 300_000
-_CUT_CHARACTERS = 50_000  # that ICU cuts at a time
-_PARALLEL_CUT_CHARACTERS = 200_000  # below this, starting processes costs more than it saves
+_HARD_CHARACTERS = 50_000  # tokenised together
 _RARE_LETTER = "\ua66e"  # a Cyrillic o with many eyes; a word of its own between texts
 
 Ids = NDArray[np.int32]
@@ -94,7 +90,7 @@ class FastTokens:
     def _batch(self, texts: Sequence[str], limit: int) -> tuple[Ids, Offsets]:
         with ThreadPoolExecutor(available_cores()) as threads:
             blocks = list(threads.map(lambda block: self._scan(block, limit), _stretches(texts, _BLOCK_CHARACTERS)))
-        numbers, piece_ids, piece_starts = self._settle(blocks)  # forks: no thread may run
+        numbers, piece_ids, piece_starts = self._settle(blocks)
         own_numbers = np.split(numbers, np.cumsum([len(block.piece_lengths) for block in blocks[:-1]]))
         finish = partial(_gathered, piece_ids=piece_ids, piece_starts=piece_starts, limit=limit)
         with ThreadPoolExecutor(available_cores()) as threads:
@@ -127,14 +123,14 @@ class FastTokens:
         lines = np.empty(int((starts[chosen + 1] - starts[chosen]).sum()) + len(chosen), dtype=np.uint32)
         write_lines(pieces, starts, chosen, lines)
         ids, ends = np.empty(len(lines), dtype=np.int32), np.zeros(len(chosen), dtype=np.int64)
-        words_of_lines(lines, _cuts(lines), self._points, self._table, ids, ends)
+        words_of_lines(lines, cuts_of_lines(lines), self._points, self._table, ids, ends)
         return ids[: ends[-1] if len(ends) else 0], ends
 
     def _hard(self, pieces: Characters, starts: Offsets, chosen: Offsets) -> tuple[Ids, Offsets]:
         """The same for what only the tokeniser itself can cut."""
         texts = [characters_to_text(pieces[starts[piece] + 1 : starts[piece + 1]]) for piece in chosen]
         tokens = [
-            word for group in _stretches(texts, _CUT_CHARACTERS) for text in _tokens(group) for word in (*text, "")
+            word for group in _stretches(texts, _HARD_CHARACTERS) for text in _tokens(group) for word in (*text, "")
         ]
         ids, is_end = find_words(self._table, tokens), np.fromiter(map(len, tokens), np.int64, len(tokens)) == 0
         return ids[~is_end], np.flatnonzero(is_end) - np.arange(len(texts))
@@ -158,26 +154,6 @@ def _gathered(block: _Scanned, numbers: Ids, piece_ids: Ids, piece_starts: Offse
     ids, ends = np.empty(room, dtype=np.int32), np.empty(len(block.ends), dtype=np.int64)
     count = gather(block.ids, block.ends, numbers, piece_ids, piece_starts, limit, ids, ends)
     return ids[:count], np.diff(ends, prepend=0)
-
-
-def _cuts(lines: Characters) -> NDArray[np.bool_]:
-    """Where ICU cuts lines of text: one entry a character, true where a piece begins."""
-    ends = np.flatnonzero(lines == LINE_END) + 1
-    wanted = np.arange(_CUT_CHARACTERS, len(lines) + _CUT_CHARACTERS, _CUT_CHARACTERS)
-    bounds = [0, *np.unique(ends[np.minimum(np.searchsorted(ends, wanted), len(ends) - 1)])] if len(ends) else [0]
-    chunks = [characters_to_text(lines[first:last]) for first, last in pairwise(bounds)]
-    processes = 1 if len(lines) < _PARALLEL_CUT_CHARACTERS else available_cores()
-    is_cut = np.zeros(len(lines) + 1, dtype=np.bool_)
-    for first, ends_of_pieces in zip(bounds, share_out(_piece_ends, chunks, processes), strict=False):
-        is_cut[first + ends_of_pieces] = True
-    return is_cut
-
-
-def _piece_ends(text: str) -> NDArray[np.int32]:
-    """Where ICU's pieces end, as the tokeniser cuts. ICU counts in UTF-16, which for runs makes no difference."""
-    from icu4py.breakers import WordBreaker
-
-    return np.fromiter(map(itemgetter(1), WordBreaker(text, "en").segments()), dtype=np.int32)
 
 
 def _stretches(texts: Sequence[str], characters: int) -> Iterator[Sequence[str]]:

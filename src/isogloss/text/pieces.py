@@ -7,11 +7,11 @@ from numpy.typing import NDArray
 
 from isogloss.text.code_points import FOLDED, LETTER, LONGEST_UNSPACED, MARK, ODD, CodePoints
 from isogloss.text.compiled import compiled
+from isogloss.text.icu_cuts import LINE_END
 from isogloss.text.scan_odd import PIECES, Found
 from isogloss.text.word_table import SLOT_BITS, Characters, WordTable, find_word, hash_of, same
 
 HARD_SIGN = 0x110000  # no character: written before a hard piece, so that a run of the same characters is another piece
-LINE_END = 10
 _1 = np.uint64(1)
 
 Ids = NDArray[np.int32]

@@ -1,0 +1,33 @@
+"""The word vectors that learning starts from: random ones, or those of a file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isogloss.base.errors import InputError
+from isogloss.vectors.files import read_vectors
+from isogloss.vectors.word_vectors import Matrix
+
+
+def random_vectors(words: int, dimension: int, seed: Sequence[int]) -> Matrix:
+    """One row a word, of about unit length."""
+    rng = np.random.default_rng(list(seed))
+    return rng.normal(0.0, dimension**-0.5, (words, dimension)).astype(np.float32)
+
+
+def vectors_from(path: Path, words: Sequence[str]) -> tuple[NDArray[np.int64], Matrix]:
+    """The words that a file has, by number, and the vector of each, scaled to unit length."""
+    vectors = read_vectors(path)
+    known = [(number, vectors.row_of[word]) for number, word in enumerate(words) if word in vectors]
+    if not known:
+        raise InputError(f"{path}: has none of the {len(words):,} words of the texts; is it the right language?")
+    numbers, rows = np.asarray(known, dtype=np.int64).T
+    found = np.asarray(vectors.matrix[rows], dtype=np.float32)
+    if not np.isfinite(found).all():
+        raise InputError(f"{path}: has a vector with a value that is not a finite number")
+    lengths = np.linalg.norm(found, axis=1, keepdims=True)
+    return numbers, np.divide(found, lengths, out=np.zeros_like(found), where=lengths > 0)

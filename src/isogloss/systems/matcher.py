@@ -1,0 +1,191 @@
+"""What the matchers share: a scorer of pairs, learned from (query, positive, negative) triples, that ranks given rows.
+
+A matcher reads a query and a document together. It can score a whole collection, pair by pair, but is meant for lists
+that something faster has found.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isogloss.base.arrays import load_array, save_array
+from isogloss.base.errors import import_extra
+from isogloss.corpus.dataset import Dataset
+from isogloss.evaluation.measures import PerQuery
+from isogloss.evaluation.ranking import Scores
+from isogloss.evaluation.system import SystemOptions
+from isogloss.systems.matcher_options import MatcherOptions
+from isogloss.systems.ranking_data import RankingData, Reading, read_ranking_data
+from isogloss.systems.trained import TrainedSystem
+from isogloss.text.tokenizer import tokenize
+from isogloss.training.learner import Learner, State
+from isogloss.training.loop import Judge, Keeper, Trained, Training
+from isogloss.training.pairs import TextIds
+from isogloss.training.ranked_lists import RankedLists
+from isogloss.training.recipe import Recipe
+from isogloss.training.triples import HardNegatives, InBatchNegatives, Negatives, RandomNegatives, Triples
+
+if TYPE_CHECKING:
+    from isogloss.models.matchers.scorer import Scorer
+    from isogloss.models.matchers.word_tables import WordTables
+    from isogloss.systems.matcher_model import MatcherModel
+    from isogloss.training.extra_term import ExtraTerm
+
+_JUDGED = ("MAP", "P@10", "MRR_mr")
+
+
+class Matcher(TrainedSystem):
+    """A system that scores pairs of texts."""
+
+    options: MatcherOptions
+    model: MatcherModel
+
+    def __init__(self, options: SystemOptions, query_language: str, document_language: str) -> None:
+        super().__init__(options, query_language, document_language)
+        self.options.check(self.name)
+        self._judged = True
+
+    @abstractmethod
+    def build(self, tables: WordTables) -> Scorer:
+        """The scorer over some tables of word vectors."""
+
+    def extra_term(self, scorer: Scorer) -> ExtraTerm | None:
+        """What is learned beside the ranking."""
+        return None
+
+    def query_texts(self, texts: Sequence[str]) -> Sequence[str]:
+        """What is read in place of the queries: their translations, say."""
+        return texts
+
+    @property
+    def one_language(self) -> bool:
+        """Whether what is read of queries and documents is of one language."""
+        return self.query_language == self.document_language
+
+    @property
+    def reading(self) -> Reading:
+        """How texts are read."""
+        options = self.options
+        return Reading(
+            options.vocabulary, options.minimum_count, options.query_words, options.document_words, self.one_language,
+            options.neighbours if options.negatives == "hard" else 0, options.dev_queries, options.query_vectors,
+            options.document_vectors,
+        )  # fmt: skip
+
+    @property
+    def recipe(self) -> Recipe:
+        recipe = self.options.recipe()
+        return recipe if self._judged else replace(recipe, patience=0)
+
+    def read(self, training: Dataset) -> RankingData:
+        """What is learned from, as arrays."""
+        return read_ranking_data(training, self.reading, self.query_texts)
+
+    def prepare(self, training: Dataset) -> tuple[Learner, Judge | None]:
+        return self.prepare_arrays(self.read(training))
+
+    def prepare_arrays(self, data: RankingData) -> tuple[Learner, Judge | None]:
+        """What learns, and what measures it on the dev lists."""
+        import_extra("torch", "train", f"the system {self.name}")
+        from isogloss.systems.matcher_model import first_scorer
+        from isogloss.training.torch_triples import TorchTriples
+
+        options, self._words, self._judged = self.options, data.words, data.dev is not None
+        scorer = first_scorer(options, self.build, data.first_tables(options.dimension, options.seed))
+        learner = TorchTriples(
+            scorer, data.triples, _negatives(options, data), options.margin, options.clip, options.seed, options.device,
+            self.extra_term(scorer),
+        )  # fmt: skip
+        return learner, self._judge(data.dev, data.triples.documents) if data.dev else None
+
+    def train_arrays(self, data: RankingData, keeper: Keeper | None = None) -> Trained:
+        """Learn from arrays alone, where texts cannot be read."""
+        learner, judge = self.prepare_arrays(data)
+        trained = Training(learner, self.recipe, judge, keeper).run()
+        self.adopt(trained.parameters)
+        return trained
+
+    def measure_lists(self, lists: RankedLists, documents: TextIds) -> dict[str, PerQuery]:
+        """Every measure, query by query, of lists that are arrays."""
+        return _measured(self.model.scorer, lists, documents)
+
+    def _judge(self, lists: RankedLists, documents: TextIds) -> Judge:
+        from isogloss.systems.matcher_model import load_scorer
+
+        names = tuple(dict.fromkeys((*_JUDGED, self.options.measure)))
+
+        def judge(parameters: State) -> dict[str, float]:
+            scorer = load_scorer(self.options, self.build, parameters)
+            found = _measured(scorer, lists, documents, names)
+            return {name: float(values.mean()) for name, values in found.items()}
+
+        return judge
+
+    def adopt(self, parameters: State) -> None:
+        from isogloss.systems.matcher_model import MatcherModel
+
+        self.model = MatcherModel(self.options, self.build, self._words, parameters)
+
+    def index_texts(self, texts: Sequence[str]) -> None:
+        self._use(self.model.ids("document", texts, f"reading {len(texts):,} documents"))
+
+    def scores(self, query: str) -> Scores:
+        return self.score(query, np.arange(len(self._documents)))
+
+    def score(self, query: str, rows: NDArray[np.int64]) -> Scores:
+        queries = self.model.ids("query", self.query_texts([query]))
+        scores: Scores = self._scoring(queries, np.zeros(len(rows), np.int32), rows.astype(np.int32))
+        return scores
+
+    def unknown_words(self, query: str) -> list[str]:
+        known = self.model.words["query"]
+        (read,) = self.query_texts([query])
+        return [word for word in dict.fromkeys(tokenize(read)) if known.find(word) is None]
+
+    def save_model(self, directory: Path) -> None:
+        self.model.save(directory)
+
+    def load_model(self, directory: Path) -> None:
+        import_extra("torch", "train", f"the system {self.name}")
+        from isogloss.systems.matcher_model import MatcherModel
+
+        self.model = MatcherModel.load(directory, self.options, self.build)
+
+    def save(self, directory: Path) -> None:
+        self.save_model(directory)
+        save_array(directory / "documents.ids.npy", self._documents.ids)
+        save_array(directory / "documents.offsets.npy", self._documents.offsets)
+
+    def load(self, directory: Path) -> Self:
+        self.load_model(directory)
+        ids, offsets = (load_array(directory / f"documents.{part}.npy") for part in ("ids", "offsets"))
+        self._use(TextIds(np.asarray(ids), np.asarray(offsets)))
+        return self
+
+    def _use(self, documents: TextIds) -> None:
+        from isogloss.training.pair_scores import PairScores
+
+        self._documents = documents
+        self._scoring: Any = PairScores(self.model.scorer, documents)
+
+
+def _negatives(options: MatcherOptions, data: RankingData) -> Negatives:
+    triples: Triples = data.triples
+    if options.negatives == "hard":
+        return HardNegatives(triples, options.seed, data.neighbours, options.hard_share)
+    return (InBatchNegatives if options.negatives == "in-batch" else RandomNegatives)(triples, options.seed)
+
+
+def _measured(
+    scorer: Scorer, lists: RankedLists, documents: TextIds, names: tuple[str, ...] = ()
+) -> dict[str, PerQuery]:
+    from isogloss.training.pair_scores import PairScores
+
+    return lists.measure(PairScores(scorer, documents)(lists.queries, lists.query_of, lists.document_of), names)

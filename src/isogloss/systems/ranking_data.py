@@ -1,0 +1,219 @@
+"""From a dataset to what a ranking is learned from: words, (query, positive) pairs, hard negatives, dev lists.
+
+All of it is arrays, which can be kept in one file: a machine that cannot tokenise learns from that.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isogloss.base.errors import InputError
+from isogloss.base.files import write_bytes
+from isogloss.base.strings import StringTable
+from isogloss.corpus.dataset import Dataset
+from isogloss.systems.first_vectors import random_vectors, vectors_from
+from isogloss.systems.lexical_neighbours import lexical_neighbours
+from isogloss.systems.lexicons import fill_languages
+from isogloss.systems.listed_examples import listed_examples
+from isogloss.text.batches import TokenizedTexts, tokenize_texts
+from isogloss.training.examples import graded_examples
+from isogloss.training.pairs import Ids, TextIds
+from isogloss.training.ranked_lists import RankedLists
+from isogloss.training.texts import choose_words, text_ids
+from isogloss.training.triples import Triples
+from isogloss.vectors.word_vectors import Matrix
+
+SIDES = ("query", "document")
+QueryTexts = Callable[[Sequence[str]], Sequence[str]]
+"""What is read in place of the queries: their translations, say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How texts are read: the words that are known, how many of a text are read, what else is wanted.
+
+    ``one_language``: queries and documents have one vocabulary. ``neighbours``: so many hard negatives a query. The
+    files of word vectors may have ``{pair}``, ``{query}`` and ``{document}`` in their names.
+    """
+
+    vocabulary: int = 100_000
+    minimum_count: int = 1
+    query_words: int = 0
+    document_words: int = 0
+    one_language: bool = False
+    neighbours: int = 0
+    dev_queries: int = 0
+    query_vectors: str = ""
+    document_vectors: str = ""
+
+
+@dataclass(frozen=True)
+class RankingData:
+    """The words of both sides (one table where they are of one language), the pairs of the train split, dev lists.
+
+    ``neighbours`` has the hard negatives of each query of the pairs, filled up with -1; ``vectors`` the words of a side
+    that have a vector to start from, and the vectors.
+    """
+
+    words: dict[str, StringTable]
+    triples: Triples
+    neighbours: Ids
+    dev: RankedLists | None
+    vectors: dict[str, tuple[NDArray[np.int64], Matrix]] = field(default_factory=dict)
+
+    @property
+    def one_language(self) -> bool:
+        """Whether queries and documents have one vocabulary."""
+        return self.words["query"] is self.words["document"]
+
+    def first_tables(self, dimension: int, seed: int) -> tuple[Matrix, Matrix | None]:
+        """Word vectors to start from, random where none were given; one table where there is one language."""
+        tables = []
+        for number, side in enumerate(SIDES[: 2 - self.one_language]):
+            table = random_vectors(len(self.words[side]), dimension, (seed, number))
+            if side in self.vectors:
+                rows, found = self.vectors[side]
+                if found.shape[1] != dimension:
+                    what = f"the {side} vectors have {found.shape[1]} dimensions, not {dimension}"
+                    raise InputError(f"{what}; set dimension to match")
+                table[rows] = found
+            tables.append(table)
+        return tables[0], tables[1] if len(tables) > 1 else None
+
+    def save(self, path: Path) -> None:
+        """Write one ``.npz`` file."""
+        triples, arrays = self.triples, dict[str, NDArray[Any]]()
+        for side in SIDES[: 2 - self.one_language]:
+            arrays[f"{side}_words"] = np.asarray(list(self.words[side]), dtype=np.str_)
+        arrays |= _as_arrays("queries", triples.queries) | _as_arrays("documents", triples.documents)
+        arrays |= {"query_of": triples.query_of, "positive_of": triples.positive_of, "neighbours": self.neighbours}
+        if self.dev:
+            arrays |= _as_arrays("dev", self.dev.queries)
+            arrays |= {f"dev.{name}": getattr(self.dev, name) for name in _LISTED} | {
+                "dev.top": np.asarray(self.dev.top)
+            }
+        for side, (rows, found) in self.vectors.items():
+            arrays |= {f"{side}_vectors.rows": rows, f"{side}_vectors": found}
+        packed = io.BytesIO()
+        np.savez_compressed(packed, **arrays)  # type: ignore[arg-type]
+        write_bytes(path, packed.getvalue())
+
+    @classmethod
+    def load(cls, path: Path) -> RankingData:
+        """Read what ``save`` wrote."""
+        try:
+            with np.load(path, allow_pickle=False) as found:
+                arrays = dict(found)
+            named = [side for side in SIDES if f"{side}_words" in arrays]
+            words = {side: StringTable.of(arrays[f"{side}_words"].tolist()) for side in named}
+            words.setdefault("document", words["query"])
+            texts = _as_texts("queries", arrays), _as_texts("documents", arrays)
+            dev = None
+            if "dev.grades" in arrays:
+                listed = {name: arrays[f"dev.{name}"] for name in _LISTED}
+                dev = RankedLists(_as_texts("dev", arrays), **listed, top=int(arrays["dev.top"]))
+            triples = Triples(*texts, arrays["query_of"], arrays["positive_of"])
+            given = [side for side in SIDES if f"{side}_vectors" in arrays]
+            vectors = {side: (arrays[f"{side}_vectors.rows"], arrays[f"{side}_vectors"]) for side in given}
+            return cls(words, triples, arrays["neighbours"], dev, vectors)
+        except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+            raise InputError(f"{path}: is not what was prepared for learning ({error}); prepare it again") from error
+
+
+_LISTED = ("query_of", "document_of", "grades", "ties")
+
+
+def read_ranking_data(dataset: Dataset, reading: Reading, query_texts: QueryTexts = list) -> RankingData:
+    """Read the train queries and all documents; choose words; every judged document of grade 1 and up is a positive."""
+    examples = graded_examples(dataset, "train", 0, 0)
+    relevant = examples.grades > 0
+    if not relevant.any():
+        what = "no query of the train split has a relevant document"
+        raise InputError(f"{dataset.source.name}: {what} for {'-'.join(dataset.pair)}")
+    queries, documents, words = _read(
+        query_texts([query.text for query in examples.queries]), dataset.documents.texts(("text",)), reading
+    )
+    triples = Triples(
+        text_ids(queries, words["query"], reading.query_words),
+        text_ids(documents, words["document"], reading.document_words),
+        examples.query_of[relevant],
+        examples.document_of[relevant],
+    )
+    neighbours = np.zeros((len(triples.queries), 0), np.int32)
+    if reading.neighbours:
+        neighbours = _neighbours(triples, documents, reading.neighbours)
+    dev = None
+    if reading.dev_queries and "dev" in dataset.splits:
+        dev = read_lists(dataset, "dev", words["query"], reading, query_texts)
+    return RankingData(words, triples, neighbours, dev, _vectors(dataset, reading, words))
+
+
+def read_lists(
+    dataset: Dataset, split: str, words: Sequence[str], reading: Reading, query_texts: QueryTexts = list
+) -> RankedLists | None:
+    """What is ranked for a split's queries, see ``listed_examples``; None where none is judged."""
+    examples, top = listed_examples(dataset, split, reading.dev_queries)
+    if not examples.queries:
+        return None
+    tokenized = tokenize_texts(
+        query_texts([query.text for query in examples.queries]), label=f"reading {split} queries"
+    )
+    ties = dataset.documents.id_order[examples.document_of].astype(np.int32)
+    texts = text_ids(tokenized, words, reading.query_words)
+    return RankedLists(texts, examples.query_of, examples.document_of, examples.grades, ties, top)
+
+
+def _read(
+    queries: Sequence[str], documents: Sequence[str], reading: Reading
+) -> tuple[TokenizedTexts, TokenizedTexts, dict[str, StringTable]]:
+    """Both sides, tokenised, and the words of each that are known."""
+    if reading.one_language:
+        both = tokenize_texts([*queries, *documents], label="reading queries and documents")
+        parts = _part(both, 0, len(queries)), _part(both, len(queries), len(both))
+        return *parts, dict.fromkeys(SIDES, _chosen(both, reading))
+    parts = tokenize_texts(queries, label="reading queries"), tokenize_texts(documents, label="reading documents")
+    return *parts, {side: _chosen(texts, reading) for side, texts in zip(SIDES, parts, strict=True)}
+
+
+def _part(texts: TokenizedTexts, first: int, last: int) -> TokenizedTexts:
+    begin, end = texts.offsets[first], texts.offsets[last]
+    return TokenizedTexts(texts.terms, texts.ids[begin:end], texts.offsets[first : last + 1] - begin)
+
+
+def _chosen(texts: TokenizedTexts, reading: Reading) -> StringTable:
+    return StringTable.of(choose_words(texts, reading.vocabulary, reading.minimum_count))
+
+
+def _vectors(
+    dataset: Dataset, reading: Reading, words: dict[str, StringTable]
+) -> dict[str, tuple[NDArray[np.int64], Matrix]]:
+    """What the files have; where there is one language, either file will do."""
+    paths = {"query": reading.query_vectors, "document": reading.document_vectors}
+    if reading.one_language:
+        paths = {"query": reading.query_vectors or reading.document_vectors}
+    filled = {side: fill_languages(path, *dataset.pair) for side, path in paths.items() if path}
+    return {side: vectors_from(Path(path), words[side]) for side, path in filled.items()}
+
+
+def _neighbours(triples: Triples, documents: TokenizedTexts, number: int) -> Ids:
+    """What BM25 finds with the text of each query's first positive, which is in the documents' language."""
+    found = np.full((len(triples.queries), number), -1, np.int32)
+    queries, first = np.unique(triples.query_of, return_index=True)
+    found[queries] = lexical_neighbours(documents, triples.positive_of[first], number)
+    return found
+
+
+def _as_arrays(name: str, texts: TextIds) -> dict[str, NDArray[Any]]:
+    return {f"{name}.ids": texts.ids, f"{name}.offsets": texts.offsets}
+
+
+def _as_texts(name: str, arrays: dict[str, NDArray[Any]]) -> TextIds:
+    return TextIds(arrays[f"{name}.ids"], arrays[f"{name}.offsets"])

@@ -1,0 +1,158 @@
+r"""The layer-wise adversary: a critic on each layer, which the encoder fights or helps (eq. 8 and 10 of the paper).
+
+    L = L_rank + beta sum_j alpha_j W_j,      W_j = max over D_j of  E[D_j(f^j of queries)] - E[D_j(f^j of documents)]
+
+The encoder goes down L: alpha_j > 0 makes layer j alike for both languages (it fights the critic), alpha_j < 0 makes it
+differ (it helps), alpha_j = 0 only watches. That is the paper's text; its eq. 7 has the opposite sign.
+
+Before each step of the encoder the critics take ``steps`` of their own, on the same texts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from isogloss.base.errors import InputError
+from isogloss.models.critics import Critic, between, gradient_penalty
+from isogloss.models.encoders.torch_encoder import fill
+from isogloss.models.matchers.scorer import Compared, Features
+from isogloss.training.extra_term import ExtraTerm
+from isogloss.training.learner import State
+from isogloss.training.loop import TrainingStopped
+from isogloss.training.torch_adam import NamedAdam
+
+_BETAS = (0.5, 0.9)  # what the critics chase moves: a long memory would mislead them (Gulrajani et al. 2017)
+_FLAT = 1e-6
+_EXPLODED = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class CriticSettings:
+    """How critics are trained: by a gradient penalty, or where ``clip`` is above 0 by clipping their weights."""
+
+    hidden: int = 64
+    steps: int = 5
+    rate: float = 0.001
+    penalty: float = 10.0
+    clip: float = 0.0
+
+
+class LayerwiseAdversary(ExtraTerm):
+    """Critics on layers whose vectors have the given sizes; ``alphas`` has a number for each layer."""
+
+    def __init__(
+        self, sizes: Sequence[int], alphas: Sequence[float], beta: float, settings: CriticSettings, seed: int = 0
+    ) -> None:
+        if settings.steps < 1 or len(alphas) != len(sizes):
+            raise InputError(f"critics: {len(sizes)} layers need as many alphas and at least one critic step")
+        self._settings, self._sizes = settings, sizes
+        self._weights = [beta * alpha for alpha in alphas]
+        with torch.random.fork_rng(devices=[]):
+            torch.default_generator.manual_seed(seed)
+            self.critics = [Critic(size, settings.hidden) for size in sizes]
+
+    def use(self, device: torch.device, generator: torch.Generator) -> None:
+        self._named = dict(nn.ModuleList(self.critics).to(device).named_parameters())
+        self._clip()
+        self._generator = generator
+        self._adam = NamedAdam(self._named, betas=_BETAS)
+        self._rate = torch.tensor(self._settings.rate, device=device)
+        layers = len(self._sizes)
+        self._sums = {name: torch.zeros(layers, device=device) for name in ("distance", "gradient")}
+        self._taken, self._worst = torch.zeros((), device=device), torch.zeros(layers, device=device)
+        self._epoch = -1
+
+    def prepare(self, compared: Compared, stopped: Tensor) -> None:
+        features = tuple((query.detach(), document.detach()) for query, document in compared.features)
+        for _ in range(self._settings.steps):
+            losses: list[Tensor] = []
+            gradients: list[Tensor] = []
+            for critic, (query, document) in zip(self.critics, features, strict=True):
+                gradients.append(critic.gradients(between(query, document, self._generator)))
+                penalty = 0 if self._settings.clip > 0 else self._settings.penalty * gradient_penalty(gradients[-1])
+                losses.append(penalty - critic.difference(query, document))
+            self._adam.step(torch.stack(losses).sum(), self._rate, stopped)
+            self._clip()
+        self._gather(features, gradients, stopped)
+
+    def value(self, compared: Compared) -> Tensor:
+        total = compared.positive.new_zeros(())
+        for weight, critic, pair in zip(self._weights, self.critics, compared.features, strict=True):
+            if weight:
+                total = total + weight * critic.distance(*pair)
+        return total
+
+    def _clip(self) -> None:
+        if self._settings.clip > 0:
+            for critic in self.critics:
+                critic.clip(self._settings.clip)
+
+    def _gather(self, features: Features, gradients: Sequence[Tensor], stopped: Tensor) -> None:
+        """Add up what ``report`` says, and remember the worst for ``check``."""
+        with torch.no_grad():
+            found = torch.stack([each.difference(*pair) for each, pair in zip(self.critics, features, strict=True)])
+            slopes = torch.stack([each.norm(dim=1).mean() for each in gradients])
+            usable = torch.stack([(query.isfinite().all() & document.isfinite().all()) for query, document in features])
+            size = torch.where(usable, found.abs().nan_to_num(nan=torch.inf), 0)
+            self._worst.copy_(torch.maximum(self._worst, size))
+            self._taken += (stopped == 0).float()
+            self._sums["distance"] += torch.where(stopped == 0, found.clamp(min=0), 0)
+            self._sums["gradient"] += torch.where(stopped == 0, slopes, 0)
+
+    def begin_epoch(self, epoch: int) -> None:
+        if epoch != self._epoch:
+            self._epoch = epoch
+            for each in (*self._sums.values(), self._taken):
+                each.zero_()
+
+    def check(self) -> None:
+        """A 1-Lipschitz critic says no more than the distance of two vectors; tanh leaves room for 2 sqrt(d)."""
+        worst = self._worst.cpu().tolist()
+        self._worst.zero_()
+        for layer, (found, size) in enumerate(zip(worst, self._sizes, strict=True), 1):
+            widest = 2 * math.sqrt(size)
+            if not math.isfinite(found) or (self._settings.clip <= 0 and found > _EXPLODED * widest):
+                what = f"the critic of layer {layer} diverged: it says {found:.3g}, no two texts are {widest:.3g} apart"
+                advice = "lower critic_rate, raise critic_penalty, or use critic=clipping"
+                raise TrainingStopped(f"training: {what}; {advice}")
+
+    def report(self) -> dict[str, float]:
+        """``W_j``: the distance on layer j, a mean over the epoch; ``slope_j``: the length of its critic's gradient."""
+        taken = self._taken.clamp(min=1)
+        distances, slopes = ((self._sums[name] / taken).cpu().tolist() for name in ("distance", "gradient"))
+        return {f"W_{j}": value for j, value in enumerate(distances, 1)} | {
+            f"slope_{j}": value for j, value in enumerate(slopes, 1)
+        }
+
+    def state(self) -> State:
+        made = {name: each.detach().cpu().numpy().copy() for name, each in self._tensors().items()}
+        return made | {"step": np.asarray(self._adam.steps), "epoch": np.asarray(self._epoch)}
+
+    def restore(self, state: State) -> None:
+        fill(self._tensors(), state)
+        self._adam.steps, self._epoch = int(state["step"]), int(state["epoch"])
+
+    def _tensors(self) -> dict[str, Tensor]:
+        return {**self._named, **self._adam.moments(), **self._sums, "taken": self._taken}
+
+
+def doubts(entry: Mapping[str, Any]) -> list[str]:
+    """What an epoch's entry in the history gives reason to doubt, each with advice."""
+    found = []
+    for name, value in entry.items():
+        if name.startswith("slope_") and abs(value) < _FLAT:
+            layer = name.removeprefix("slope_")
+            found.append(
+                f"the critic of layer {layer} is flat (its gradients are zero) and teaches nothing; raise critic_clip "
+                f"or critic_rate, or use critic=penalty"
+            )
+    if entry.get("idle", 0) == 1:
+        found.append("all gradients are zero, so nothing is learned; lower rate or dropout, or raise margin")
+    return found
