@@ -21,7 +21,7 @@ def smooth_scale(vectors: Array, eps: float) -> Any:
     """
     vectors = floats(vectors)
     length = _norms(vectors) + eps
-    divisible = length > 0
+    divisible = length != 0  # not '> 0': what is not a number must stay so
     module = namespace(vectors)
     return module.where(divisible, vectors / module.where(divisible, length, module.ones_like(length)), 0.0)
 
@@ -56,7 +56,7 @@ def _gradient(
     vectors: NDArray[Any], scaled_others: NDArray[Any], scores: NDArray[Any], eps: float
 ) -> NDArray[np.floating[Any]]:
     length = _norms(vectors) + eps
-    rates = np.divide(1.0, length, out=np.zeros_like(length), where=length > 0)
+    rates = np.divide(1.0, length, out=np.zeros_like(length), where=length != 0)
     gradient: NDArray[np.floating[Any]] = rates * (scaled_others - scores * smooth_scale(vectors, 0.0))
     return gradient
 

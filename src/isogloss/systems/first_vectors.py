@@ -20,7 +20,7 @@ def random_vectors(words: int, dimension: int, seed: Sequence[int]) -> Matrix:
 
 
 def vectors_from(path: Path, words: Sequence[str]) -> tuple[NDArray[np.int64], Matrix]:
-    """The words that a file has, by number, and the vector of each, scaled to unit length."""
+    """The words that a file has, by number, and the vector of each as the file has it."""
     vectors = read_vectors(path)
     known = [(number, vectors.row_of[word]) for number, word in enumerate(words) if word in vectors]
     if not known:
@@ -29,5 +29,11 @@ def vectors_from(path: Path, words: Sequence[str]) -> tuple[NDArray[np.int64], M
     found = np.asarray(vectors.matrix[rows], dtype=np.float32)
     if not np.isfinite(found).all():
         raise InputError(f"{path}: has a vector with a value that is not a finite number")
-    lengths = np.linalg.norm(found, axis=1, keepdims=True)
-    return numbers, np.divide(found, lengths, out=np.zeros_like(found), where=lengths > 0)
+    return numbers, found
+
+
+def unit_vectors(vectors: Matrix) -> Matrix:
+    """Each row scaled to unit length; a row of zeros stays."""
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    scaled: Matrix = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
+    return scaled

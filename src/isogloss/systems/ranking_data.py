@@ -19,7 +19,7 @@ from isogloss.base.errors import InputError
 from isogloss.base.files import write_bytes
 from isogloss.base.strings import StringTable
 from isogloss.corpus.dataset import Dataset
-from isogloss.systems.first_vectors import random_vectors, vectors_from
+from isogloss.systems.first_vectors import random_vectors, unit_vectors, vectors_from
 from isogloss.systems.lexical_neighbours import lexical_neighbours
 from isogloss.systems.lexicons import fill_languages
 from isogloss.systems.listed_examples import listed_examples
@@ -200,7 +200,8 @@ def _vectors(
     if reading.one_language:
         paths = {"query": reading.query_vectors or reading.document_vectors}
     filled = {side: fill_languages(path, *dataset.pair) for side, path in paths.items() if path}
-    return {side: vectors_from(Path(path), words[side]) for side, path in filled.items()}
+    found = {side: vectors_from(Path(path), words[side]) for side, path in filled.items()}
+    return {side: (numbers, unit_vectors(vectors)) for side, (numbers, vectors) in found.items()}
 
 
 def _neighbours(triples: Triples, documents: TokenizedTexts, number: int) -> Ids:

@@ -14,6 +14,7 @@ from isogloss.base.errors import InputError, import_extra
 from isogloss.base.strings import StringTable
 from isogloss.corpus.dataset import Dataset
 from isogloss.models.losses.loss import Loss
+from isogloss.systems.first_vectors import vectors_from
 from isogloss.systems.lexicons import fill_languages
 from isogloss.systems.smooth_model import SIDES, Side, SmoothModel, tower_sizes
 from isogloss.systems.smooth_options import SmoothOptions
@@ -24,7 +25,6 @@ from isogloss.training.learner import State
 from isogloss.training.pair_learner import PairLearner
 from isogloss.training.pairs import Pairs, TextIds
 from isogloss.training.texts import choose_words, text_ids
-from isogloss.vectors.files import read_vectors
 from isogloss.vectors.word_vectors import Matrix
 
 _JUDGED = ("P_mr@1", "NDCG@5", "MAP", "MRR_mr")
@@ -118,23 +118,13 @@ def _first_tables(options: SmoothOptions, words: Mapping[Side, StringTable], pai
         rng = np.random.default_rng([options.seed, number])
         table = rng.normal(0.0, options.spread, (len(words[side]), options.dimension)).astype(np.float32)
         if path:
-            table = _started_from(Path(fill_languages(path, *pair)), words[side], table)
+            rows, vectors = vectors_from(Path(fill_languages(path, *pair)), words[side])
+            if vectors.shape[1] != options.dimension:
+                what = f"has {vectors.shape[1]} dimensions, not {options.dimension}"
+                raise InputError(f"{path}: {what}; set dimension to match")
+            table[rows] = vectors
         made.append(table)
     return made
-
-
-def _started_from(path: Path, words: Sequence[str], table: Matrix) -> Matrix:
-    vectors = read_vectors(path)
-    if vectors.dimension != table.shape[1]:
-        raise InputError(f"{path}: has {vectors.dimension} dimensions, not {table.shape[1]}; set dimension to match")
-    known = [(row, vectors.row_of[word]) for row, word in enumerate(words) if word in vectors]
-    if not known:
-        raise InputError(f"{path}: has none of the {len(words):,} words of the texts; is it the right language?")
-    rows, found = np.asarray(known).T
-    table[rows] = vectors.matrix[found]
-    if not np.isfinite(table).all():
-        raise InputError(f"{path}: has a vector with a value that is not a finite number")
-    return table
 
 
 class DevJudge:

@@ -30,6 +30,10 @@ class TrainingStopped(InputError):  # noqa: N818 - it is not always an error
     """Training could not go on, or was asked to stop; what it had is kept where a run directory was given."""
 
 
+class TrainingInterrupted(TrainingStopped):
+    """The user asked it to stop."""
+
+
 @dataclass
 class Position:
     """Where a training stands: the epoch and the batches done in it, what was measured, the best so far."""
@@ -190,7 +194,7 @@ class Training:
         epoch, batch = self._position.epoch, self._position.batch
         where = f"in epoch {epoch + 1}, batch {batch}" if batch else f"after epoch {epoch}"
         kept = f"it is kept; {self.keeper.how_to_resume}" if self.keeper else "it is lost"
-        raise TrainingStopped(f"interrupted {where}: {kept}")
+        raise TrainingInterrupted(f"interrupted {where}: {kept}")
 
 
 def _chunks(position: Position, batches: int) -> Iterator[range]:
