@@ -73,7 +73,8 @@ def _measure(title: str, texts: list[str], language: str) -> None:
             times[name] *= len(texts) / PRETRAINED_DOCUMENTS
     size = sum(map(len, texts)) / len(texts)
     show(f"{title}: {len(texts):,} documents of {size:.0f} characters", times, len(texts), "documents", BASELINE)
-    print(f"  (first call in a process, with numba to load: {first:.1f} s more)" if first > times["isogloss"] else "")
+    others = (f"{seconds / times['isogloss']:,.1f} x {name}" for name, seconds in times.items() if name != "isogloss")
+    print(f"  isogloss is {', '.join(others)}; its first call in this process took {first:.1f} s")
 
 
 def _ours(texts: list[str]) -> AverageEncoder:
@@ -184,7 +185,7 @@ def _collection(source: str, language: str) -> tuple[list[str], str]:
     from isogloss.corpus import load_collection, open_source
 
     texts = load_collection(open_source(source), language).texts(("text",))
-    times = -(-LEAST_DOCUMENTS // len(texts))
+    times = 5 * LEAST_DOCUMENTS // len(texts) if len(texts) < LEAST_DOCUMENTS else 1
     return texts * times, f", {times} times over" if times > 1 else ""
 
 
@@ -200,7 +201,7 @@ def _messages(where: str, language: str) -> tuple[list[str], str]:
         return list(_documents(messages)), ""
     words = list(_cutter(language)(MADE_UP[language]))
     draw = random.Random(0)
-    made_up = ("".join(draw.choices(words, k=20)) for _ in range(LEAST_DOCUMENTS * 20))
+    made_up = ("".join(draw.choices(words, k=20)) for _ in range(20 * LEAST_DOCUMENTS))
     return list(_documents(made_up)), ", made up"
 
 

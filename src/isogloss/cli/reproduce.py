@@ -1,20 +1,22 @@
-"""``isogloss reproduce adhoc | smooth``."""
+"""``isogloss reproduce adhoc | smooth | layerwise``."""
 
 from __future__ import annotations
 
 import argparse
 
-from isogloss.cli import reproduce_adhoc, reproduce_smooth
+from isogloss.cli import reproduce_adhoc, reproduce_layerwise, reproduce_smooth
 from isogloss.cli.main import add_command
 
 _EXAMPLE = """\
   isogloss reproduce adhoc toy --data demo --pair en-fr -o toy
-  isogloss reproduce smooth table1 --data demo --pair en-fr --pair en-sw -o smooth"""
+  isogloss reproduce smooth table1 --data demo --pair en-fr --pair en-sw -o smooth
+  isogloss reproduce layerwise table1 --data wikiclir:DIR --pair en-zh -o layerwise"""
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, summary: str) -> None:
     """Register the command and its papers."""
     parser = add_command(commands, name, summary, _EXAMPLE)
-    papers = parser.add_subparsers(dest="part", metavar="adhoc|smooth", required=True)
+    papers = parser.add_subparsers(dest="part", metavar="adhoc|smooth|layerwise", required=True)
     reproduce_adhoc.add_to(papers)
     reproduce_smooth.add_to(papers)
+    reproduce_layerwise.add_to(papers)

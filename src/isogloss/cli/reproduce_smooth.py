@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isogloss.base.errors import InputError
-from isogloss.base.files import refuse_existing
 from isogloss.cli.main import add_command
 from isogloss.cli.options import SOURCE_HELP, add_settings, count, settings_for
 from isogloss.cli.output import note
+from isogloss.cli.reproduce_trials import output_directory, run_all, write_text
 
 if TYPE_CHECKING:
     from isogloss.papers.smooth.items import Item
     from isogloss.papers.smooth.pages import Experiment
     from isogloss.papers.smooth.plan import Setup
-    from isogloss.papers.smooth.run_plan import Report
 
 _ITEMS = "table1 table2 table3 figure1 figure2 figure3 figure4 figure5 claims theory"
 _CHOSEN_BY_ITEMS = ("encoder", "loss", "seed", "patience", "measure", "dev_queries")
@@ -66,11 +63,12 @@ def add_to(papers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Run the trials that are missing, and make the pages of the items."""
+    from isogloss.papers.benches import Bench
     from isogloss.papers.figures import need_drawing
     from isogloss.papers.smooth.items import chosen_items, needed_trials
     from isogloss.papers.smooth.packed_words import write_pack
     from isogloss.papers.smooth.pages import Experiment
-    from isogloss.papers.smooth.run_plan import Bench, missing_trials, run_trials
+    from isogloss.papers.smooth.run_plan import missing_trials, run_trials
     from isogloss.papers.smooth.trial import write_plan
     from isogloss.papers.smooth.trial_data import DataShelf
     from isogloss.papers.smooth.trial_store import TrialStore
@@ -81,11 +79,11 @@ def run(options: argparse.Namespace) -> None:
     setup = _setup(options, any(item.needs_data for item in items.values()))
     if any(item.is_drawn for item in items.values()) and not options.plan:
         need_drawing()
-    output = _output(options)
+    output = output_directory(options.output, options.overwrite)
     store, shelf = TrialStore(output / "trials"), DataShelf(options.skip_bad)
     missing = missing_trials(needed_trials(items.values(), setup), store, shelf, options.overwrite)
     if options.plan:
-        _write(options.plan, write_plan(missing))
+        write_text(options.plan, write_plan(missing))
         for pair in setup.pairs if options.pack else ():
             write_pack(shelf.get(setup.data, pair).words, Path(options.pack))
         note(f"{len(missing)} trials are still to be run", options.quiet)
@@ -95,7 +93,7 @@ def run(options: argparse.Namespace) -> None:
             setup.split
         )  # what is wrong with them is found before anything is run
     bench = Bench(store.directory, options.device, options.processes, options.skip_bad)
-    failed = _run(run_trials(missing, bench, shelf), len(missing), options.quiet)
+    failed = run_all(run_trials(missing, bench, shelf), len(missing), options.quiet)
     _make(items, Experiment(setup, shelf, store, output))
     note(f"{output}: {', '.join(sorted(path.name for path in output.iterdir()))}", options.quiet)
     if failed:
@@ -133,30 +131,6 @@ def _settings(options: argparse.Namespace) -> dict[str, Any]:
     return {key: value for key, value in asdict(made).items() if key in said}
 
 
-def _output(options: argparse.Namespace) -> Path:
-    """The directory: a new or empty one, or one that has trials."""
-    output = Path(options.output)
-    if output.exists() and not output.is_dir():
-        raise InputError(f"{output}: is a file, a directory is needed")
-    if not (output / "trials").is_dir():
-        refuse_existing(output, options.overwrite)
-    return output
-
-
-def _run(reports: Iterator[Report], number: int, quiet: bool) -> list[Report]:
-    """Run to the end under one bar; the reports of trials that failed."""
-    from isogloss.base.progress import set_quiet, track
-
-    def run_all() -> Iterator[Report]:
-        set_quiet(True)  # no bars inside of the bar
-        try:
-            yield from reports
-        finally:
-            set_quiet(quiet)
-
-    return [report for report in track(run_all(), "trials", total=number) if report.failed]
-
-
 def _make(items: dict[str, Item], experiment: Experiment) -> None:
     """Write the page of each item, and show it."""
     from isogloss.papers.smooth.items import page_of
@@ -165,13 +139,3 @@ def _make(items: dict[str, Item], experiment: Experiment) -> None:
         page = page_of(item, experiment)
         page.save(experiment.output, name)
         print(page.text, end="\n\n")
-
-
-def _write(target: str, text: str) -> None:
-    from isogloss.base.files import atomic_file
-
-    if target == "-":
-        sys.stdout.write(text)
-        return
-    with atomic_file(target) as file:
-        file.write(text)

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from isogloss.base.compiled import compiled
 from isogloss.text.batches import available_cores
-from isogloss.text.compiled import compiled
 from isogloss.text.word_table import Characters, characters_to_text
 
 LINE_END = 10

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from isogloss.base.compiled import compiled
 from isogloss.text.code_points import FOLDED, LETTER, LONGEST_UNSPACED, MARK, ODD, CodePoints
-from isogloss.text.compiled import compiled
 from isogloss.text.icu_cuts import LINE_END
 from isogloss.text.scan_odd import PIECES, Found
 from isogloss.text.word_table import SLOT_BITS, Characters, WordTable, find_word, hash_of, same

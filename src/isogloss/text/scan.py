@@ -14,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from isogloss.base.compiled import compiled
 from isogloss.text.code_points import (
     CALM,
     CALM_CHAINED,
@@ -29,7 +30,6 @@ from isogloss.text.code_points import (
     UNSPACED,
     CodePoints,
 )
-from isogloss.text.compiled import compiled
 from isogloss.text.scan_odd import IDS, PIECES, Found, take_odd
 from isogloss.text.word_table import MULTIPLIER, SEED, SLOT_BITS, TAG, TAG_BITS, Characters, WordTable
 

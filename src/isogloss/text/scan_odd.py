@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from isogloss.base.compiled import compiled
 from isogloss.text.code_points import (
     BETWEEN,
     CALM,
@@ -26,7 +27,6 @@ from isogloss.text.code_points import (
     UNSPACED,
     CodePoints,
 )
-from isogloss.text.compiled import compiled
 from isogloss.text.word_table import MULTIPLIER, SEED, Characters, WordTable, find_word
 
 IDS, PIECES = 0, 1  # of ``Found.counts``

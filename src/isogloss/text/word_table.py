@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.text.compiled import compiled
+from isogloss.base.compiled import compiled
 
 SEED = np.uint64(0x9E3779B97F4A7C15)
 MULTIPLIER = np.uint64(0xD6E8FEB86659FD93)

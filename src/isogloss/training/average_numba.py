@@ -29,11 +29,12 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from isogloss.base.compiled import compiled_parallel, compiled_arithmetic
 from isogloss.models.losses.loss import CompiledLoss
 from isogloss.training.average import ADAM_EPSILON, BETA1, BETA2, NumpyAverage, Table
-from isogloss.training.compiling import compiled, compiled_parallel, prefetch
 from isogloss.training.pair_gradient import differentiate
 from isogloss.training.pairs import Pairs
+from isogloss.training.prefetching import prefetch
 from isogloss.training.thread_choice import ThreadChoice
 
 _END = np.int32(-1)
@@ -155,7 +156,7 @@ def _advance(
     return len(losses)
 
 
-@compiled
+@compiled_arithmetic
 def _sum(values: Any, number: int) -> float:
     """The sum of the first values, by one thread: it does not depend on how many there are."""
     total = 0.0
@@ -164,7 +165,7 @@ def _sum(values: Any, number: int) -> float:
     return total
 
 
-@compiled
+@compiled_arithmetic
 def _pool(table: Any, ids: Any, start: int, end: int, mean: Any) -> int:
     """The mean of a text's rows, four at a time so that memory answers several requests at once; how many rows."""
     size = len(mean)
@@ -190,7 +191,7 @@ def _pool(table: Any, ids: Any, start: int, end: int, mean: Any) -> int:
     return end - start
 
 
-@compiled
+@compiled_arithmetic
 def _link(part: int, members: Any, text_of: Any, ids: Any, offsets: Any, heads: Any, lists: Any, touched: Any) -> int:
     """For each row of this part that the batch touches, the list of the pairs that hold it; how many rows."""
     count, place = 0, 0
@@ -210,7 +211,7 @@ def _link(part: int, members: Any, text_of: Any, ids: Any, offsets: Any, heads: 
     return count
 
 
-@compiled
+@compiled_arithmetic
 def _add_up(place: int, lists: Any, gradients: Any, total: Any) -> Any:
     """The gradient of one row: the sum along its list; where the list has one place, that gradient itself."""
     first = gradients[lists[0, place]]
@@ -227,7 +228,7 @@ def _add_up(place: int, lists: Any, gradients: Any, total: Any) -> Any:
     return total
 
 
-@compiled
+@compiled_arithmetic
 def _square(touched: Any, heads: Any, lists: Any, gradients: Any) -> float:
     """The squared norm of the gradient over some rows."""
     total = np.empty(gradients.shape[1], dtype=np.float32)
@@ -241,9 +242,9 @@ def _square(touched: Any, heads: Any, lists: Any, gradients: Any) -> float:
     return square
 
 
-@compiled
+@compiled_arithmetic
 def _update(
-    touched: Any, heads: Any, lists: Any, gradients: Any, table: Any, scale: float, pace: float, correction: float
+    touched: Any, heads: Any, lists: Any, gradients: Any, table: Any, scale: Any, pace: Any, correction: Any
 ) -> None:
     """Each row's gradient, its Adam step, and its list emptied."""
     size = gradients.shape[1]

@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from isogloss.training.compiling import compiled
+from isogloss.base.compiled import compiled_arithmetic
 
 _TINY = np.float32(1e-15)  # its square is still a float32
 _ONE = np.float32(1)
 
 
-@compiled
+@compiled_arithmetic
 def differentiate(
     query: Any, document: Any, query_words: int, document_words: int, grade: int, loss: Any, number: int
 ) -> tuple[float, float]:
@@ -56,7 +56,7 @@ def differentiate(
     return value, math.sqrt(total)
 
 
-@compiled
+@compiled_arithmetic
 def hyperbolic_tangent(x: Any) -> Any:
     """The tanh to 2e-7, by Lambert's continued fraction of x/2 and doubling: without branches, it runs in registers."""
     x = np.float32(-9) if x < -9 else x  # written so that what is not a number stays so
@@ -75,7 +75,7 @@ def hyperbolic_tangent(x: Any) -> Any:
     return (t + t) / (_ONE + t * t)
 
 
-@compiled
+@compiled_arithmetic
 def loss_and_slope(score: Any, kind: int, lower: Any, upper: Any, slope: Any) -> Any:
     """Either kind of loss (``models/losses/loss.py``)."""
     if kind == 0:
@@ -87,11 +87,11 @@ def loss_and_slope(score: Any, kind: int, lower: Any, upper: Any, slope: Any) ->
     return np.float32(value), np.float32(slope * (_sigmoid(right) - _sigmoid(left)))
 
 
-@compiled
+@compiled_arithmetic
 def _softplus(x: float) -> float:
     return max(x, 0.0) + math.log1p(math.exp(-abs(x)))
 
 
-@compiled
+@compiled_arithmetic
 def _sigmoid(x: float) -> float:
     return 0.5 + 0.5 * math.tanh(0.5 * x)

@@ -15,8 +15,8 @@ from isogloss.models.matchers.scorer import Scorer, Texts, VectorScorer
 from isogloss.training.encoding import encode_texts
 from isogloss.training.pairs import Ids, TextIds
 
-_BATCH = 512
-_BATCH_CELLS = 500_000  # words, or cells of a grid of words, padding counted: what one batch may have
+_BATCH = 4096
+_BATCH_CELLS = {"cpu": 500_000, "cuda": 16_000_000}  # of grids of words, padding counted: what one batch may have
 Scores = NDArray[np.float32]
 
 
@@ -44,8 +44,8 @@ class PairScores:
             self._encoded = as_tensor(documents, self._device)
         encoded = as_tensor(encode_texts(scorer.encode_queries, queries, self._device), self._device)
         scores = np.empty(len(query_of), np.float32)
-        for first in range(0, len(scores), _BATCH * 16):
-            part = slice(first, first + _BATCH * 16)
+        for first in range(0, len(scores), _BATCH):
+            part = slice(first, first + _BATCH)
             rows, columns = (as_tensor(numbers[part], self._device).long() for numbers in (query_of, document_of))
             scores[part] = scorer.match(encoded[rows], self._encoded[columns]).cpu().numpy()
         return scores
@@ -54,7 +54,7 @@ class PairScores:
         left, right = _Side(queries, self._device), _Side(self.documents, self._device)
         rows, columns = queries.lengths[query_of], self.documents.lengths[document_of]
         scores = np.empty(len(query_of), np.float32)
-        for batch in _batches(rows, columns):
+        for batch in _batches(rows, columns, _BATCH_CELLS[self._device.type]):
             found = self.scorer(left.batch(query_of[batch]), right.batch(document_of[batch]))
             scores[batch] = found.cpu().numpy()
         return scores
@@ -73,11 +73,11 @@ class _Side:
         return Texts(*pad_texts(self._ids, self._offsets, as_tensor(texts, self._device).long(), longest))
 
 
-def _batches(rows: NDArray[np.int64], columns: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-    """All numbers, those with most columns first; as many at a time as their padded cells allow."""
+def _batches(rows: NDArray[np.int64], columns: NDArray[np.int64], most: int) -> Iterator[NDArray[np.int64]]:
+    """All numbers, those with most columns first; as many at a time as have ``most`` cells when they are padded."""
     order, first = np.argsort(-columns, kind="stable"), 0
     while first < len(order):
         cells = max(1, int(rows[order[first : first + _BATCH]].max()) * int(columns[order[first]]))
-        last = first + max(1, min(_BATCH, _BATCH_CELLS // cells))
+        last = first + max(1, min(_BATCH, most // cells))
         yield order[first:last]
         first = last

@@ -109,18 +109,18 @@ def test_a_wide_convolution_reaches_over_both_ends():
     convolution = WideConvolution(1, 1, 3)
     with torch.no_grad():
         convolution.convolution.weight.copy_(torch.tensor([[[1.0, 10.0, 100.0]]]))
-    found, windows = convolution(torch.tensor([[[1.0], [2.0], [0.0]]]), torch.tensor([2]))
+    found, windows = convolution(torch.tensor([[[1.0, 2.0, 0.0]]]), torch.tensor([2]))
     assert windows.tolist() == [4]
-    assert found[0, :4, 0].tolist() == [100, 210, 21, 2]
+    assert found[0, 0, :4].tolist() == [100, 210, 21, 2]
 
 
 def test_the_largest_are_kept_in_their_order():
-    features = torch.tensor([[[3.0], [1.0], [2.0], [9.0]], [[3.0], [1.0], [2.0], [9.0]]])
+    features = torch.tensor([[[3.0, 1.0, 2.0, 9.0]], [[3.0, 1.0, 2.0, 9.0]]])
     kept, numbers = keep_largest(features, torch.tensor([3, 4]), torch.tensor([2, 3]), 3)
-    assert kept[..., 0].tolist() == [[3, 2, 0], [3, 2, 9]]
+    assert kept[:, 0].tolist() == [[3, 2, 0], [3, 2, 9]]
     assert numbers.tolist() == [2, 3]
     kept, numbers = keep_largest(features, torch.tensor([1, 0]), torch.tensor([6, 6]), 6)
-    assert kept[..., 0].tolist() == [[3, 0, 0, 0, 0, 0], [0] * 6]
+    assert kept[:, 0].tolist() == [[3, 0, 0, 0, 0, 0], [0] * 6]
     assert numbers.tolist() == [1, 0]
 
 

@@ -8,8 +8,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from isogloss.base.compiled import compiled
 from isogloss.text.batches import available_cores
-from isogloss.text.compiled import compiled
 
 Matrix = NDArray[np.float32]
 

@@ -44,14 +44,14 @@ class AiCnn(Scorer):
         self.tables = tables
         self.query_segments = WideConvolution(tables.dimension, filters, window)
         self.document_segments = self.query_segments if shared else WideConvolution(tables.dimension, filters, window)
-        self.tensor = TensorLayer(filters, filters, slices, filters**-0.5)
+        self.tensor = TensorLayer(filters, filters, slices)
         self.query_attention, self.document_attention = Attention(slices), Attention(slices)
         self.score = voting_layer(2 * slices)
 
     def forward(self, queries: Texts, documents: Texts) -> Tensor:
-        left, rows = self.query_segments(self.tables.queries(queries), queries.lengths)
-        right, columns = self.document_segments(self.tables.documents(documents), documents.lengths)
-        grid = self.tensor.grid(left.tanh(), right.tanh()).tanh()
+        left, rows = self.query_segments(self.tables.queries(queries).transpose(1, 2), queries.lengths)
+        right, columns = self.document_segments(self.tables.documents(documents).transpose(1, 2), documents.lengths)
+        grid = self.tensor.grid(left.tanh().transpose(1, 2), right.tanh().transpose(1, 2)).tanh()
         by_rows = _largest(grid, columns, dim=2)
         by_columns = _largest(grid, rows, dim=1)
         both = [

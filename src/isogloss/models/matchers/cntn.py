@@ -31,19 +31,21 @@ class DynamicCnn(nn.Module):
     def forward(self, vectors: Tensor, lengths: Tensor) -> Tensor:
         """One row a text of ``[texts, length, dimension]``; zero where it has no words."""
         longest, number, left = vectors.shape[1], len(self.convolutions), lengths
+        columns = vectors.transpose(1, 2)
         for layer, convolution in enumerate(self.convolutions, start=1):
-            features, windows = convolution(vectors, left)
+            features, windows = convolution(columns, left)
             wanted = _rounded_up(lengths * (number - layer), number).clamp(min=self.top)
             most = max(self.top, -(-longest * (number - layer) // number))
             features, left = keep_largest(features, windows, wanted, most)
-            vectors = features.tanh()
-        return zero_where_empty(self.full(vectors.flatten(1)).tanh(), lengths)
+            columns = features.tanh()
+        return zero_where_empty(self.full(columns.flatten(1)).tanh(), lengths)
 
 
 class Cntn(VectorScorer):
     r"""s(q, a) = u^T tanh(v_q^T M^[1:r] v_a + V [v_q; v_a] + b),  v the vectors of a convolutional network.
 
-    u starts as ones, since each slice of the tensor starts as a product of both vectors.
+    u starts as ones, since each slice of the tensor starts as the inner product, over the square root of the dimension:
+    tanh of more could be so near 1 for all texts that nothing is learned.
     """
 
     def __init__(

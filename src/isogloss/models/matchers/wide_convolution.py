@@ -16,24 +16,23 @@ class WideConvolution(nn.Module):
         nn.init.xavier_uniform_(self.convolution.weight)
         nn.init.zeros_(self.convolution.get_parameter("bias"))
 
-    def forward(self, vectors: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-        """The windows of ``[texts, length, inputs]``, zero beyond each text, and the number of each; 0 for no words."""
-        features = self.convolution(vectors.transpose(1, 2)).transpose(1, 2)
-        return features, torch.where(lengths > 0, lengths + self.window - 1, 0)
+    def forward(self, columns: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+        """The windows of ``[texts, inputs, length]``, zero beyond each text, and how many each has; 0 for no words."""
+        return self.convolution(columns), torch.where(lengths > 0, lengths + self.window - 1, 0)
 
 
 def keep_largest(features: Tensor, lengths: Tensor, numbers: Tensor, most: int) -> tuple[Tensor, Tensor]:
     """k-max pooling: of each feature the ``numbers[i]`` largest values of text ``i``, in the order they have there.
 
-    ``[texts, most, features]`` and how many of each row there are: fewer than ``numbers`` if the text has fewer. Zero
-    beyond that. No number may be above ``most``.
+    Of ``[texts, features, places]`` it makes ``[texts, features, most]``, and how many of each there are: fewer than
+    ``numbers`` if the text has fewer. Zero beyond that. No number may be above ``most``.
     """
-    places = torch.arange(max(most, features.shape[1]), device=features.device)
-    outside = (places[: features.shape[1]] >= lengths[:, None])[:, :, None]
-    by_size = features.masked_fill(outside, -torch.inf).sort(dim=1, descending=True, stable=True).indices[:, :most]
-    left_out = (places[: by_size.shape[1]] >= numbers[:, None])[:, :, None]
-    chosen = by_size.masked_fill(left_out, features.shape[1]).sort(dim=1).values
-    kept = features.gather(1, chosen.clamp(max=features.shape[1] - 1))
+    size = features.shape[2]
+    places = torch.arange(max(most, size), device=features.device)
+    outside = (places[:size] >= lengths[:, None])[:, None]
+    by_size = features.masked_fill(outside, -torch.inf).sort(dim=2, descending=True, stable=True).indices[:, :, :most]
+    left_out = (places[: by_size.shape[2]] >= numbers[:, None])[:, None]
+    chosen = by_size.masked_fill(left_out, size).sort(dim=2).values
+    kept = nn.functional.pad(features.gather(2, chosen.clamp(max=size - 1)), (0, most - chosen.shape[2]))
     number = torch.minimum(numbers, lengths)
-    kept = nn.functional.pad(kept, (0, 0, 0, most - kept.shape[1]))
-    return kept.masked_fill((places[:most] >= number[:, None])[:, :, None], 0), number
+    return kept.masked_fill((places[:most] >= number[:, None])[:, None], 0), number

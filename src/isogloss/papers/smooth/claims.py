@@ -6,11 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from isogloss.papers.smooth.pages import Experiment, Page, differences_table, markdown_table, training_line
+from isogloss.papers.pages import Page, markdown_table
+from isogloss.papers.smooth.pages import Experiment, differences_table, training_line
 from isogloss.papers.smooth.plan import claims_trials
 from isogloss.papers.smooth.published import MEASURES
-from isogloss.papers.smooth.summaries import against_first, summarise, summarise_results
+from isogloss.papers.smooth.summaries import against_first, summarise_results
 from isogloss.papers.smooth.trial_store import Result
+from isogloss.papers.summaries import summarise
 
 _SAID = {
     "gradient clipping": "The paper: clipping alone is not sufficient; with the smooth cosine performance improves.",

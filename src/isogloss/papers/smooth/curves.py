@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from isogloss.base.errors import InputError
 from isogloss.papers.adhoc import write_csv
+from isogloss.papers.pages import Page, markdown_table
 from isogloss.papers.smooth.drawings import draw_densities, draw_measures
-from isogloss.papers.smooth.pages import Experiment, Page, markdown_table, training_line
+from isogloss.papers.smooth.pages import Experiment, training_line
 from isogloss.papers.smooth.plan import figure4_trials, figure5_trials, table2_trials
 from isogloss.papers.smooth.published import MEASURES
 from isogloss.papers.smooth.trial_measuring import binned_scores

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from isogloss.papers.figures import line_style, new_figure, save_figure
-from isogloss.papers.smooth.summaries import Summary, summarise
 from isogloss.papers.smooth.theory import SOSL_MAXIMUM, generalisation_bound, model_regularity
 from isogloss.papers.smooth.trial_store import Result
+from isogloss.papers.summaries import Summary, summarise
 
 DELTA = 0.05
 GROWTH = 0.5

@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from isogloss.base.errors import InputError
+from isogloss.papers.pages import Page
 from isogloss.papers.smooth import plan
 from isogloss.papers.smooth.claims import claims
 from isogloss.papers.smooth.curves import figure3, figure4, figure5
 from isogloss.papers.smooth.drawings import figure1, figure2
-from isogloss.papers.smooth.pages import Experiment, Page
+from isogloss.papers.smooth.pages import Experiment
 from isogloss.papers.smooth.plan import Setup
 from isogloss.papers.smooth.tables import table1, table2, table3
 from isogloss.papers.smooth.theory_page import theory

@@ -1,36 +1,20 @@
-"""What an item of ``reproduce smooth`` leaves to read: a Markdown page, and the same as JSON."""
+"""What items of ``reproduce smooth`` are made from, and parts of their pages."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from isogloss.base.files import atomic_file
 from isogloss.evaluation.significance import Comparison
+from isogloss.papers.pages import markdown_table
 from isogloss.papers.smooth.plan import Setup
 from isogloss.papers.smooth.published import MEASURES
 from isogloss.papers.smooth.summaries import is_significant
 from isogloss.papers.smooth.trial import Trial
 from isogloss.papers.smooth.trial_data import DataShelf
 from isogloss.papers.smooth.trial_store import Result, TrialStore
-
-
-@dataclass(frozen=True)
-class Page:
-    """The text of an item and its numbers."""
-
-    text: str
-    values: Mapping[str, Any]
-
-    def save(self, directory: Path, item: str) -> None:
-        """Write ``ITEM.md`` and ``ITEM.json``."""
-        values = {"item": item, **self.values}
-        for kind, content in (("md", self.text), ("json", json.dumps(values, indent=1))):
-            with atomic_file(directory / f"{item}.{kind}") as file:
-                file.write(content.rstrip() + "\n")
 
 
 @dataclass(frozen=True)
@@ -57,19 +41,6 @@ class Experiment:
             "data": setup.data, "pairs": ["-".join(pair) for pair in setup.pairs], "split": setup.split,
             "seeds": setup.seeds, "settings": dict(setup.settings),
         }  # fmt: skip
-
-
-def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table, the first column to the left, the others to the right.
-
-    >>> print(markdown_table(("loss", "MAP"), [("SOSL", "0.841")]))
-    | loss | MAP |
-    |---|--:|
-    | SOSL | 0.841 |
-    """
-    lines = [header, ["---", *["--:"] * (len(header) - 1)], *rows]
-    rule = "|" + "|".join(lines[1]) + "|"
-    return "\n".join(rule if line is lines[1] else f"| {' | '.join(line)} |" for line in lines)
 
 
 def differences_table(comparisons: Sequence[Comparison]) -> str:

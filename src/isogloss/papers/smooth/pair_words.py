@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Iterator
 from functools import cached_property
 from typing import Protocol
 
@@ -17,6 +14,7 @@ from isogloss.corpus.dataset import Dataset, load_dataset
 from isogloss.corpus.problems import Problems
 from isogloss.corpus.source import Pair
 from isogloss.corpus.sources import open_source
+from isogloss.papers.fingerprints import fingerprint
 from isogloss.text.batches import TokenizedTexts, tokenize_texts
 
 
@@ -56,10 +54,7 @@ class ReadWords(PairWords):
 
     @cached_property
     def fingerprint(self) -> str:
-        found = hashlib.sha256()
-        for part in _content(self.dataset):
-            found.update(json.dumps(part).encode())
-        return found.hexdigest()[:32]
+        return fingerprint(self.dataset)
 
     @cached_property
     def documents(self) -> TokenizedTexts:
@@ -89,11 +84,3 @@ def chosen_texts(texts: TokenizedTexts, rows: NDArray[np.int64]) -> TokenizedTex
     np.cumsum(lengths, out=offsets[1:])
     places = np.repeat(texts.offsets[rows] - offsets[:-1], lengths) + np.arange(offsets[-1])
     return TokenizedTexts(texts.terms, texts.ids[places], offsets)
-
-
-def _content(dataset: Dataset) -> Iterator[object]:
-    yield dataset.pair, dataset.judgments.top_grade
-    yield from ((document.id, document.text) for document in dataset.documents)
-    yield from ((query.id, query.text) for query in dataset.queries.values())
-    yield from sorted(dataset.judgments)
-    yield dataset.splits

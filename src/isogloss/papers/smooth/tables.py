@@ -8,11 +8,13 @@ from typing import Any
 
 from isogloss.corpus.dataset import Dataset
 from isogloss.corpus.source import Pair
-from isogloss.papers.smooth.pages import Experiment, Page, differences_table, markdown_table, training_line
+from isogloss.papers.pages import Page, markdown_table
+from isogloss.papers.smooth.pages import Experiment, differences_table, training_line
 from isogloss.papers.smooth.plan import table2_trials, table3_trials
 from isogloss.papers.smooth.published import LANGUAGES, MEASURES, TABLE1, TABLE2, TABLE3, Statistics, Values
-from isogloss.papers.smooth.summaries import Summary, against_first, summarise_results
+from isogloss.papers.smooth.summaries import against_first, summarise_results
 from isogloss.papers.smooth.trial_store import Result
+from isogloss.papers.summaries import Summary
 
 _PROTOCOLS = {
     "sampled": "the judged documents and 40 random others (the paper's protocol)",

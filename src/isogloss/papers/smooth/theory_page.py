@@ -6,8 +6,9 @@ import math
 from collections.abc import Sequence
 
 from isogloss.papers.adhoc import write_csv
+from isogloss.papers.pages import Page, markdown_table
 from isogloss.papers.smooth.gap import DELTA, GROWTH, Point, draw_gap, fitted_power, gap_points, sosl_bound
-from isogloss.papers.smooth.pages import Experiment, Page, markdown_table, training_line
+from isogloss.papers.smooth.pages import Experiment, training_line
 from isogloss.papers.smooth.plan import theory_trials
 from isogloss.papers.smooth.theory import SOSL_MAXIMUM
 from isogloss.papers.smooth.theory_checks import Check, check_constants

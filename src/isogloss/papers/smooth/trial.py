@@ -8,20 +8,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal, get_args
 
 from isogloss.base.errors import InputError
 from isogloss.corpus.source import Pair, parse_pair
+from isogloss.papers.kept_trials import file_name
 from isogloss.systems.smooth_options import RECIPES, SmoothOptions
 
 Start = Literal["random", "monolingual"]
 NEGATIVES = 40
 _LETTER: dict[str, Any] = {"dev_queries": 0}  # trials are measured at their end, not after each epoch
 _NAMED = ("encoder", "loss", "seed")
-_LONGEST_NAME = 150
 
 
 @dataclass(frozen=True)
@@ -52,10 +51,7 @@ class Trial:
         parts += [
             f"{each.name}-{value}" for each in fields(self)[3:] if (value := getattr(self, each.name)) != each.default
         ]
-        name = re.sub(r"[^A-Za-z0-9._-]", "_", "_".join([*parts, f"seed-{options.seed}"]))
-        if len(name) <= _LONGEST_NAME:
-            return name
-        return f"{name[: _LONGEST_NAME - 13]}_{hashlib.sha256(name.encode()).hexdigest()[:12]}"
+        return file_name([*parts, f"seed-{options.seed}"])
 
     def options(self, device: str = "auto") -> SmoothOptions:
         """The options it trains with."""

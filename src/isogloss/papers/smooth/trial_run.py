@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
-import platform
 import tempfile
 import time
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import isogloss
+from isogloss.papers.devices import device_name
+from isogloss.papers.kept_trials import Outcome
 from isogloss.papers.smooth.published import MEASURES
 from isogloss.papers.smooth.trial import Trial
 from isogloss.papers.smooth.trial_data import TrialData
@@ -21,17 +22,8 @@ from isogloss.papers.smooth.trial_measuring import Measured, measure_model
 from isogloss.systems.smooth_learning import Prepared, make_learner
 from isogloss.systems.smooth_model import SIDES, SmoothModel
 from isogloss.systems.smooth_options import SmoothOptions
-from isogloss.text.batches import available_cores
 from isogloss.training.learner import Learner
 from isogloss.training.loop import Trained, Training
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What a trial leaves: plain values, and arrays."""
-
-    record: dict[str, Any]
-    arrays: dict[str, NDArray[Any]]
 
 
 def run_trial(trial: Trial, data: TrialData, device: str = "auto") -> Outcome:
@@ -61,7 +53,7 @@ def run_trial(trial: Trial, data: TrialData, device: str = "auto") -> Outcome:
             for protocol, found in measured.values.items()
         },
         "seconds": seconds,
-        "device": _device_name(options.device),
+        "device": device_name(options.device),
         "isogloss": isogloss.__version__,
     }
     return Outcome(record, _arrays(measured))
@@ -110,11 +102,3 @@ def _arrays(measured: Measured) -> dict[str, NDArray[Any]]:
         for name in MEASURES
     }
     return {**values, "score_counts": measured.score_counts}
-
-
-def _device_name(device: str) -> str:
-    if device == "cpu":
-        return f"{platform.machine()}, {available_cores()} cores"
-    import torch
-
-    return str(torch.cuda.get_device_name())

@@ -1,42 +1,16 @@
-"""How the compiled learners are compiled, and asking memory for a row before it is needed.
-
-Compiled code is kept on disk, since compiling takes seconds. To see whether it is out of date, numba looks at the file
-of the function that Python calls: whoever changes one that is only called from another file touches that file too.
-"""
+"""Asking memory for a row before it is needed, from compiled code."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-import numba
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-# Sums may be reordered, so that they use whole registers; but a value that is not a number must still be seen as such,
-# which the rest of "fast mathematics" gives up.
-_FAST = {"contract", "reassoc", "nsz", "arcp"}
 _tools: Any = cgutils  # has no types
 _intrinsic: Callable[[Any], Any] = intrinsic
-
-
-def compiled(function: Callable[..., Any]) -> Any:
-    """Compile on the first call."""
-    return _compile(function, parallel=False)
-
-
-def compiled_parallel(function: Callable[..., Any]) -> Any:
-    """Compile on the first call; a loop over ``prange`` runs on all threads."""
-    return _compile(function, parallel=True)
-
-
-def _compile(function: Callable[..., Any], parallel: bool) -> Any:
-    options: dict[str, Any] = {"error_model": "numpy", "fastmath": _FAST, "nogil": True, "parallel": parallel}
-    try:
-        return numba.njit(cache=True, **options)(function)
-    except RuntimeError:  # there is no directory to keep it in: every process compiles anew
-        return numba.njit(**options)(function)
 
 
 @_intrinsic

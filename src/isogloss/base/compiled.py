@@ -1,0 +1,42 @@
+"""Functions compiled by numba (extra ``fast``): machine code, kept on disk, run without Python's lock.
+
+What is kept is made anew when the file of the function changes; numba does not look at the files of what it calls, so
+whoever changes one of those touches the files of its callers too, or removes ``__pycache__``. Where there is no
+directory to keep it in, every process compiles anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+from isogloss.base.errors import import_extra
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+# Division by zero gives what numpy gives: checking for it would keep divisions out of the wide registers. Nothing else of
+# "fast mathematics" is allowed: with it, code just compiled and the same code loaded from disk differ in the last bit.
+_ARITHMETIC = {"error_model": "numpy"}
+
+
+def compiled(function: Function) -> Function:
+    """Compile on the first call: taking seconds once, and loading ever after."""
+    return _compile(function, {})
+
+
+def compiled_arithmetic(function: Function) -> Function:
+    """The same for arithmetic over arrays of floats."""
+    return _compile(function, _ARITHMETIC)
+
+
+def compiled_parallel(function: Function) -> Function:
+    """The same again; a loop over ``prange`` runs on all threads."""
+    return _compile(function, {**_ARITHMETIC, "parallel": True})
+
+
+def _compile(function: Function, options: dict[str, Any]) -> Function:
+    numba = import_extra("numba", "fast", "compiled code")
+    try:
+        return cast(Function, numba.njit(cache=True, nogil=True, **options)(function))
+    except RuntimeError:
+        return cast(Function, numba.njit(nogil=True, **options)(function))
