@@ -29,7 +29,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.base.compiled import compiled_parallel, compiled_arithmetic
+from isogloss.base.compiled import compiled_arithmetic, compiled_parallel
 from isogloss.models.losses.loss import CompiledLoss
 from isogloss.training.average import ADAM_EPSILON, BETA1, BETA2, NumpyAverage, Table
 from isogloss.training.pair_gradient import differentiate
