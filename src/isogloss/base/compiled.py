@@ -14,8 +14,9 @@ from isogloss.base.errors import import_extra
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-# Division by zero gives what numpy gives: checking for it would keep divisions out of the wide registers. Nothing else of
-# "fast mathematics" is allowed: with it, code just compiled and the same code loaded from disk differ in the last bit.
+# Division by zero gives what numpy gives: checking for it would keep divisions out of the wide registers. Nothing else
+# of "fast mathematics" is allowed: with it, code just compiled and the same code loaded from disk may differ in the
+# last bit.
 _ARITHMETIC = {"error_model": "numpy"}
 
 
