@@ -19,7 +19,7 @@ from typing import Any, Generic
 from isogloss.base.errors import InputError
 from isogloss.papers.kept_trials import Outcome, TrialDirectory, TrialKind
 from isogloss.text.batches import available_cores
-from isogloss.training.loop import TrainingStopped
+from isogloss.training.loop import TrainingInterrupted
 
 _THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "NUMBA_NUM_THREADS")
 
@@ -58,7 +58,7 @@ class Worker(Generic[TrialKind]):
         try:
             outcome = self.run_trial(trial)
         except Exception as error:
-            if isinstance(error, TrainingStopped) and str(error).startswith("interrupted"):
+            if isinstance(error, TrainingInterrupted):
                 raise KeyboardInterrupt from error
             known = isinstance(error, InputError)
             store.write_error(trial, str(error) if known else traceback.format_exc())

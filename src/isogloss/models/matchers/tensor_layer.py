@@ -12,8 +12,9 @@ class TensorLayer(nn.Module):
     r"""t(u, v) = u^T M^[1:r] v + V [u; v] + b, one number a slice; what comes after it is left to others.
 
     Each slice starts as ``scale`` times the identity, with some noise, the rest at zero: as an inner product. The
-    papers are silent on that; a random form would see no difference between two equal vectors and two different ones, the very thing that is
-    asked (``ai-cnn`` on 1,734 pairs of Chinese questions and answers, 6 epochs: MAP .21 from a random V, .57 this way).
+    papers are silent on that; a random form would see no difference between two equal vectors and two different ones,
+    the very thing that is asked (``ai-cnn`` on 1,734 pairs of Chinese questions and answers, 6 epochs: MAP .21 from a
+    random V, .57 this way).
     """
 
     def __init__(self, left: int, right: int, slices: int, scale: float = 1.0) -> None:

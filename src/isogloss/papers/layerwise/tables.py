@@ -88,7 +88,7 @@ def _section(
     experiment: Experiment, item: str, pairs: Sequence[Pair], planned: Groups
 ) -> tuple[list[str], dict[str, Any]]:
     rows = experiment.groups(planned)
-    best = next((name for name in (OURS, "BM25") if name in rows), "")
+    best = next((name for name in (OURS, "BM25") if rows.get(name)), OURS)
     data = experiment.shelf.get(experiment.setup.data, pairs[-1], experiment.setup.drawing).dataset
     bounds = {
         name: {each: float(values.mean()) for each, values in found.items()} for name, found in limits(data).items()
