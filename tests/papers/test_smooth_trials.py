@@ -254,10 +254,10 @@ class TestRunning:
         assert list(run_trials([trial()], Bench(tmp_path, seconds=0))) == []
 
     def test_an_interruption_ends_all_of_them(self, tmp_path, monkeypatch):
-        from isogloss.training.loop import Training, TrainingStopped
+        from isogloss.training.loop import Training, TrainingInterrupted
 
         def stop(self):
-            raise TrainingStopped("interrupted in epoch 1, batch 3: it is lost")
+            raise TrainingInterrupted("interrupted in epoch 1, batch 3: it is lost")
 
         monkeypatch.setattr(Training, "run", stop)
         with pytest.raises(KeyboardInterrupt):
