@@ -14,6 +14,7 @@ from isogloss.cli.output import check_outputs, console, note, print_table, write
 
 if TYPE_CHECKING:
     from isogloss.corpus.dataset import Dataset
+    from isogloss.corpus.source import Source
     from isogloss.systems.trained import TrainedSystem
     from isogloss.training.run_directory import RunDirectory
 
@@ -61,15 +62,15 @@ def run(options: argparse.Namespace) -> None:
         return
     source, pair = open_source(config["data"]), parse_pair(config["pair"])
     settings = {name: str(value) for name, value in config["options"].items()}
-    system = _make(config["system"], pair, settings)
+    system = _make(config["system"], pair, settings, source)
     for point in grid_points(config["grid"]):  # what is wrong with any of them is found now
-        _make(config["system"], pair, {**settings, **point})
+        _make(config["system"], pair, {**settings, **point}, source)
     dataset = load_dataset(source, pair, config["seed"], Problems(not config["skip_bad"]))
     if directory is None:
         directory = _create(options, {**config, "options": asdict(system.options)})
     if config["grid"]:
         chosen = _search(config, directory, system.recipe.measure)
-        system = _make(config["system"], pair, {**settings, **chosen})
+        system = _make(config["system"], pair, {**settings, **chosen}, source)
     trained = system.train(dataset, directory)
     results = _finish(system, dataset, directory, trained.history)
     if options.json:
@@ -132,14 +133,14 @@ def _search(config: dict[str, Any], directory: RunDirectory, measure: str) -> di
     return best
 
 
-def _make(name: str, pair: tuple[str, str], settings: dict[str, str]) -> TrainedSystem:
+def _make(name: str, pair: tuple[str, str], settings: dict[str, str], source: Source) -> TrainedSystem:
     from isogloss.systems.registry import make_system, system_names, system_type
     from isogloss.systems.trained import TrainedSystem
 
     if not issubclass(system_type(name), TrainedSystem):
         trained = [other for other in system_names() if issubclass(system_type(other), TrainedSystem)]
         raise InputError(f"train: {name} is not trained, it is ready at once; trained are {', '.join(trained)}")
-    system = make_system(name, pair, settings)
+    system = make_system(name, pair, settings, source)
     assert isinstance(system, TrainedSystem)
     return system
 
@@ -155,15 +156,16 @@ def _create(options: argparse.Namespace, config: dict[str, Any]) -> RunDirectory
 def _finish(
     system: TrainedSystem, dataset: Dataset, directory: RunDirectory, history: list[dict[str, Any]]
 ) -> dict[str, Any]:
-    """Keep the model; measure it on dev over the whole collection where there is a dev split."""
+    """Keep the model; measure it on dev where there is one, a system of vectors over the whole collection too."""
     from isogloss.evaluation.protocols import make_task
     from isogloss.evaluation.report import evaluate_run
+    from isogloss.systems.dense import DenseSystem
     from isogloss.systems.model_directory import save_model
 
     results: dict[str, Any] = {"epochs": len(history), "seconds": round(sum(entry["seconds"] for entry in history), 1)}
     if "dev" in dataset.splits and any(query.id in dataset.judgments for query in dataset.split("dev")):
         system.index(dataset.documents, ("text",))
-        for protocol in ("sampled", "full"):
+        for protocol in ("sampled", "full") if isinstance(system, DenseSystem) else ("sampled",):
             task = make_task(dataset, "dev", protocol, depth=_DEPTH)
             ranked = task.run(system)
             results[protocol] = evaluate_run(ranked, task).means()

@@ -28,10 +28,10 @@ class GridTrial:
     def __call__(self, point: dict[str, str]) -> dict[str, float]:
         """Train; the measures of the epoch that counts."""
         set_quiet(True)
-        pair = parse_pair(self.pair)
-        system = make_system(self.system, pair, {**self.settings, **point})
+        source, pair = open_source(self.data), parse_pair(self.pair)
+        system = make_system(self.system, pair, {**self.settings, **point}, source)
         assert isinstance(system, TrainedSystem)
-        dataset = load_dataset(open_source(self.data), pair, self.seed, Problems(not self.skip_bad))
+        dataset = load_dataset(source, pair, self.seed, Problems(not self.skip_bad))
         history = system.train(dataset).history
         recipe = system.recipe
         if recipe.measure not in history[-1]:
