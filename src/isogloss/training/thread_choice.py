@@ -24,13 +24,15 @@ class ThreadChoice:
         >>> choice.stretches(100)
         [(1, 4), (2, 4), (0, 92)]
         """
-        made = []
+        probes = []
         if self._calls % _EVERY == 0 and len(self._speeds) > 1:
             for threads in self._speeds:
-                made.append((threads, min(_PROBE, batches)))
-                batches -= made[-1][1]
+                probes.append((threads, min(_PROBE, batches)))
+                batches -= probes[-1][1]
+        rest = [(0, batches)]
+        made = rest + probes if self._calls else probes + rest
         self._calls += 1
-        return [*(stretch for stretch in made if stretch[1]), *([(0, batches)] if batches else [])]
+        return [stretch for stretch in made if stretch[1]]
 
     @property
     def best(self) -> int:
@@ -38,5 +40,6 @@ class ThreadChoice:
         return max(self._speeds, key=lambda threads: self._speeds[threads])
 
     def learn(self, threads: int, batches: int, seconds: float) -> None:
-        """So many batches took so long."""
-        self._speeds[threads] = batches / max(seconds, 1e-9)
+        """So many batches took so long. Slower than before counts by half, so that one hiccup decides nothing."""
+        speed = batches / max(seconds, 1e-9)
+        self._speeds[threads] = max(speed, (self._speeds[threads] + speed) / 2)
