@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import io
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from isogloss.base.files import write_bytes
 
 
 def save_array(path: Path, array: NDArray[Any]) -> None:
@@ -30,3 +34,10 @@ def load_array(path: Path) -> NDArray[Any]:
     except (EOFError, ValueError) as error:
         raise ValueError(f"{path.name} is not a whole array: {error}") from error
     return mapped
+
+
+def save_packed(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write named arrays into one compressed ``.npz`` file, which appears whole or not at all."""
+    packed = io.BytesIO()
+    np.savez_compressed(packed, **arrays)  # type: ignore[arg-type]  # names are ours: none is "allow_pickle"
+    write_bytes(path, packed.getvalue())

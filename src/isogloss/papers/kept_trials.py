@@ -6,7 +6,6 @@ The JSON file is written last: where it is, the trial is complete.
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import re
 import zipfile
@@ -19,8 +18,9 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from isogloss.base.arrays import save_packed
 from isogloss.base.errors import InputError
-from isogloss.base.files import atomic_file, write_bytes
+from isogloss.base.files import atomic_file
 
 _LONGEST_NAME = 150
 
@@ -92,10 +92,8 @@ class TrialDirectory(Generic[TrialKind]):
 
     def write(self, trial: TrialKind, outcome: Outcome) -> None:
         """Keep what a trial leaves."""
-        packed = io.BytesIO()
-        np.savez_compressed(packed, **outcome.arrays)  # type: ignore[arg-type]
         self.remove(trial)
-        write_bytes(self._path(trial, "npz"), packed.getvalue())
+        save_packed(self._path(trial, "npz"), outcome.arrays)
         with atomic_file(self._path(trial, "json")) as file:
             file.write(json.dumps(outcome.record, indent=1) + "\n")
 

@@ -5,7 +5,6 @@ All of it is arrays, which can be kept in one file: a machine that cannot tokeni
 
 from __future__ import annotations
 
-import io
 import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -15,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from isogloss.base.arrays import save_packed
 from isogloss.base.errors import InputError
-from isogloss.base.files import write_bytes
 from isogloss.base.strings import StringTable
 from isogloss.corpus.dataset import Dataset
 from isogloss.systems.first_vectors import random_vectors, unit_vectors, vectors_from
@@ -102,9 +101,7 @@ class RankingData:
             }
         for side, (rows, found) in self.vectors.items():
             arrays |= {f"{side}_vectors.rows": rows, f"{side}_vectors": found}
-        packed = io.BytesIO()
-        np.savez_compressed(packed, **arrays)  # type: ignore[arg-type]
-        write_bytes(path, packed.getvalue())
+        save_packed(path, arrays)
 
     @classmethod
     def load(cls, path: Path) -> RankingData:

@@ -5,7 +5,6 @@ A pack is written ``PAIR.npz`` into a directory; as a source it is called ``pack
 
 from __future__ import annotations
 
-import io
 import json
 import zipfile
 from collections.abc import Iterator
@@ -16,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from isogloss.base.arrays import save_packed
 from isogloss.base.errors import InputError
-from isogloss.base.files import write_bytes
 from isogloss.base.lines import Place
 from isogloss.corpus.collection import Collection
 from isogloss.corpus.dataset import Dataset
@@ -42,16 +41,17 @@ def write_pack(words: PairWords, directory: Path) -> Path:
         "top_grade": dataset.judgments.top_grade, "splits": dataset.splits,
         "documents": dataset.documents.ids, "queries": list(dataset.queries),
     }  # fmt: skip
-    arrays = {"about": _as_bytes(about), "judgments": np.asarray(judgments, dtype=np.int32).reshape(-1, 3)}
+    arrays: dict[str, NDArray[Any]] = {
+        "about": _as_bytes(about),
+        "judgments": np.asarray(judgments, dtype=np.int32).reshape(-1, 3),
+    }
     for kind in _KINDS:
         texts: TokenizedTexts | None = getattr(words, kind)
         if texts is not None:
             arrays[f"{kind}.terms"] = _as_bytes(texts.terms)
             arrays[f"{kind}.ids"], arrays[f"{kind}.offsets"] = texts.ids, texts.offsets
-    packed = io.BytesIO()
-    np.savez_compressed(packed, **arrays)  # type: ignore[arg-type]
     path = _path(directory, dataset.pair)
-    write_bytes(path, packed.getvalue())
+    save_packed(path, arrays)
     return path
 
 
