@@ -101,7 +101,6 @@ def test_what_the_ablations_mean():
         ({"variant": "adv"}, "enc-k, enc-p, adv-non, adv-one, adv-all, adv-top"),
         ({"variant": "enc-p", "pooling": "average"}, "map needs pooling=k-max"),
         ({"critic_steps": 0, "beta": 1.0}, "set beta=0 too"),
-        ({"mined": True}, "set negatives=hard too"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(changes, message):

@@ -114,6 +114,11 @@ class Aligned(DenseSystem):
         self._query_encoder = WeightedAverage(mapped, weights)
         self._query_common = self._common(self._query_encoder.encode_tokens(sources))
 
+    @property
+    def spaces(self) -> tuple[WordVectors, WordVectors]:
+        """The word vectors of queries and documents, in one space."""
+        return self._query_encoder.vectors, self._document_vectors
+
     def index_texts(self, texts: Sequence[str]) -> None:
         tokens = tokenize_texts(texts, label=f"indexing {len(texts):,} documents")
         self._document_encoder = WeightedAverage(self._document_vectors, idf_weights(self._document_vectors, tokens))

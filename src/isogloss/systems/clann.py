@@ -19,6 +19,7 @@ class ClannOptions(MatcherOptions):
     """Options of ``clann``."""
 
     dimension: int = option(300, "of word vectors", 1, 4096)
+    rate: float = option(0.0003, "learning rate of Adam", 1e-9, 10)
     outputs: int = option(100, "of the encoder", 1, 10_000)
     hidden: int = option(64, "units between both vectors and the score", 1, 10_000)
     discriminator: int = option(64, "hidden units of the language discriminator", 1, 10_000)

@@ -25,6 +25,7 @@ class DssmOptions(MatcherOptions):
     """Options of ``dssm``."""
 
     dimension: int = option(300, "of word vectors, the first layer", 1, 4096)
+    rate: float = option(0.0003, "learning rate of Adam", 1e-9, 10)
     hidden: int = option(300, "units of the second layer", 1, 10_000)
     outputs: int = option(128, "of the last layer", 1, 10_000)
     gamma: float = option(10.0, "the cosine is multiplied by this while it is learned", 1e-6, 1e6)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from isogloss.base.errors import InputError
 from isogloss.vectors.files import read_vectors
-from isogloss.vectors.word_vectors import Matrix
+from isogloss.vectors.word_vectors import Matrix, WordVectors
 
 
 def random_vectors(words: int, dimension: int, seed: Sequence[int]) -> Matrix:
@@ -21,15 +21,19 @@ def random_vectors(words: int, dimension: int, seed: Sequence[int]) -> Matrix:
 
 def vectors_from(path: Path, words: Sequence[str]) -> tuple[NDArray[np.int64], Matrix]:
     """The words that a file has, by number, and the vector of each as the file has it."""
-    vectors = read_vectors(path)
-    known = [(number, vectors.row_of[word]) for number, word in enumerate(words) if word in vectors]
-    if not known:
+    numbers, found = known_vectors(read_vectors(path), words)
+    if not len(numbers):
         raise InputError(f"{path}: has none of the {len(words):,} words of the texts; is it the right language?")
-    numbers, rows = np.asarray(known, dtype=np.int64).T
-    found = np.asarray(vectors.matrix[rows], dtype=np.float32)
     if not np.isfinite(found).all():
         raise InputError(f"{path}: has a vector with a value that is not a finite number")
     return numbers, found
+
+
+def known_vectors(vectors: WordVectors, words: Sequence[str]) -> tuple[NDArray[np.int64], Matrix]:
+    """The words that have a vector, by number, and the vector of each."""
+    known = [(number, vectors.row_of[word]) for number, word in enumerate(words) if word in vectors]
+    numbers, rows = np.asarray(known, dtype=np.int64).reshape(-1, 2).T
+    return numbers, np.asarray(vectors.matrix[rows], dtype=np.float32)
 
 
 def unit_vectors(vectors: Matrix) -> Matrix:

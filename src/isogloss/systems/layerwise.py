@@ -84,7 +84,7 @@ class Layerwise(Matcher, DenseSystem):
         from isogloss.training.torch_triples import TorchTriples
 
         assert isinstance(learner, TorchTriples)
-        if self.made.mined:
+        if self.made.mined and self.made.negatives == "hard":
             self._mine(learner)
         said: set[str] = set()
 

@@ -37,11 +37,11 @@ class LayerwiseOptions(MatcherOptions):
     pooling: str = option("k-max", f"between layers: {' or '.join(POOLINGS)} (paper: either); the last has the maximum")
     scorer: str = option("cosine", f"{' or '.join(SCORERS)} (paper: feed-forward)")
     hidden: int = option(128, "units of the feed-forward scorer", 1, 10_000)
-    margin: float = option(0.5, "by which a positive is to beat a negative (paper: 1)", 1e-6, 1000)
-    mined: bool = option(
-        False, "hard negatives are the model's own nearest, found anew before each epoch but the first"
-    )
-    beta: float = option(0.01, "of all critics (paper: 0.001 to 1000 by tens); 0: they only watch", 0, 1e6)
+    dropout: float = option(0.4, "of word vectors", 0, 0.99)
+    epochs: int = option(30, "times all pairs are learned from", 1, 100_000)
+    margin: float = option(0.2, "by which a positive is to beat a negative (paper: 1)", 1e-6, 1000)
+    mined: bool = option(True, "hard negatives are the model's own nearest, found anew before each epoch but the first")
+    beta: float = option(0.001, "of all critics (paper: 0.001 to 1000 by tens); 0: they only watch", 0, 1e6)
     alphas: str = option(
         "", "of the layers from the first, like -0.5 or -1,0.5: above 0 it becomes alike for both languages, below 0 "
         "different, 0 neither; the last is 1 unless a number is given for every layer; default: 1 for all",
@@ -74,8 +74,6 @@ class LayerwiseOptions(MatcherOptions):
             raise InputError(
                 f"{system}.features: map needs pooling=k-max; the map of average has any number of columns"
             )
-        if made.mined and made.negatives != "hard":
-            raise InputError(f"{system}.mined: negatives={made.negatives} takes no hard ones; set negatives=hard too")
         if made.beta and not made.critic_steps:
             raise InputError(f"{system}.critic_steps: 0 leaves beta={made.beta:g} without critics; set beta=0 too")
 

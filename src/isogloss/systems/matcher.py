@@ -76,7 +76,7 @@ class Matcher(TrainedSystem):
         return Reading(
             options.vocabulary, options.minimum_count, options.query_words, options.document_words, self.one_language,
             options.neighbours if options.negatives == "hard" else 0, options.dev_queries, options.query_vectors,
-            options.document_vectors,
+            options.document_vectors, options.dimension if options.starts_from_collection else 0,
         )  # fmt: skip
 
     @property

@@ -8,10 +8,13 @@ from typing import Any
 from isogloss.base.errors import InputError
 from isogloss.evaluation.measures import MEASURES
 from isogloss.evaluation.system import SystemOptions
+from isogloss.systems.collection_vectors import COLLECTION, RANDOM
 from isogloss.training.recipe import Recipe
 from isogloss.training.triples import NEGATIVES
 
 DEVICES = ("auto", "cpu", "cuda")
+
+_START = f": a file, {RANDOM}, or for both {COLLECTION}: trained on the texts, aligned by the pages of the train split"
 
 
 def option(default: Any, text: str, least: float | None = None, most: float | None = None) -> Any:
@@ -33,7 +36,7 @@ class MatcherOptions(SystemOptions):
     decay: float = option(1.0, "the rate is multiplied by this after each epoch", 1e-6, 1)
     clip: float = option(5.0, "largest norm of a step's gradient; 0: no clipping", 0, 1e9)
     margin: float = option(1.0, "by which a positive is to beat a negative", 1e-6, 1000)
-    negatives: str = option("random", f"one of {', '.join(NEGATIVES)} (near the positive, by BM25)")
+    negatives: str = option("hard", f"one of {', '.join(NEGATIVES)} (near the positive, by BM25)")
     hard_share: float = option(0.5, "of the negatives that are hard, where negatives=hard", 0, 1)
     neighbours: int = option(50, "hard negatives to draw from, where negatives=hard", 1, 10_000)
     patience: int = option(
@@ -45,8 +48,8 @@ class MatcherOptions(SystemOptions):
     minimum_count: int = option(1, "words that occur less often are unknown", 1, 1000)
     query_words: int = option(100, "words of a query that are read; 0: all", 0, 1_000_000)
     document_words: int = option(200, "words of a document that are read; 0: all", 0, 1_000_000)
-    query_vectors: str = option("", "word vectors of the query language to start from; default: random")
-    document_vectors: str = option("", "word vectors of the document language to start from; default: random")
+    query_vectors: str = option(COLLECTION, f"word vectors of the query language to start from{_START}")
+    document_vectors: str = option(COLLECTION, f"word vectors of the document language to start from{_START}")
     frozen: bool = option(False, "leave the word vectors as they start")
     dropout: float = option(0.2, "of word vectors", 0, 0.99)
     device: str = option("auto", "auto, cpu or cuda")
@@ -58,6 +61,11 @@ class MatcherOptions(SystemOptions):
         for name, known in choices.items():
             if getattr(self, name) not in known:
                 raise InputError(f"{system}.{name}: {getattr(self, name)!r} is not one of {', '.join(known)}")
+
+    @property
+    def starts_from_collection(self) -> bool:
+        """Whether the word vectors to start from are made of the collection."""
+        return self.query_vectors == self.document_vectors == COLLECTION
 
     def recipe(self) -> Recipe:
         """How it is trained."""

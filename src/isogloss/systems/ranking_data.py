@@ -5,6 +5,7 @@ All of it is arrays, which can be kept in one file: a machine that cannot tokeni
 
 from __future__ import annotations
 
+import logging
 import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +19,8 @@ from isogloss.base.arrays import save_packed
 from isogloss.base.errors import InputError
 from isogloss.base.strings import StringTable
 from isogloss.corpus.dataset import Dataset
-from isogloss.systems.first_vectors import random_vectors, unit_vectors, vectors_from
+from isogloss.systems.collection_vectors import COLLECTION, RANDOM, collection_vectors
+from isogloss.systems.first_vectors import known_vectors, random_vectors, unit_vectors, vectors_from
 from isogloss.systems.lexical_neighbours import lexical_neighbours
 from isogloss.systems.lexicons import fill_languages
 from isogloss.systems.listed_examples import listed_examples
@@ -40,7 +42,8 @@ class Reading:
     """How texts are read: the words that are known, how many of a text are read, what else is wanted.
 
     ``one_language``: queries and documents have one vocabulary. ``neighbours``: so many hard negatives a query. The
-    files of word vectors may have ``{pair}``, ``{query}`` and ``{document}`` in their names.
+    files of word vectors may have ``{pair}``, ``{query}`` and ``{document}`` in their names; ``collection`` (for both)
+    stands for vectors of ``vector_dimension`` numbers that the collection gives, ``random`` for none.
     """
 
     vocabulary: int = 100_000
@@ -52,6 +55,7 @@ class Reading:
     dev_queries: int = 0
     query_vectors: str = ""
     document_vectors: str = ""
+    vector_dimension: int = 0
 
 
 @dataclass(frozen=True)
@@ -192,12 +196,31 @@ def _chosen(texts: TokenizedTexts, reading: Reading) -> StringTable:
 def _vectors(
     dataset: Dataset, reading: Reading, words: dict[str, StringTable]
 ) -> dict[str, tuple[NDArray[np.int64], Matrix]]:
-    """What the files have; where there is one language, either file will do."""
+    """What the files have, or the collection gives; where there is one language, either file will do."""
     paths = {"query": reading.query_vectors, "document": reading.document_vectors}
+    if set(paths.values()) == {COLLECTION}:
+        return _collection_vectors(dataset, reading, words)
+    paths = {side: path for side, path in paths.items() if path not in (RANDOM, COLLECTION)}
     if reading.one_language:
-        paths = {"query": reading.query_vectors or reading.document_vectors}
+        paths = {"query": next(filter(None, paths.values()), "")}
     filled = {side: fill_languages(path, *dataset.pair) for side, path in paths.items() if path}
     found = {side: vectors_from(Path(path), words[side]) for side, path in filled.items()}
+    return {side: (numbers, unit_vectors(vectors)) for side, (numbers, vectors) in found.items()}
+
+
+def _collection_vectors(
+    dataset: Dataset, reading: Reading, words: dict[str, StringTable]
+) -> dict[str, tuple[NDArray[np.int64], Matrix]]:
+    """None where the collection cannot give any: learning then starts at random."""
+    try:
+        spaces = collection_vectors(dataset, reading.vector_dimension)
+    except InputError as error:
+        logging.getLogger("isogloss").warning("word vectors start at random: %s", error)
+        return {}
+    found = {
+        side: known_vectors(space, words[side])
+        for side, space in list(zip(SIDES, spaces, strict=True))[: 2 - reading.one_language]
+    }
     return {side: (numbers, unit_vectors(vectors)) for side, (numbers, vectors) in found.items()}
 
 
