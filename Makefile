@@ -5,12 +5,14 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 CORES ?= auto
 
-.PHONY: help demo test lint bench clean
+.PHONY: help demo test lint docs bench soak clean
 
 help:
 	@echo "make demo   install isogloss into $(VENV) and run 'isogloss demo'"
 	@echo "make test   install the development tools too; run ruff, mypy, import-linter and pytest"
 	@echo "make lint   the first three of those only"
+	@echo "make docs   the documentation as a site, into build/site"
+	@echo "make soak   the long tests: killed writers, hostile queries, a fuzzed service (docs/results/reliability.md)"
 	@echo "make bench  speed, side by side with peers (docs/results/speed.md)"
 	@echo "make clean  remove $(VENV) and caches"
 
@@ -30,12 +32,23 @@ lint: $(VENV)/.dev
 	@echo "== import-linter"
 	$(BIN)/lint-imports --no-logo
 
+docs: $(VENV)/.dev
+	PYTHONPATH=tools $(BIN)/python -m docsite build/site
+
+soak: $(VENV)/.dev
+	$(BIN)/python tests/end_to_end/crashing.py --kills 200
+	OPENBLAS_NUM_THREADS=1 ISOGLOSS_HOSTILE=10000 ISOGLOSS_FUZZ=3000 $(BIN)/python -m pytest -v --durations=5 \
+		tests/server/test_hostile_queries.py tests/server/test_fuzzed_service.py \
+		tests/systems/test_index_writer.py tests/systems/test_index_care.py
+
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/tokenizers.py
 	$(BIN)/python benchmarks/bm25.py
 	$(BIN)/python benchmarks/reading.py
 	$(BIN)/python benchmarks/vectors.py
 	$(BIN)/python benchmarks/vector_search.py
+	$(BIN)/python benchmarks/search.py
+	$(BIN)/python benchmarks/serving.py
 	$(BIN)/python benchmarks/training.py
 	$(BIN)/python benchmarks/encoding.py
 

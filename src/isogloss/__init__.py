@@ -1,3 +1,34 @@
-"""isogloss: search documents in one language with queries in another, and study how well it works."""
+"""isogloss: search documents in one language with queries in another, and study how well it works.
+
+>>> import isogloss
+>>> index = isogloss.Index.make(["Las abejas hacen miel."], "es", lexicon={"honey": "miel"})
+>>> [hit.document.text for hit in index.search("who makes honey?")]
+['Las abejas hacen miel.']
+"""
+
+from importlib import import_module
 
 __version__ = "0.1.0"
+_NAMES = {
+    "Document": "isogloss.corpus.records",
+    "Evaluation": "isogloss.api.evaluating",
+    "Index": "isogloss.api.index",
+    "InputError": "isogloss.base.errors",
+    "TrainingRun": "isogloss.api.training",
+    "evaluate": "isogloss.api.evaluating",
+    "resume_training": "isogloss.api.training",
+    "train": "isogloss.api.training",
+}
+__all__ = ["__version__", *_NAMES]  # noqa: PLE0604 - all are strings
+
+
+def __getattr__(name: str) -> object:
+    """Import what is asked for when it is asked for, so that ``import isogloss`` takes no time."""
+    if name not in _NAMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()[name] = getattr(import_module(_NAMES[name]), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_NAMES})

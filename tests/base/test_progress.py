@@ -19,6 +19,7 @@ def watch(monkeypatch):
     """Call it and somebody watches (within the test: pytest sets the streams again after the fixtures)."""
 
     def watched(patience):
+        set_quiet(False)  # commands of other tests may have been quiet
         monkeypatch.setenv("TERM", "xterm")
         monkeypatch.setattr(progress, "_PATIENCE_SECONDS", patience)
         monkeypatch.setattr(sys, "stderr", Terminal())

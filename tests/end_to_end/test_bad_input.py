@@ -150,8 +150,8 @@ def test_a_bad_run_file_is_named_by_its_line(fails, tiny, here, content, wrong):
 def test_a_damaged_index_is_an_error_whatever_file_is_hurt(fails, run, tiny, lexicon, here, harm):
     run("index", "psq", *INDEX[2:6], "-o", "index", "--set", f"lexicon={lexicon}")
     for path in [path for path in (here / "index").rglob("*") if path.is_file()]:
-        if harm == "half" and path.suffix == ".tsv":
-            continue  # half a lexicon is a lexicon
+        if path.name in ("index.copy.json", "commit.copy.json", "write.lock"):
+            continue  # nobody needs them to search
         shutil.copytree("index", "hurt", dirs_exist_ok=True)
         content = path.read_bytes()
         hurt = here / "hurt" / path.relative_to(here / "index")

@@ -105,9 +105,9 @@ def test_a_full_disk_keeps_the_old_index(spawn, run, tiny_index):
 @pytest.mark.parametrize(
     ("system", "moment"),
     [
-        ("bm25", "isogloss.systems.bm25.UntranslatedBM25.save"),
+        ("bm25", "isogloss.systems.bm25.UntranslatedBM25.save_part"),
         ("bm25", "isogloss.index.manifest.Manifest.save"),
-        ("aligned", "isogloss.systems.dense.DenseSystem.save"),
+        ("aligned", "isogloss.systems.dense.DenseSystem.save_part"),
         ("aligned", "isogloss.index.manifest.Manifest.save"),
     ],
 )

@@ -20,7 +20,7 @@ from isogloss.corpus.source import Pair, Source
 from isogloss.evaluation.measures import gather_gains, measure
 from isogloss.evaluation.ranking import Ranking, Scores
 from isogloss.evaluation.run import Run
-from isogloss.evaluation.system import System, SystemOptions
+from isogloss.evaluation.system import Allowed, System, SystemOptions
 
 Grades = Mapping[str, Mapping[str, int]]
 
@@ -77,11 +77,12 @@ class Nearness(System):
     def scores(self, query: str) -> Scores:
         return -np.abs(self.numbers - float(query))
 
-    def save(self, directory: Path) -> None:
-        np.save(directory / "numbers.npy", self.numbers)
+    def save_part(self, directory: Path, keep: Allowed | None = None) -> None:
+        np.save(directory / "numbers.npy", self.numbers if keep is None else self.numbers[keep])
 
-    def load(self, directory: Path) -> Self:
-        self.numbers = np.load(directory / "numbers.npy")
+    def load_parts(self, directories: Sequence[Path], id_order: np.ndarray) -> Self:
+        self.numbers = np.concatenate([np.load(directory / "numbers.npy") for directory in directories])
+        self._take_order(id_order, len(self.numbers))
         return self
 
 

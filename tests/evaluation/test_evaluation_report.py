@@ -31,7 +31,7 @@ def test_a_system_is_fitted_then_indexed_then_measured_over_the_judged_queries_o
     assert result.values["MRR_mr"].tolist() == pytest.approx([1, 1 / 2, 1 / 29])
     assert result.means()["MRR_mr"] == pytest.approx((1 + 1 / 2 + 1 / 29) / 3)
     assert list(result.means()) == list(MEASURES)
-    assert result.options == {"horizon": 1e9, "weight": 3}
+    assert result.options == {"horizon": 1e9, "weight": 3, "passages": 0}
     assert result.run.name == "nearness"
     assert result.seconds > 0
 

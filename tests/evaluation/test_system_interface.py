@@ -18,7 +18,7 @@ def system(nearness):
 
 
 def test_a_system_must_say_how_it_indexes_scores_saves_and_loads():
-    assert System.__abstractmethods__ == {"index_texts", "scores", "save", "load"}
+    assert System.__abstractmethods__ == {"index_texts", "scores", "save_part", "load_parts"}
 
 
 def test_searching_is_the_best_of_the_scores_ties_by_id(system):
@@ -36,6 +36,26 @@ def test_what_does_not_score_above_the_floor_is_not_found(nearness):
     system.index(DOCUMENTS, ("text",))
     assert system.search("8.5", 10).rows.tolist() == [2]
     assert system.search("5", 10).rows.tolist() == []  # at the floor is not above it
+
+
+def test_only_what_is_allowed_is_found(system):
+    allowed = np.asarray([True, False, True])
+    assert system.search("5", 3, allowed).rows.tolist() == [0, 2]
+    assert system.search("5", 3, np.zeros(3, bool)).rows.tolist() == []
+    for query, ranking in zip(["5", "9"], system.search_texts(["5", "9"], 2, allowed), strict=True):
+        assert ranking.rows.tolist() == system.search(query, 2, allowed).rows.tolist()
+
+
+def test_several_parts_are_loaded_one_after_the_other(system, nearness, tmp_path):
+    for name, keep in (("one", [False, True, True]), ("two", None)):
+        (tmp_path / name).mkdir()
+        system.save_part(tmp_path / name, keep if keep is None else np.asarray(keep))
+    loaded = nearness().load_parts([tmp_path / "one", tmp_path / "two"], np.arange(5))
+    assert loaded.numbers.tolist() == [4, 9, 4, 4, 9]
+
+
+def test_what_a_system_does_not_know_it_does_not_say(system):
+    assert (system.passage("5", 0), system.thresholds(), system.about(), system.joins) == (None, (), {}, False)
 
 
 def test_searching_for_all_is_searching_for_each_in_order(system):
@@ -58,14 +78,15 @@ def test_the_fields_asked_for_are_what_is_indexed(nearness):
 
 def test_a_saved_system_loads_and_scores_the_same(system, nearness, tmp_path):
     system.save(tmp_path)
-    assert nearness().load(tmp_path).scores("5").tolist() == system.scores("5").tolist()
+    loaded = nearness().load(tmp_path)
+    assert loaded.scores("5").tolist() == system.scores("5").tolist()
+    assert loaded.search("5", 2).rows.tolist() == system.search("5", 2).rows.tolist()
 
 
 def test_options_describe_themselves(nearness):
-    assert list(nearness.options_type.describe()) == [
-        ("horizon", 1e9, "numbers farther than this are not found"),
-        ("weight", 1, ""),
-    ]
+    *own, (common, _, _) = nearness.options_type.describe()
+    assert own == [("horizon", 1e9, "numbers farther than this are not found"), ("weight", 1, "")]
+    assert common == "passages"
 
 
 def test_a_system_that_cannot_explain_says_nothing(system):

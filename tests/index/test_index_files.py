@@ -1,6 +1,7 @@
 """The document store and the manifest of an index, in memory and on disk."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -22,7 +23,10 @@ DOCUMENTS = st.lists(
     max_size=6, unique_by=lambda document: document.id,
 )  # fmt: skip
 
-MANIFEST = Manifest("bm25", {"k1": 1.2, "stems": True}, "en", ("title", "text"), {"fr": 2, "zh": 1}, "isogloss test")
+MANIFEST = Manifest(
+    "bm25", {"k1": 1.2, "stems": True}, "en", ("title", "text"), {}, "isogloss test", identity="1a2b"
+)  # fmt: skip
+FIRST_FORMAT = replace(MANIFEST, format=1, documents={"fr": 2, "zh": 1})
 
 
 @given(documents=DOCUMENTS)
@@ -41,8 +45,14 @@ def test_a_row_that_is_not_there_is_an_index_error(row):
         DocumentStore.of(Collection([Document("a", "text")]))[row]
 
 
-def test_a_manifest_reads_back_the_same(tmp_path):
-    MANIFEST.save(tmp_path)
+@pytest.mark.parametrize("manifest", [MANIFEST, FIRST_FORMAT])
+def test_a_manifest_reads_back_the_same(tmp_path, manifest):
+    manifest.save(tmp_path)
+    assert Manifest.load(tmp_path) == manifest
+
+
+def test_how_many_documents_there_are_is_not_written_into_the_manifest(tmp_path):
+    replace(MANIFEST, documents={"fr": 7}).save(tmp_path)
     assert Manifest.load(tmp_path) == MANIFEST
 
 
@@ -53,19 +63,20 @@ def test_the_manifest_file_is_plain_json_for_other_programs(tmp_path):
         "options": {"k1": 1.2, "stems": True},
         "query_language": "en",
         "fields": ["title", "text"],
-        "documents": {"fr": 2, "zh": 1},
         "made_by": "isogloss test",
         "format": FORMAT,
         "sources": 0,
+        "identity": "1a2b",
+        "usual": {},
     }
 
 
 def test_a_manifest_from_before_there_were_source_documents_is_read(tmp_path):
-    MANIFEST.save(tmp_path)
-    path = tmp_path / "index.json"
-    before = {key: value for key, value in json.loads(path.read_text(encoding="utf-8")).items() if key != "sources"}
+    FIRST_FORMAT.save(tmp_path)
+    path, later = tmp_path / "index.json", ("sources", "identity", "usual")
+    before = {key: value for key, value in json.loads(path.read_text(encoding="utf-8")).items() if key not in later}
     path.write_text(json.dumps(before), encoding="utf-8")
-    assert Manifest.load(tmp_path) == MANIFEST
+    assert Manifest.load(tmp_path) == replace(FIRST_FORMAT, identity="")
 
 
 @pytest.mark.parametrize(
@@ -97,7 +108,7 @@ def test_a_newer_format_is_an_error_that_names_both_numbers(tmp_path):
     MANIFEST.save(tmp_path)
     path = tmp_path / "index.json"
     path.write_text(json.dumps({"format": FORMAT + 1, "of": "another shape"}), encoding="utf-8")
-    with pytest.raises(InputError, match=f"has format {FORMAT + 1}, this isogloss reads format {FORMAT}; make"):
+    with pytest.raises(InputError, match=f"has format {FORMAT + 1}, this isogloss reads format 1 and {FORMAT}; make"):
         Manifest.load(tmp_path)
 
 

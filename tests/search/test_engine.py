@@ -1,12 +1,18 @@
-"""The engine: one list out of several languages, by share of the best possible score."""
+"""The engine: one list out of several languages, their scores made comparable."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 from isogloss.base.errors import InputError
 from isogloss.corpus.collection import Collection
 from isogloss.corpus.records import Document
+from isogloss.index.field_lists import build_field_lists
 from isogloss.index.store import DocumentStore
+from isogloss.lexical.joined_postings import JoinedPostings
 from isogloss.search.engine import Engine, Shelf
+from isogloss.search.scales import divisors
 from isogloss.systems.registry import make_system
 
 FRENCH = {"f1": "sel de mer", "f2": "mer et vent", "f3": "le vent", "f4": "sel sel sel"}
@@ -35,12 +41,13 @@ def shelves(shelf):
 
 
 @pytest.mark.parametrize("query", ["salt", "sea wind", "salt sea wind", "wind zebra"])
-def test_languages_are_merged_by_share_of_the_best_possible_score(shelves, query):
+def test_languages_are_merged_by_scores_that_compare(shelves, query):
     wanted = {}
-    for system, store in shelves.values():
-        for row, score in enumerate(system.scores(query)):
+    scales = divisors(query, {language: shelf.system for language, shelf in shelves.items()}, {})
+    for language, shelf in shelves.items():
+        for row, score in enumerate(shelf.system.scores(query)):
             if score > 0:
-                wanted[store[row].id] = pytest.approx(score / system.best_possible(query))
+                wanted[shelf.store[row].id] = pytest.approx(score / scales[language])
     hits = Engine(shelves).search(query, k=100)
     assert {hit.document.id: hit.score for hit in hits} == wanted
     assert [hit.rank for hit in hits] == list(range(1, len(hits) + 1))
@@ -59,7 +66,7 @@ def test_a_language_in_which_a_word_is_missing_stays_behind(shelf):
 
 
 def test_one_language_alone_keeps_its_scores(shelves):
-    system, _ = shelves["fr"]
+    system = shelves["fr"].system
     hits = Engine({"fr": shelves["fr"]}).search("salt sea")
     assert [hit.score for hit in hits] == pytest.approx(
         sorted((s for s in system.scores("salt sea") if s), reverse=True)
@@ -144,6 +151,85 @@ def test_an_index_without_source_documents_says_so(shelves):
     assert Engine(shelves).sources is None
     with pytest.raises(InputError, match="keeps no documents in the language of the queries"):
         Engine(shelves).source("1")
+
+
+def test_pages_of_hits_are_stretches_of_the_one_list(shelves):
+    engine = Engine(shelves)
+    all_hits = engine.search("salt sea wind", 100)
+    assert len(all_hits) > 5
+    for offset in (0, 2, 4, 100):
+        assert engine.search("salt sea wind", 2, offset=offset) == all_hits[offset : offset + 2]
+
+
+def test_many_queries_are_answered_like_each_alone(shelves):
+    engine, queries = Engine(shelves), ["salt", "sea wind", "zebra", ""]
+    for languages in (None, ["it"]):
+        alone = [engine.search(query, 3, languages, explain=False) for query in queries]
+        assert engine.search_many(queries, 3, languages) == alone
+    assert all(hit.explanation == () for hits in alone for hit in hits)
+
+
+def test_a_document_is_given_by_its_id_and_explained(shelves):
+    engine = Engine(shelves)
+    assert engine.get("i2").text == "mare e vento"
+    assert engine.get("i2", "fr") is None
+    for hit in engine.search("salt sea"):
+        assert engine.explain("salt sea", hit.language, hit.document.id) == hit.explanation
+    with pytest.raises(InputError, match="'i2' is not in this index in 'fr'"):
+        engine.explain("salt", "fr", "i2")
+
+
+def test_what_is_deleted_or_does_not_pass_the_filter_is_not_found(shelves):
+    shelf = shelves["fr"]
+    fields = JoinedPostings([build_field_lists([Document(id_, "", fields={"kind": id_ < "f3"}) for id_ in FRENCH])])
+    engine = Engine({"fr": replace(shelf, live=np.asarray([True, False, True, True]), fields=fields)})
+    assert {hit.document.id for hit in engine.search("sea wind salt")} == {"f1", "f3", "f4"}
+    assert [hit.document.id for hit in engine.search("sea wind salt", filters={"kind": "true"})] == ["f1"]
+    assert [hit.document.id for hit in engine.search_many(["sea"], filters={"kind": "true"})[0]] == ["f1"]
+    assert engine.get("f2") is None
+    assert engine.shelves["fr"].count == 3
+
+
+@pytest.mark.parametrize(
+    ("thresholds", "classes"),
+    [
+        ((), [None, None, None]),
+        ((0.5,), ["relevant", "not relevant", "not relevant"]),
+        ((0.3, 0.5), ["relevant", "partially relevant", "not relevant"]),
+        ((0.1, 0.3, 0.6), ["partially relevant"] * 3),
+    ],
+)
+def test_the_class_of_a_hit_is_told_by_the_thresholds_of_its_system(shelves, monkeypatch, thresholds, classes):
+    system = shelves["fr"].system
+    monkeypatch.setattr(system, "thresholds", lambda: thresholds)
+    monkeypatch.setattr(system, "scores", lambda query: np.asarray([0.55, 0.4, 0.2, 0.0]))
+    hits = Engine({"fr": shelves["fr"]}).search("salt")
+    assert [hit.relevance for hit in hits] == classes
+
+
+def test_the_passage_is_the_one_the_system_names(shelves, monkeypatch):
+    monkeypatch.setattr(shelves["fr"].system, "passage", lambda query, row: (row, row + 3))
+    hits = Engine(shelves, fields=("text",)).search("salt", languages=["fr"])
+    assert {hit.document.id: hit.passage for hit in hits} == {"f1": (0, 3), "f4": (3, 6)}
+    assert Engine(shelves, fields=("text",)).text_of(hits[0].document) == hits[0].document.text
+
+
+def test_the_first_hits_are_put_in_another_order_whatever_page_is_asked_for(shelves):
+    engine = Engine(shelves)
+    plain = engine.search("salt sea wind", 100)
+
+    def backwards(query, hits):
+        turned = [*reversed(hits[:4]), *hits[4:]]
+        return [replace(hit, rank=rank) for rank, hit in enumerate(turned, start=1)]
+
+    turned = engine.reordering(backwards, 4)
+    wanted = [hit.document.id for hit in backwards("", plain)]
+    assert [hit.document.id for hit in turned.search("salt sea wind", 100)] == wanted
+    assert [hit.document.id for hit in turned.search("salt sea wind", 2, offset=1)] == wanted[1:3]
+    assert [hit.document.id for hit in turned.search_many(["salt sea wind"], 3)[0]] == wanted[:3]
+    (first,) = turned.search("salt sea wind", 1)
+    assert first.explanation == engine.explain("salt sea wind", first.language, first.document.id) != ()
+    assert engine.search("salt sea wind", 100) == plain
 
 
 def test_an_unknown_language_is_refused_with_those_there_are(shelves):

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isogloss.search.snippets import make_snippet, surface_words
+from isogloss.search.snippets import make_snippet, passage_of_text, surface_words
 from isogloss.text.stemming import stem
 from isogloss.text.tokenizer import token_spans, tokenize
 
@@ -87,3 +87,34 @@ def test_words_are_given_as_they_are_written_each_once():
     text = "The Horses met a horse; HORSE-riding by the sea."
     assert surface_words(text, {"hors", "sea"}, to_term) == ("Horses", "horse", "HORSE", "sea")
     assert surface_words(text, set(), to_term) == ()
+
+
+TEXT = "Le roi dort. La mer est salée et le vent souffle fort sur la mer bleue ce soir."
+
+
+def test_the_best_passage_is_shown_whole():
+    begin = TEXT.index("le vent")
+    end = TEXT.index(" bleue")
+    snippet = make_snippet(TEXT, lambda token: token == "mer", passage=(begin, end))
+    assert snippet.text == "… le vent souffle fort sur la mer …"
+    assert [snippet.text[b:e] for b, e in snippet.marks] == ["mer"]
+
+
+def test_of_a_long_passage_the_best_window_is_shown():
+    end = TEXT.index(" et le")
+    snippet = make_snippet(TEXT, lambda token: token == "mer", width=3, passage=(0, end))
+    assert "La mer est" in snippet.text
+    assert len(snippet.text.replace("…", "").split()) == 3
+
+
+def test_a_passage_at_either_end_has_no_dots_there():
+    assert make_snippet("a b c d", lambda token: False, passage=(4, 7)).text == "… c d"
+    assert make_snippet("a b c d", lambda token: False, passage=(0, 3)).text == "a b …"
+    assert make_snippet("a b c d", lambda token: False, passage=(20, 30)).text == "a b c d"
+
+
+def test_a_passage_of_title_and_text_is_one_of_the_text():
+    assert passage_of_text((0, 3), "Sea salt water", "salt water") is None
+    assert passage_of_text((4, 8), "Sea salt water", "salt water") == (0, 4)
+    assert passage_of_text((0, 4), "salt", "water") is None
+    assert passage_of_text(None, "salt", "salt") is None

@@ -318,7 +318,7 @@ def test_an_index_on_disk_answers_as_the_system_in_memory(tmp_path, source, give
     for name in ("en.vec", "fr.vec", "en-fr.tsv"):
         (tmp_path / name).unlink()  # the index needs nothing from outside
     manifest, engine = open_index(tmp_path / "index")
-    loaded, store = engine.shelves["fr"]
+    loaded, store = engine.shelves["fr"].system, engine.shelves["fr"].store
     assert [store[row].id for row in range(len(store))] == list(FRENCH)
     assert {manifest.options[option] for option in given} == {""}
     for query in [*QUERIES.values(), UNKNOWN, ""]:
@@ -334,7 +334,7 @@ def test_an_index_on_disk_answers_as_the_system_in_memory(tmp_path, source, give
 def test_an_index_with_trained_vectors_answers_as_the_system_in_memory(tmp_path):
     settings = {"dimension": "20"}
     make_index(tmp_path / "index", "aligned", Demo(), ["fr"], settings=settings)
-    loaded = open_index(tmp_path / "index")[1].shelves["fr"].system
+    loaded = open_index(tmp_path / "index").engine.shelves["fr"].system
     training = load_training(Demo(), PAIR)
     system = make_system("aligned", PAIR, settings, Demo())
     system.fit(training)

@@ -120,3 +120,15 @@ def test_synonyms_and_independent_translations_rank_differently(tmp_path):
         system.index_texts(texts)
         best[structure] = int(system.scores("red horse").argmax())
     assert best == {"synonym": 1, "independent": 0}
+
+
+@pytest.mark.parametrize("name", LEXICAL)
+def test_a_batch_on_all_cores_is_answered_like_each_query_alone(name, monkeypatch):
+    system, queries = indexed(name, "fr"), ["bees and honey", "sea", "zebra", "", "mer et pain"]
+    allowed = np.arange(len(dataset("fr").documents)) % 3 > 0
+    alone = [system.search(query, 5, allowed) for query in queries]
+    monkeypatch.setattr("isogloss.systems.lexical._MANY_DOCUMENTS", 0)
+    for found, wanted in zip(system.search_texts(queries, 5, allowed), alone, strict=True):
+        assert found.rows.tolist() == wanted.rows.tolist()
+        assert found.scores.tolist() == wanted.scores.tolist()
+    assert allowed[[row for ranking in alone for row in ranking.rows.tolist()]].all()

@@ -57,7 +57,7 @@ def test_what_is_not_set_has_its_default():
         ("bm25", "k1", "nan", "bm25.k1: nan is not between 0 and 1000"),
         ("bm25", "b", "1.5", "bm25.b: 1.5 is not between 0 and 1"),
         ("psq", "decay", "inf", "psq.decay: inf is not between 0 and 1"),
-        ("bm25", "lexicon", "x", "bm25: has no option 'lexicon'; it has stems, drop_stop_words, k1, b"),
+        ("bm25", "lexicon", "x", "bm25: has no option 'lexicon'; it has stems, drop_stop_words, k1, b, passages"),
     ],
 )
 def test_a_wrong_setting_is_an_error_of_one_line(name, key, text, message):
@@ -96,7 +96,8 @@ def test_the_lexicon_of_the_source_is_used_where_no_other_is_named(lexicons):
 @pytest.mark.parametrize("source", [None, Demo()], ids=["no source", "a source without one"])
 def test_without_any_lexicon_the_error_names_the_way_out(name, source):
     system = make_system(name, ("de", "fr"), source=source)
-    with pytest.raises(InputError, match=f"^{name}: needs a bilingual lexicon: --set {name}.lexicon=FILE$"):
+    what = rf"{name}: needs a bilingual lexicon: --set {name}\.lexicon=FILE \(or bundled: a small one, to try\)"
+    with pytest.raises(InputError, match=f"^{what}$"):
         system.index_texts(["mer"])
 
 

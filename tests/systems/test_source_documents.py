@@ -29,14 +29,14 @@ def test_they_are_kept_as_they_are_and_find_their_mates(index):
 def test_they_can_be_left_out(tmp_path):
     manifest = make_index(tmp_path / "index", "psq", Demo(), ["fr"], source_documents=False)
     assert manifest.sources == 0
-    assert open_index(tmp_path / "index")[1].sources is None
+    assert open_index(tmp_path / "index").engine.sources is None
     assert not (tmp_path / "index" / "source").exists()
 
 
 @pytest.mark.parametrize("marked", [True, False])
 def test_a_source_without_any_has_none(tmp_path, pages, marked):
     assert make_index(tmp_path / "index", "bm25", pages(marked), ["fr"]).sources == 0
-    assert open_index(tmp_path / "index")[1].sources is None
+    assert open_index(tmp_path / "index").engine.sources is None
 
 
 def test_pages_that_belong_to_any_language_are_not_taken_for_sources(tmp_path):
@@ -51,7 +51,7 @@ def test_pages_that_belong_to_any_language_are_not_taken_for_sources(tmp_path):
 
 def test_documents_that_are_searched_and_in_the_language_of_the_queries_are_searched_with(tmp_path, pages):
     manifest = make_index(tmp_path / "index", "bm25", pages(), ["it", "fr"], query_language="fr")
-    engine = open_index(tmp_path / "index")[1]
+    engine = open_index(tmp_path / "index").engine
     assert manifest.sources == 0
     assert not (tmp_path / "index" / "source").exists()
     assert engine.source("1").id == "fr-bees"
@@ -66,7 +66,7 @@ def test_what_is_wrong_with_them_stops_nothing(tmp_path, lines, kept):
 
 def test_damage_to_them_is_an_error_when_they_are_asked_for_and_not_before(index):
     (index / "source" / "pages.bytes.npy").unlink()
-    engine = open_index(index)[1]
+    engine = open_index(index).engine
     assert engine.search("honey")
     with pytest.raises(InputError, match="the index is damaged"):
         engine.source("1")
@@ -76,7 +76,7 @@ def test_a_number_of_them_that_does_not_fit_is_an_error(index):
     path = index / "index.json"
     path.write_text(json.dumps({**json.loads(path.read_text(encoding="utf-8")), "sources": 9}), encoding="utf-8")
     with pytest.raises(InputError, match="source holds 104 documents, not 9"):
-        open_index(index)[1].source("1")
+        open_index(index).engine.source("1")
 
 
 def test_no_language_may_take_their_folder(tmp_path, pages):

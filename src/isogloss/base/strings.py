@@ -15,8 +15,8 @@ class StringTable(Sequence[str]):
     """Strings by number; by value too (``find``) where they were given in ascending order of their UTF-8 bytes."""
 
     def __init__(self, data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
-        self._data = data
-        self._offsets = offsets
+        self.data = data
+        self.offsets = offsets
 
     @classmethod
     def of(cls, strings: Iterable[str]) -> StringTable:
@@ -27,7 +27,7 @@ class StringTable(Sequence[str]):
         return cls(np.frombuffer(b"".join(encoded), dtype=np.uint8), offsets)
 
     def __len__(self) -> int:
-        return len(self._offsets) - 1
+        return len(self.offsets) - 1
 
     def __getitem__(self, number: int) -> str:  # type: ignore[override]  # one at a time, no slices
         return self._bytes(number).decode("utf-8", "surrogatepass")
@@ -46,8 +46,8 @@ class StringTable(Sequence[str]):
 
     def save(self, directory: Path, name: str) -> None:
         """Write ``NAME.bytes.npy`` and ``NAME.offsets.npy``."""
-        save_array(directory / f"{name}.bytes.npy", self._data)
-        save_array(directory / f"{name}.offsets.npy", self._offsets)
+        save_array(directory / f"{name}.bytes.npy", self.data)
+        save_array(directory / f"{name}.offsets.npy", self.offsets)
 
     @classmethod
     def load(cls, directory: Path, name: str) -> StringTable:
@@ -60,4 +60,4 @@ class StringTable(Sequence[str]):
     def _bytes(self, number: int) -> bytes:
         if not 0 <= number < len(self):
             raise IndexError(number)
-        return self._data[self._offsets[number] : self._offsets[number + 1]].tobytes()
+        return self.data[self.offsets[number] : self.offsets[number + 1]].tobytes()

@@ -12,12 +12,17 @@ from typing import TYPE_CHECKING, Any
 from isogloss.cli.main import add_command
 from isogloss.cli.options import add_json, add_overwrite
 from isogloss.cli.output import check_outputs, console, note, print_table, write_json
+from isogloss.cli.serve import add_address, check_packages, serve_index
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from isogloss.search.engine import Engine
 
+_EXAMPLE = """\
+  isogloss demo
+  isogloss demo --serve
+  isogloss demo -o demo-index --overwrite"""
 _SETTINGS: dict[str, dict[str, str]] = {
     "bm25": {},
     "bm25-dict": {},
@@ -34,7 +39,7 @@ _NAMES = {"fr": "French", "it": "Italian", "es": "Spanish", "sw": "Swahili", "tl
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, summary: str) -> None:
     """Register the command."""
-    parser = add_command(commands, name, summary, "  isogloss demo\n  isogloss demo -o demo-index --overwrite")
+    parser = add_command(commands, name, summary, _EXAMPLE)
     parser.add_argument("-o", "--output", metavar="INDEX", help="keep the index here, to search in it later")
     parser.add_argument(
         "--system",
@@ -42,6 +47,8 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: 
         choices=("bm25-dict", "psq", "aligned"),
         help="what answers the queries (default psq)",
     )
+    parser.add_argument("--serve", action="store_true", help="then open the page, to search with a browser")
+    add_address(parser)
     add_json(parser, "the measures")
     add_overwrite(parser)
     parser.set_defaults(run=run)
@@ -56,6 +63,8 @@ def run(options: argparse.Namespace) -> None:
     from isogloss.systems.indexes import make_index, open_index
 
     check_outputs(options.overwrite, options.output, options.json)
+    if options.serve:
+        check_packages()
     results = _evaluate()
     with tempfile.TemporaryDirectory(prefix="isogloss-demo-") as scratch:
         path = Path(options.output or Path(scratch) / "index")
@@ -69,8 +78,21 @@ def run(options: argparse.Namespace) -> None:
             manifest, engine = open_index(path)
             _answer(out, engine)
         _next_steps(options.output, options.quiet)
-        if options.json != "-" and sys.stdin and sys.stdin.isatty() and sys.stdout.isatty():
+        if options.serve:
+            _serve(path, Path(scratch), options)
+        elif options.json != "-" and sys.stdin and sys.stdin.isatty() and sys.stdout.isatty():
             Prompt(manifest, engine, console(), k=5).run("the demo")
+
+
+def _serve(path: Path, scratch: Path, options: argparse.Namespace) -> None:
+    """The page, with a second system's rankings to compare."""
+    from isogloss.corpus.formats.demo import Demo
+    from isogloss.server.app import Settings
+    from isogloss.systems.indexes import make_index
+
+    other = "psq" if options.system == "bm25-dict" else "bm25-dict"
+    make_index(scratch / other, other, Demo(), list(_NAMES))
+    serve_index(Settings(path, compare=scratch / other, log=False), options, browse=sys.stdout.isatty())
 
 
 def _evaluate() -> list[dict[str, Any]]:
@@ -116,11 +138,14 @@ def _answer(out: Console, engine: Engine) -> None:
 
 
 def _best(engine: Engine, query: str, language: str) -> list[tuple[str, str, str]]:
-    from isogloss.cli.hits import explained
+    from isogloss.search.shown_hits import reasons_of
 
     rows = []
     for hit in engine.search(query, k=1, languages=[language]):
-        reasons = [f"{word} → {', '.join(words)}" for word, words, _ in explained(engine, hit)[:3]]
+        reasons = [
+            f"{word} → {', '.join(words)}"
+            for word, words, _ in reasons_of(engine, hit.language, hit.document, hit.explanation)[:3]
+        ]
         topic = hit.document.id.removeprefix(f"{language}-")
         rows.append((_NAMES[language], f"{hit.document.title} ({topic})", "; ".join(reasons)))
     return rows

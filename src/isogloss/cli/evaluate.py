@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from isogloss.evaluation.protocols import Task
     from isogloss.evaluation.report import Result
     from isogloss.evaluation.significance import Comparison
-    from isogloss.evaluation.system import System
 
 _EXAMPLE = """\
   isogloss evaluate bm25 bm25-dict psq --data demo --pair en-fr
@@ -71,27 +70,30 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: 
 
 def run(options: argparse.Namespace) -> None:
     """Evaluate systems and run files on one task."""
-    from isogloss.corpus.dataset import load_dataset
-    from isogloss.corpus.problems import Problems
-    from isogloss.corpus.records import parse_fields
-    from isogloss.corpus.source import parse_pair
-    from isogloss.corpus.sources import open_source
-    from isogloss.evaluation.protocols import make_task
-    from isogloss.evaluation.report import as_json, compare_results
+    from isogloss.api.evaluating import evaluate
 
-    fields = parse_fields(options.fields)
     run_files = _run_files(options)
-    dataset = load_dataset(
-        open_source(options.data), parse_pair(options.pair), options.seed, Problems(not options.skip_bad)
-    )
-    task = make_task(dataset, options.split, options.protocol, options.negatives, options.seed, options.depth)
-    results = _evaluate(options, task, fields)
-    comparisons = compare_results(results, options.seed) if options.compare else []
-    found = {**as_json(task, options.split, results, comparisons), "fields": list(fields)}
-    _write(options, results, run_files, found)
+    evaluation = evaluate(
+        _systems(options), options.data, options.pair, split=options.split, protocol=options.protocol,
+        negatives=options.negatives, depth=options.depth, fields=options.fields, seed=options.seed,
+        skip_bad=options.skip_bad,
+    )  # fmt: skip
+    task, results = evaluation.task, evaluation.results
+    comparisons = evaluation.compare() if options.compare else []
+    _write(options, results, run_files, evaluation.as_json(comparisons))
     if options.json != "-":
         _print(task, options.split, results, comparisons)
     _remarks(task, results, options.quiet)
+
+
+def _systems(options: argparse.Namespace) -> dict[str, dict[str, str]]:
+    """What is evaluated, each with what --set says of it."""
+    from isogloss.systems.registry import system_names
+
+    named = [name for name in options.systems if name in system_names()]
+    if options.settings and not named:
+        raise InputError("--set: run files have no options, and no system is named")
+    return {name: settings_for(name, named, options.settings) if name in named else {} for name in options.systems}
 
 
 def _run_files(options: argparse.Namespace) -> dict[str, Path]:
@@ -128,39 +130,6 @@ def _write(
             if path.is_file():  # and not /dev/null
                 path.unlink()
         raise
-
-
-def _evaluate(options: argparse.Namespace, task: Task, fields: tuple[str, ...]) -> dict[str, Result]:
-    from isogloss.evaluation.report import evaluate_run, evaluate_system
-    from isogloss.evaluation.run import Run
-    from isogloss.systems.model_directory import load_model
-    from isogloss.systems.registry import make_system, system_names
-
-    named = [name for name in options.systems if name in system_names()]
-    if options.settings and not named:
-        raise InputError("--set: run files have no options, and no system is named")
-    made = {}
-    for name in options.systems:
-        if name in named:
-            settings = settings_for(name, named, options.settings)
-            made[name] = make_system(name, task.dataset.pair, settings, task.dataset.source)
-        elif Path(name).is_dir():
-            made[name] = load_model(Path(name))
-            _check_pair(name, made[name], task.dataset.pair)
-        elif not Path(name).exists():
-            raise InputError(f"{name}: neither a system ({', '.join(system_names())}) nor a run")
-    return {
-        name: evaluate_system(made[name], task, fields, fit=name in named)
-        if name in made
-        else evaluate_run(Run.read(Path(name)), task)
-        for name in options.systems
-    }
-
-
-def _check_pair(name: str, system: System, pair: tuple[str, str]) -> None:
-    trained = (system.query_language, system.document_language)
-    if trained != pair:
-        raise InputError(f"{name}: was trained for {'-'.join(trained)}, not for {'-'.join(pair)}")
 
 
 def _print(task: Task, split: str, results: Mapping[str, Result], comparisons: list[Comparison]) -> None:

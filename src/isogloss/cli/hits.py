@@ -9,7 +9,8 @@ from rich.console import Console
 from rich.text import Text
 
 from isogloss.search.engine import Engine, Hit
-from isogloss.search.snippets import Snippet, make_snippet, surface_words
+from isogloss.search.shown_hits import Reason, reasons_of, snippet_of
+from isogloss.search.snippets import Snippet
 
 _MARKED_PARTS = 10  # a query may be a whole document: only what counted most is marked,
 _MOST_PARTS = 20  # explained
@@ -24,10 +25,11 @@ def hit_object(engine: Engine, hit: Hit) -> dict[str, Any]:
         "language": hit.language,
         "id": hit.document.id,
         "title": hit.document.title,
-        "snippet": snippet_of(engine, hit).text,
+        "snippet": _snippet(engine, hit).text,
+        "relevance": hit.relevance,
         "explanation": [
             {"query_word": word, "document_words": list(words), "score": score}
-            for word, words, score in explained(engine, hit)
+            for word, words, score in _reasons(engine, hit)
         ],
     }
 
@@ -40,9 +42,10 @@ def print_hits(out: Console, engine: Engine, hits: Sequence[Hit], explain: bool)
         heading = Text.assemble(
             (f"{hit.rank:>3}. ", "dim"), (hit.document.title or hit.document.id, "bold"),
             (f"  [{hit.language}] {hit.document.id}  {hit.score:.3f}", "dim"),
+            (f"  {hit.relevance}" if hit.relevance else "", "green"),
         )  # fmt: skip
         out.print(heading)
-        snippet = snippet_of(engine, hit)
+        snippet = _snippet(engine, hit)
         text = Text("     ")
         text.append(_marked(snippet))
         out.print(text)
@@ -52,7 +55,7 @@ def print_hits(out: Console, engine: Engine, hits: Sequence[Hit], explain: bool)
 
 def print_explanation(out: Console, engine: Engine, hit: Hit) -> None:
     """Which query word met which document words, and how much each gave; of many, those that gave most."""
-    parts = explained(engine, hit)
+    parts = _reasons(engine, hit)
     for word, words, score in parts[:_MOST_PARTS]:
         out.print(Text(f"     {score:8.3f}  {word} → {', '.join(words)}", "cyan"))
     if len(parts) > _MOST_PARTS:
@@ -74,21 +77,14 @@ def print_translations(out: Console, translations: Mapping[str, Sequence[tuple[s
             out.print(Text(f"{language}: {listed}", "dim"))
 
 
-def snippet_of(engine: Engine, hit: Hit) -> Snippet:
-    """The stretch of the hit's text that shows why it was found."""
+def _snippet(engine: Engine, hit: Hit) -> Snippet:
     term_of = engine.shelves[hit.language].system.term_of
     terms = {term for _, words, _ in hit.explanation[:_MARKED_PARTS] for term in words}
-    return make_snippet(hit.document.text, lambda token: term_of(token) in terms)
+    return snippet_of(engine, hit, lambda token: term_of(token) in terms)
 
 
-def explained(engine: Engine, hit: Hit) -> list[tuple[str, tuple[str, ...], float]]:
-    """Query word, the words it met as the document writes them, and what they added."""
-    term_of = engine.shelves[hit.language].system.term_of
-    text = f"{hit.document.title} {hit.document.text}"
-    return [
-        (c.query_word, surface_words(text, set(c.document_words), term_of) or c.document_words, c.score)
-        for c in hit.explanation
-    ]
+def _reasons(engine: Engine, hit: Hit) -> list[Reason]:
+    return reasons_of(engine, hit.language, hit.document, hit.explanation)
 
 
 def _listed(items: Sequence[str], separator: str) -> str:

@@ -3,28 +3,37 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
 
+from isogloss.base.errors import InputError
 from isogloss.cli.main import add_command
 from isogloss.cli.options import SOURCE_HELP, add_output, add_settings, settings_for
 from isogloss.cli.output import check_outputs, note
+
+if TYPE_CHECKING:
+    from isogloss.corpus.problems import Problems
+    from isogloss.corpus.source import Source
+    from isogloss.index.manifest import Manifest
 
 _EXAMPLE = """\
   isogloss index bm25-dict --documents demo --language fr --language sw -o my-index
   isogloss index psq --documents folder:manuals --language de -o manuals.index --set lexicon=en-de.txt
   isogloss index psq --documents jsonl:pages.jsonl --language fr --language it -o pages.index --set
-  'lexicon=dictionaries/{pair}.txt'"""
+  'lexicon=dictionaries/{pair}.txt'
+  isogloss index new-run --into my-index --re-encode     # all its documents by another model
+  isogloss index --check my-index                        # is every file what was written?"""
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, summary: str) -> None:
     """Register the command."""
     parser = add_command(commands, name, summary, _EXAMPLE)
     parser.add_argument(
-        "system", metavar="SYSTEM_OR_RUN", help="a system ('isogloss systems'), or a run of 'isogloss train'"
-    )
-    parser.add_argument("--documents", required=True, metavar="SOURCE", help=SOURCE_HELP)
-    parser.add_argument(
-        "--language", action="append", required=True, metavar="LANG", help="language of the documents (repeatable)"
-    )
+        "system", nargs="?", metavar="SYSTEM_OR_RUN",
+        help="a system ('isogloss systems'), or a run of 'isogloss train'",
+    )  # fmt: skip
+    parser.add_argument("--documents", metavar="SOURCE", help=SOURCE_HELP)
+    parser.add_argument("--language", action="append", metavar="LANG", help="language of the documents (repeatable)")
     parser.add_argument("--query-language", default="en", metavar="LANG", help="language of the queries (default en)")
     parser.add_argument(
         "--fields", default="title,text", help="what is searched: text, title or title,text (default title,text)"
@@ -37,19 +46,37 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: 
         help="keep no documents in the language of the queries (':doc' at the prompt of 'isogloss search' needs them)",
     )  # fmt: skip
     add_settings(parser)
-    add_output(parser, what="the index, a directory")
+    add_output(parser, required=False, what="the index, a directory")
+    parser.add_argument("--into", metavar="INDEX", help="use the model for an index that is there")
+    parser.add_argument(
+        "--re-encode", action="store_true", help="with --into: encode all documents of the index anew by this model"
+    )
+    other = parser.add_mutually_exclusive_group()
+    other.add_argument("--check", metavar="INDEX", help="compare every file of an index with its checksum")
+    other.add_argument("--upgrade", metavar="INDEX", help="bring an index that an older isogloss made up to date")
     parser.set_defaults(run=run)
 
 
-def run(options: argparse.Namespace) -> None:
-    """Make an index."""
-    from pathlib import Path
+def run(options: argparse.Namespace) -> int:
+    """Make an index, or look after one."""
+    if options.check:
+        return _check(options)
+    if options.upgrade:
+        return _upgrade(options)
+    if not options.system:
+        raise InputError("index: a SYSTEM_OR_RUN is needed; see 'isogloss index --help'")
+    if options.into:
+        return _into(options)
+    return _make(options)
 
+
+def _make(options: argparse.Namespace) -> int:
     from isogloss.corpus.problems import Problems
     from isogloss.corpus.records import parse_fields
     from isogloss.corpus.sources import open_source
     from isogloss.systems.indexes import make_index
 
+    _need(options, "documents", "language", "output")
     check_outputs(options.overwrite, options.output, source=options.documents)
     problems = Problems(not options.skip_bad)
     manifest = make_index(
@@ -57,9 +84,80 @@ def run(options: argparse.Namespace) -> None:
         parse_fields(options.fields), settings_for(options.system, [options.system], options.settings),
         options.overwrite, problems, not options.no_source_documents,
     )  # fmt: skip
+    _tell(options.output, manifest, options.quiet)
+    tell_problems(problems, options.quiet)
+    return 0
+
+
+def _into(options: argparse.Namespace) -> int:
+    """Documents for an index by a model that is given: the same that made the index, or another for all of them."""
+    from isogloss.corpus.problems import Problems
+    from isogloss.corpus.sources import open_source
+    from isogloss.systems.re_encoding import re_encode
+
+    problems = Problems(not options.skip_bad)
+    path, source = Path(options.into), open_source(options.documents) if options.documents else None
+    if options.re_encode:
+        settings = settings_for(options.system, [options.system], options.settings)
+        _tell(options.into, re_encode(path, options.system, source, settings, problems), options.quiet)
+    if not options.re_encode or options.language:
+        _need(options, "documents")
+        assert source is not None
+        _add_by_model(options, source, problems)
+    tell_problems(problems, options.quiet)
+    return 0
+
+
+def _add_by_model(options: argparse.Namespace, source: Source, problems: Problems) -> None:
+    from isogloss.cli.add import add_documents
+    from isogloss.systems.indexes import open_index, ready_system
+    from isogloss.systems.re_encoding import refuse_another_model
+
+    index = open_index(Path(options.into))
+    settings = settings_for(options.system, [options.system], options.settings)
+    for language in options.language or index.engine.shelves:
+        pair = (index.manifest.query_language, language)
+        refuse_another_model(index, language, ready_system(options.system, source, pair, settings, problems))
+    add_documents(options.into, source, options.language, settings, problems, options.quiet)
+
+
+def _check(options: argparse.Namespace) -> int:
+    from isogloss.systems.index_check import check_index
+
+    count, problems = check_index(Path(options.check))
+    if problems:
+        more = f", and {len(problems) - 1} more" if len(problems) > 1 else ""
+        for problem in problems[1:]:
+            note(problem, options.quiet)
+        raise InputError(f"{options.check}: is damaged: {problems[0]}{more}; restore it, or use --skip-damaged")
+    note(f"{options.check}: all {count:,} files are what was written", options.quiet)
+    return 0
+
+
+def _upgrade(options: argparse.Namespace) -> int:
+    from isogloss.systems.index_upgrade import upgrade_index
+
+    done = upgrade_index(Path(options.upgrade))
+    note(f"{options.upgrade}: {'brought up to date' if done else 'is up to date'}", options.quiet)
+    return 0
+
+
+def _need(options: argparse.Namespace, *names: str) -> None:
+    missing = [name for name in names if not getattr(options, name)]
+    if missing:
+        said = {"output": "-o/--output"}
+        wanted = ", ".join(said.get(name, f"--{name}") for name in missing)
+        raise InputError(f"index: the following arguments are required: {wanted}; see 'isogloss index --help'")
+
+
+def _tell(path: str, manifest: Manifest, quiet: bool) -> None:
     counts = ", ".join(f"{count:,} in {language}" for language, count in manifest.documents.items())
     if manifest.sources:
         counts += f", and {manifest.sources:,} in {manifest.query_language} to search with"
-    note(f"{options.output}: {counts}; search with: isogloss search {options.output} 'your query'", options.quiet)
+    note(f"{path}: {counts}; search with: isogloss search {path} 'your query'", quiet)
+
+
+def tell_problems(problems: Problems, quiet: bool) -> None:
+    """How many of each kind were found, and skipped."""
     for kind, count in (*problems.errors.items(), *problems.warnings.items()):
-        note(f"{count:,} x {kind}", options.quiet)
+        note(f"{count:,} x {kind}", quiet)

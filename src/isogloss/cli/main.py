@@ -23,7 +23,10 @@ COMMANDS = {
     "train": "train a system on graded judgments",
     "evaluate": "how well systems rank: measures, run files, significance",
     "index": "make an index of documents to search in",
+    "add": "add documents to an index, or replace them",
+    "delete": "delete documents from an index",
     "search": "search an index",
+    "serve": "answer over HTTP, with a page to search in",
     "reproduce": "the tables and figures of a paper",
 }
 

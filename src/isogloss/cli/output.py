@@ -39,6 +39,15 @@ def print_table(out: Console, title: str, columns: Sequence[str], rows: Sequence
     out.print(made)
 
 
+def counted(count: int, thing: str) -> str:
+    """How many there are of a thing.
+
+    >>> counted(1, "document"), counted(2000, "document")
+    ('1 document', '2,000 documents')
+    """
+    return f"{count:,} {thing}{'' if count == 1 else 's'}"
+
+
 def note(message: str, quiet: bool = False) -> None:
     """A remark beside the results."""
     if not quiet:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from rich.text import Text
@@ -28,7 +28,7 @@ class Prompt:
 
     def __init__(
         self, manifest: Manifest, engine: Engine, out: Console, k: int = 10, languages: list[str] | None = None,
-        explain: bool = False, language: str | None = None,
+        explain: bool = False, language: str | None = None, filters: Mapping[str, str] | None = None,
     ) -> None:  # fmt: skip
         self.manifest = manifest
         self.engine = engine
@@ -37,6 +37,7 @@ class Prompt:
         self.languages = languages
         self.explain = explain
         self.language = language
+        self.filters = filters
         self.hits: list[Hit] | None = None
         engine.choose(languages)  # a language that is not there is an error now, not at every query
 
@@ -64,7 +65,7 @@ class Prompt:
         _COMMANDS[name].do(self, argument.strip())
 
     def _answer(self, query: str, typed: bool = True) -> None:
-        self.hits = self.engine.search(query, self.k, self.languages)
+        self.hits = self.engine.search(query, self.k, self.languages, self.filters)
         print_hits(self.out, self.engine, self.hits, self.explain)
         print_unknown(self.out, self.engine.unknown_words(query, self.languages))
         if typed:

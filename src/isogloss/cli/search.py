@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from isogloss.base.errors import InputError
 from isogloss.cli.main import add_command
 from isogloss.cli.options import add_json, add_overwrite, count
-from isogloss.cli.output import check_outputs, console, write_json
+from isogloss.cli.output import check_outputs, console, note, write_json
 
 if TYPE_CHECKING:
     from isogloss.index.manifest import Manifest
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 _EXAMPLE = """\
   isogloss search my-index 'how do volcanoes erupt' -k 5 --explain
+  isogloss search my-index 'erupting volcano' --filter kind=manual --language fr
   isogloss search my-index --doc 17              # with the text of a document in the query language
   isogloss search my-index                       # a prompt; ':help' lists its commands"""
 
@@ -39,6 +41,17 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: 
         "--query-language", metavar="LANG|detect",
         help="what the query is in: said if it is not what the index expects (the prompt detects it unless told)",
     )  # fmt: skip
+    parser.add_argument(
+        "--filter", action="append", default=[], metavar="NAME=VALUE",
+        help="only documents that have this field with this value (repeatable)",
+    )  # fmt: skip
+    parser.add_argument("--skip-damaged", action="store_true", help="search what is whole of an index that is damaged")
+    parser.add_argument(
+        "--rerank", metavar="RUN", help="put the first hits in the order that a run of 'isogloss train' gives them"
+    )
+    parser.add_argument(
+        "--rerank-depth", type=count, default=50, metavar="N", help="with --rerank: how many hits (default 50)"
+    )
     parser.add_argument("--explain", action="store_true", help="show which words made each score")
     add_json(parser, "the hits")
     add_overwrite(parser)
@@ -59,21 +72,36 @@ def run(options: argparse.Namespace) -> None:
     if not one_shot and not sys.stdin.isatty():
         raise InputError("search: give a QUERY (there is no terminal to ask for one)")
     check_outputs(options.overwrite, options.json)
-    manifest, engine = open_index(Path(options.index))
+    filters = parse_filters(options.filter)
+    index = open_index(Path(options.index), options.skip_damaged)
+    engine = _reranking(index.engine, options)
+    for damaged in index.damaged:
+        note(f"left out: {damaged}", options.quiet)
     if one_shot:
-        _answer(manifest, engine, options)
+        _answer(index.manifest, engine, options, filters)
     else:
-        _prompt(manifest, engine, options)
+        _prompt(index.manifest, engine, options, filters)
 
 
-def _answer(manifest: Manifest, engine: Engine, options: argparse.Namespace) -> None:
+def parse_filters(filters: Sequence[str]) -> dict[str, str]:
+    """``["name=value"]`` to a mapping."""
+    found = dict(filter_.partition("=")[::2] for filter_ in filters)
+    wrong = next((filter_ for filter_ in filters if not filter_.partition("=")[0] or "=" not in filter_), None)
+    if wrong is not None:
+        raise InputError(f"--filter: {wrong!r} is not written NAME=VALUE")
+    if len(found) < len(filters):
+        raise InputError("--filter: a field can only have one value; name each field once")
+    return found
+
+
+def _answer(manifest: Manifest, engine: Engine, options: argparse.Namespace, filters: dict[str, str]) -> None:
     from isogloss.cli.hits import hit_object, print_hits, print_unknown
     from isogloss.corpus.records import joined_fields
     from isogloss.search.query_language import language_note
 
     document = None if options.doc is None else engine.source(options.doc)
     query = options.query if document is None else joined_fields(document, manifest.fields)
-    hits = engine.search(query, options.k, options.language)
+    hits = engine.search(query, options.k, options.language, filters)
     unknown = engine.unknown_words(query, options.language)
     language = _language(manifest, query, options.query_language)
     if options.json:
@@ -85,8 +113,17 @@ def _answer(manifest: Manifest, engine: Engine, options: argparse.Namespace) -> 
         out = console()
         print_hits(out, engine, hits, options.explain)
         print_unknown(out, unknown)
-        if note := language_note(language, manifest.query_language, manifest.documents):
-            out.print(note, style="magenta", markup=False)
+        if remark := language_note(language, manifest.query_language, manifest.documents):
+            out.print(remark, style="magenta", markup=False)
+
+
+def _reranking(engine: Engine, options: argparse.Namespace) -> Engine:
+    if not options.rerank:
+        return engine
+    from isogloss.systems.rerankers import load_reranker
+
+    reranker, depth = load_reranker(Path(options.rerank)), options.rerank_depth
+    return engine.reordering(lambda query, hits: reranker.reorder(query, hits, depth), depth)
 
 
 def _language(manifest: Manifest, query: str, wish: str | None) -> str | None:
@@ -96,8 +133,9 @@ def _language(manifest: Manifest, query: str, wish: str | None) -> str | None:
     return guess_query_language(query, manifest.query_language, manifest.documents) if wish == "detect" else wish
 
 
-def _prompt(manifest: Manifest, engine: Engine, options: argparse.Namespace) -> None:
+def _prompt(manifest: Manifest, engine: Engine, options: argparse.Namespace, filters: dict[str, str]) -> None:
     from isogloss.cli.prompt import Prompt
 
     given = None if options.query_language == "detect" else options.query_language
-    Prompt(manifest, engine, console(), options.k, options.language, options.explain, given).run(options.index)
+    prompt = Prompt(manifest, engine, console(), options.k, options.language, options.explain, given, filters)
+    prompt.run(options.index)

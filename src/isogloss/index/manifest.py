@@ -1,23 +1,28 @@
-"""``index.json``: what an index holds and what made it."""
+"""``index.json``: what made an index and what it was told; it changes only when all documents are encoded anew."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from isogloss.base.errors import InputError
+from isogloss.base.files import write_bytes
+from isogloss.index.checksums import FileNote, note_of_bytes
 
-FORMAT = 1
-_FILE = "index.json"
+FORMAT = 2
+READABLE = (1, FORMAT)
+FILE, COPY = "index.json", "index.copy.json"
 
 
 @dataclass(frozen=True)
 class Manifest:
     """The system of an index with all its options, the language of the queries, the documents per language.
 
-    ``sources`` is how many documents in the language of the queries are kept beside them, to search with.
+    ``sources`` is how many documents in the language of the queries are kept beside them, to search with. ``identity``
+    tells an index from the one that took its place. ``usual`` scores make languages comparable. How many ``documents``
+    there are changes with every commit: they are counted when the index is opened; only the first format wrote them.
     """
 
     system: str
@@ -28,26 +33,41 @@ class Manifest:
     made_by: str
     format: int = FORMAT
     sources: int = 0
+    identity: str = ""
+    usual: dict[str, float] = field(default_factory=dict)
 
     def save(self, directory: Path) -> None:
-        """Write ``index.json``."""
-        (directory / _FILE).write_text(json.dumps(asdict(self), ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+        """Write ``index.json``, and a copy in case it is damaged."""
+        for name in (COPY, FILE):
+            write_bytes(directory / name, self._content)
+
+    @property
+    def note(self) -> FileNote:
+        """Size and hash of what ``save`` writes."""
+        return note_of_bytes(self._content)
+
+    @property
+    def _content(self) -> bytes:
+        content = {name: value for name, value in asdict(self).items() if name != "documents" or self.format == 1}
+        return (json.dumps(content, ensure_ascii=False, indent=2) + "\n").encode()
 
     @classmethod
     def load(cls, directory: Path) -> Manifest:
         """Read ``index.json``; an error that says what is wrong if this is no index of a known format."""
-        path = directory / _FILE
+        path = directory / FILE
         if not path.is_file():
             what = "is not an index (it has no index.json)" if directory.is_dir() else "no such index"
             raise InputError(f"{directory}: {what}; make one with 'isogloss index'")
         try:
             content = json.loads(path.read_text(encoding="utf-8"))
-            if content["format"] != FORMAT:
-                what = f"has format {content['format']}, this isogloss reads format {FORMAT}"
+            if content["format"] not in READABLE:
+                what = f"has format {content['format']}, this isogloss reads format {' and '.join(map(str, READABLE))}"
                 raise InputError(f"{path}: {what}; make the index again with 'isogloss index'")
-            manifest = cls(**{**content, "fields": tuple(content["fields"])})
+            usual: dict[str, Any] = {} if content["format"] == 1 else {"documents": {}}
+            manifest = cls(**{**usual, **content, "fields": tuple(content["fields"])})
             if not (isinstance(manifest.options, dict) and isinstance(manifest.documents, dict)):
                 raise TypeError("its options and documents must be objects")
         except (ValueError, KeyError, TypeError) as error:
-            raise InputError(f"{path}: is damaged ({error}); make the index again with 'isogloss index'") from error
+            what = f"put its copy {COPY} in its place, or make the index again with 'isogloss index'"
+            raise InputError(f"{path}: is damaged ({error}); {what}") from error
         return manifest

@@ -3,46 +3,155 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from isogloss.base.arrays import load_array, save_array
+from isogloss.base.errors import InputError
 from isogloss.base.strings import StringTable
 from isogloss.corpus.collection import Collection
 from isogloss.corpus.formats.jsonl import document_of, page_object
 from isogloss.corpus.records import Document
 
+Rows = NDArray[np.int64]
+_FEW = 20  # so many times fewer ids than documents: they are then looked up one by one
+
 
 class DocumentStore:
-    """Documents by row, as JSON in a memory-mapped table, and the order of their ids."""
+    """Documents by row, as JSON in a memory-mapped table; the order of their ids, and the ids in that order.
 
-    def __init__(self, pages: StringTable, id_order: NDArray[np.int64]) -> None:
-        self._pages = pages
+    A store from before there was a table of ids has none: then documents are read to find one by its id.
+    """
+
+    def __init__(
+        self, pages: StringTable, id_order: Rows, ids: StringTable | None = None, place: Path | None = None
+    ) -> None:
+        self.pages = pages
         self.id_order = id_order
+        self.ids = ids
+        self._place = place
 
     @classmethod
     def of(cls, documents: Collection) -> DocumentStore:
         """A store in memory."""
-        return cls(StringTable.of(_lines(documents)), documents.id_order)
+        ids = StringTable.of(sorted(documents.ids))  # code points sort as their UTF-8 bytes do
+        return cls(StringTable.of(_lines(documents)), documents.id_order, ids)
 
     def __len__(self) -> int:
-        return len(self._pages)
+        return len(self.pages)
 
     def __getitem__(self, row: int) -> Document:
-        return document_of(json.loads(self._pages[row]))
+        try:
+            return document_of(json.loads(self.pages[row]))
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            if self._place is None:
+                raise
+            what = f"document {row} is damaged; 'isogloss index --check INDEX' names what is wrong"
+            raise InputError(f"{self._place / 'pages.bytes.npy'}: {what}") from error
+
+    def find(self, id_: str) -> int | None:
+        """The row of a document by its id."""
+        if self.ids is not None:
+            place = self.ids.find(id_)
+            return None if place is None else int(self.rows_by_id[place])
+        place = bisect_left(self.rows_by_id, id_, key=lambda row: self[row].id)
+        return int(self.rows_by_id[place]) if place < len(self) and self[self.rows_by_id[place]].id == id_ else None
+
+    @cached_property
+    def rows_by_id(self) -> Rows:
+        """The rows in the order of their ids."""
+        rows = np.empty(len(self.id_order), dtype=np.int64)
+        rows[self.id_order] = np.arange(len(rows))
+        return rows
+
+    def id_of(self, row: int) -> str:
+        """The id of a document."""
+        return self[row].id if self.ids is None else self.ids[int(self.id_order[row])]
 
     def save(self, directory: Path) -> None:
         """Write the store into a directory."""
-        self._pages.save(directory, "pages")
+        self.pages.save(directory, "pages")
         save_array(directory / "id_order.npy", self.id_order)
+        if self.ids is not None:
+            self.ids.save(directory, "ids")
 
     @classmethod
     def load(cls, directory: Path) -> DocumentStore:
         """Map what ``save`` wrote."""
-        return cls(StringTable.load(directory, "pages"), load_array(directory / "id_order.npy"))
+        ids = StringTable.load(directory, "ids") if (directory / "ids.offsets.npy").exists() else None
+        made = cls(StringTable.load(directory, "pages"), load_array(directory / "id_order.npy"), ids, directory)
+        if len(made.id_order) != len(made) or (ids is not None and len(ids) != len(made)):
+            raise ValueError(f"id_order.npy or ids.offsets.npy does not fit pages.offsets.npy in {directory}")
+        return made
+
+
+class JoinedStore:
+    """The documents of several stores, one after the other; of an id that stands in several, the last counts."""
+
+    def __init__(self, stores: Sequence[DocumentStore], id_order: Rows) -> None:
+        self.stores = list(stores)
+        self.starts: list[int] = np.cumsum([0, *map(len, stores)]).tolist()
+        self.id_order = id_order
+
+    def __len__(self) -> int:
+        return self.starts[-1]
+
+    def __getitem__(self, row: int) -> Document:
+        number, place = self._at(row)
+        return self.stores[number][place]
+
+    def id_of(self, row: int) -> str:
+        """The id of a document."""
+        number, place = self._at(row)
+        return self.stores[number].id_of(place)
+
+    def find(self, id_: str) -> int | None:
+        """The row of a document by its id."""
+        for store, start in zip(reversed(self.stores), reversed(self.starts[:-1]), strict=True):
+            row = store.find(id_)
+            if row is not None:
+                return start + row
+        return None
+
+    def _at(self, row: int) -> tuple[int, int]:
+        if not 0 <= row < len(self):
+            raise IndexError(row)
+        number = int(np.searchsorted(self.starts, row, side="right")) - 1
+        return number, row - self.starts[number]
+
+
+class LiveStore:
+    """The documents of a store that are not deleted, numbered without gaps."""
+
+    def __init__(self, store: DocumentStore | JoinedStore, live: NDArray[np.bool_]) -> None:
+        self._store, self._rows = store, np.flatnonzero(live)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, number: int) -> Document:
+        return self._store[int(self._rows[number])]
+
+    def find(self, id_: str) -> int | None:
+        """The number of a document by its id."""
+        row = self._store.find(id_)
+        place = int(np.searchsorted(self._rows, -1 if row is None else row))
+        return place if place < len(self) and self._rows[place] == row else None
+
+
+def rows_of(store: DocumentStore, ids: AbstractSet[str]) -> Rows:
+    """The rows of those of the ids that a store has; many are found by reading all of its ids, few one by one."""
+    if store.ids is None or len(ids) * _FEW < len(store):
+        found = [row for row in map(store.find, ids) if row is not None]
+    else:
+        found = [row for id_, row in zip(store.ids, store.rows_by_id.tolist(), strict=True) if id_ in ids]
+    return np.asarray(found, dtype=np.int64)
 
 
 def _lines(documents: Iterable[Document]) -> Iterable[str]:

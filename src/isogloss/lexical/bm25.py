@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.lexical.postings import Posting, Postings
+from isogloss.lexical.postings import InvertedLists, Posting
 
 
 class Concept(NamedTuple):
@@ -48,10 +48,10 @@ class BM25:
     The defaults of k1 and b are Lucene's. Nothing is kept between calls, so that threads may share a scorer.
     """
 
-    def __init__(self, postings: Postings, k1: float = 1.2, b: float = 0.75, expected_df: bool = False) -> None:
+    def __init__(self, postings: InvertedLists, k1: float = 1.2, b: float = 0.75, expected_df: bool = False) -> None:
         self.postings = postings
         self.expected_df = expected_df
-        mean = float(postings.lengths.mean()) if postings.document_count else 0.0
+        mean = postings.total_length / max(1, postings.counted)
         self._saturation = (k1 * (1 - b + b * postings.lengths / (mean or 1.0))).astype(np.float32)
 
     def scores(self, concepts: Sequence[Concept]) -> NDArray[np.float32]:
@@ -78,7 +78,7 @@ class BM25:
         return sum(concept.times * self._idf(self._evidence(concept).document_frequency or 1.0) for concept in concepts)
 
     def _idf(self, document_frequency: float) -> float:
-        return math.log1p((self.postings.document_count - document_frequency + 0.5) / (document_frequency + 0.5))
+        return math.log1p((self.postings.counted - document_frequency + 0.5) / (document_frequency + 0.5))
 
     def _evidence(self, concept: Concept) -> _Evidence:
         lists = [(self.postings[term], weight) for term, weight in concept.terms]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,28 @@ class Posting(NamedTuple):
 
 
 _NOWHERE = Posting(np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int32))
+
+
+class InvertedLists(Protocol):
+    """What a scorer asks of inverted lists, in one part or in several."""
+
+    @property
+    def lengths(self) -> NDArray[np.int32]:
+        """The terms in each document."""
+
+    @property
+    def document_count(self) -> int:
+        """How many documents have a number."""
+
+    @property
+    def counted(self) -> int:
+        """How many of them count in what is known of the collection."""
+
+    @property
+    def total_length(self) -> int:
+        """How many terms the documents that count have together."""
+
+    def __getitem__(self, term: str) -> Posting: ...
 
 
 class Postings:
@@ -59,6 +81,16 @@ class Postings:
     def document_count(self) -> int:
         """How many documents there are."""
         return len(self.lengths)
+
+    @property
+    def counted(self) -> int:
+        """How many of them count in what is known of the collection: all."""
+        return len(self.lengths)
+
+    @property
+    def total_length(self) -> int:
+        """How many terms the documents that count have together."""
+        return int(self.lengths.sum(dtype=np.int64))
 
     def __getitem__(self, term: str) -> Posting:
         number = self._find(term)

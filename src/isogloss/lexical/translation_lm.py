@@ -51,6 +51,10 @@ class TranslationLM:
         self._lengths = np.maximum(1, postings.lengths).astype(np.float64)
         self._archive_length = int(postings.lengths.sum()) + int(learned.asked.sum())
 
+    def rows_in(self, postings: Postings) -> NDArray[np.int64]:
+        """Where the learned terms stand in other inverted lists."""
+        return _matched(self.learned.terms, postings.terms)
+
     def scores(self, query: Mapping[str, int]) -> NDArray[np.float32]:
         """The score of every document for the words of a query and how often it says each."""
         total = np.zeros(self.postings.document_count)

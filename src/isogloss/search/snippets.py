@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
+from isogloss.text.passages import Span
 from isogloss.text.tokenizer import token_spans
 
 
@@ -17,17 +18,21 @@ class Snippet:
     words: tuple[str, ...]
 
 
-def make_snippet(text: str, is_match: Callable[[str], bool], width: int = 30) -> Snippet:
-    """The window of ``width`` words with the most different matching words (first of equals), they in its middle."""
+def make_snippet(text: str, is_match: Callable[[str], bool], width: int = 30, passage: Span | None = None) -> Snippet:
+    """The window of ``width`` words with the most different matching words (first of equals), they in its middle.
+
+    Where the system knows the best passage, the window lies within it; a passage that is no longer is shown whole.
+    """
     spans = token_spans(text)
-    hits = [is_match(token) for _, _, token in spans]
-    start = _best_start([token if hit else None for (_, _, token), hit in zip(spans, hits, strict=True)], width)
-    window = spans[start : start + width]
+    low, high = _words_within(spans, passage)
+    matched = [token if is_match(token) else None for _, _, token in spans[low:high]]
+    start = low + _best_start(matched, width)
+    window = spans[start : min(start + width, high)]
     if not window:
         return Snippet(text, (), ())
     first = 0 if start == 0 else window[0][0]
-    last = len(text) if start + width >= len(spans) else window[-1][1]
-    shown = [(b, e) for (b, e, _), hit in zip(window, hits[start:], strict=False) if hit]
+    last = len(text) if window[-1] is spans[-1] else window[-1][1]
+    shown = [(b, e) for (b, e, _), token in zip(window, matched[start - low :], strict=False) if token is not None]
     before, after = "… " if first else "", " …" if last < len(text) else ""
     shift = len(before) - first
     return Snippet(
@@ -35,6 +40,26 @@ def make_snippet(text: str, is_match: Callable[[str], bool], width: int = 30) ->
         tuple((begin + shift, end + shift) for begin, end in shown),
         tuple(dict.fromkeys(text[begin:end] for begin, end in shown)),
     )
+
+
+def passage_of_text(passage: Span | None, indexed: str, text: str) -> Span | None:
+    """A passage of what was indexed, which may begin with a title, as a passage of the text at its end.
+
+    >>> passage_of_text((0, 12), "Sea The sea is salt.", "The sea is salt.")
+    (0, 8)
+    """
+    if passage is None or not indexed.endswith(text):
+        return None
+    begin, end = (max(0, place - (len(indexed) - len(text))) for place in passage)
+    return (begin, end) if end else None
+
+
+def _words_within(spans: list[tuple[int, int, str]], passage: Span | None) -> tuple[int, int]:
+    """The first word of a passage and the one after its last; all words where there is no passage, or no word in it."""
+    if passage is None:
+        return 0, len(spans)
+    inside = [number for number, (begin, end, _) in enumerate(spans) if passage[0] <= begin and end <= passage[1]]
+    return (inside[0], inside[-1] + 1) if inside else (0, len(spans))
 
 
 def _best_start(matched: list[str | None], width: int) -> int:

@@ -94,6 +94,7 @@ class Aligned(DenseSystem):
         s = self.settings = replace(options, **_PAPER) if options.method == "paper" else options
         self._how = AlignmentOptions(s.alignment, s.normalise, s.centre, s.ridge)
         self.alignment: Alignment | None = None
+        self._weighed = False
 
     def fit(self, training: Dataset) -> None:
         """Read or induce a lexicon, read or train vectors, learn the matrix, weigh the query words."""
@@ -104,6 +105,7 @@ class Aligned(DenseSystem):
         if not pairs:
             what = f"none of the lexicon's {len(lexicon):,} entries is a word of the {self.query_language!r} texts"
             raise InputError(f"aligned: {what}; is it a lexicon of {self.query_language}-{self.document_language}?")
+        self._weighed = False
         self.alignment = align(queries, targets, pairs, self._how)
         self._document_vectors = WordVectors(targets.words, self.alignment.apply(targets.matrix, "target"))
         mapped = WordVectors(queries.words, self.alignment.apply(queries.matrix, "source"))
@@ -121,9 +123,12 @@ class Aligned(DenseSystem):
 
     def index_texts(self, texts: Sequence[str]) -> None:
         tokens = tokenize_texts(texts, label=f"indexing {len(texts):,} documents")
-        self._document_encoder = WeightedAverage(self._document_vectors, idf_weights(self._document_vectors, tokens))
+        if not self._weighed:
+            weights = idf_weights(self._document_vectors, tokens)
+            self._document_encoder = WeightedAverage(self._document_vectors, weights)
         encoded = self._document_encoder.encode_tokens(tokens)
-        self._document_common = self._common(encoded)
+        if not self._weighed:
+            self._document_common = self._common(encoded)
         self.index_vectors(_unit(encoded, self._document_common))
 
     def encode_queries(self, texts: Sequence[str]) -> Matrix:
@@ -149,7 +154,7 @@ class Aligned(DenseSystem):
 
         With the common vectors taken away their part stands in a line of its own.
         """
-        document = np.asarray(self._index.matrix[row], dtype=np.float32)
+        document = self.document_vector(row)
         encoded = self._query_encoder.encode([query])[0]
         length, vectors = float(np.linalg.norm(encoded)), self._query_encoder.vectors
         known = [word for word in tokenize(query) if word in vectors]
@@ -181,18 +186,19 @@ class Aligned(DenseSystem):
     def _retriever(self) -> WordRetriever:
         return WordRetriever(np.asarray(self._document_vectors.matrix))
 
-    def save(self, directory: Path) -> None:
-        super().save(directory)
+    def save_shared(self, directory: Path) -> None:
         for side, encoder, common in self._sides():
             encoder.vectors.save(directory / side)
             save_array(directory / f"{side}.weights.npy", encoder.weights)
             save_array(directory / f"{side}.common.npy", common)
 
-    def load(self, directory: Path) -> Self:
+    def load_shared(self, directory: Path) -> Self:
+        """What is indexed from now on is weighed as the documents were that the weights come from."""
         self._query_encoder, self._query_common = _load_side(directory, "query")
         self._document_encoder, self._document_common = _load_side(directory, "document")
         self._document_vectors = self._document_encoder.vectors
-        return super().load(directory)
+        self._weighed = True
+        return self
 
     def _sides(self) -> tuple[tuple[str, WeightedAverage, Vector], ...]:
         return (

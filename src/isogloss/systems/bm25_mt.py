@@ -10,6 +10,7 @@ from typing import Self
 from isogloss.corpus.dataset import Dataset
 from isogloss.corpus.records import Query
 from isogloss.evaluation.ranking import Ranking
+from isogloss.evaluation.system import Allowed
 from isogloss.lexical.bm25 import Concept
 from isogloss.lexical.translation import untranslated
 from isogloss.systems.lexical import LexicalOptions, LexicalSystem
@@ -50,13 +51,16 @@ class TranslatedBM25(LexicalSystem):
         self._translated(query.text for query in queries)  # all at once
         return super().search_all(queries, k, label)
 
+    def search_texts(self, queries: Sequence[str], k: int, allowed: Allowed | None = None) -> list[Ranking]:
+        self._translated(queries)
+        return super().search_texts(queries, k, allowed)
+
     def translations(self, query: str) -> list[tuple[str, list[str]]]:
         return [(query, self._translated([query]))]
 
-    def save(self, directory: Path) -> None:
-        super().save(directory)
+    def save_shared(self, directory: Path) -> None:
         self._translated.save(directory)
 
-    def load(self, directory: Path) -> Self:
+    def load_shared(self, directory: Path) -> Self:
         self._translated.load(directory)
-        return super().load(directory)
+        return self

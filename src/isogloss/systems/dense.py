@@ -1,11 +1,11 @@
-"""What the dense systems share: both sides become vectors, an exact index ranks by their inner product."""
+"""What the dense systems share: both sides become vectors, an index ranks by their inner product."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from isogloss.base.progress import track
 from isogloss.corpus.records import Query
 from isogloss.evaluation.ranking import Ranking, Scores
-from isogloss.evaluation.system import System
-from isogloss.index.exact import ExactIndex
+from isogloss.evaluation.system import Allowed, System
+from isogloss.index.vectors import VectorIndex
 from isogloss.vectors.word_vectors import Matrix
 
 _BATCH = 256
@@ -23,7 +23,10 @@ _BATCH = 256
 class DenseSystem(System):
     """A system that maps queries and documents to vectors; similarity is their inner product."""
 
-    _index: ExactIndex
+    joins = True
+    _index: VectorIndex
+    _is_new: bool
+    _live: Allowed | None = None
 
     @abstractmethod
     def encode_queries(self, texts: Sequence[str]) -> Matrix:
@@ -39,12 +42,22 @@ class DenseSystem(System):
     def index_vectors(self, vectors: Matrix) -> None:
         """Make the documents with these vectors the ones that are scored."""
         order = self.id_order if len(self.id_order) == len(vectors) else np.arange(len(vectors))
-        self._index = ExactIndex(vectors, order)
+        self._index = VectorIndex.build(vectors, order, storage="float32", approximate="no")
+        self._is_new, self._live = True, None
 
     @property
     def document_matrix(self) -> Matrix:
         """The vectors of the indexed documents, row by row."""
-        return np.asarray(self._index.matrix, dtype=np.float32)
+        return self._index.rows(np.arange(len(self._index)))
+
+    def document_vector(self, row: int) -> Matrix:
+        """The vector of one indexed document."""
+        (vector,) = self._index.rows(np.asarray([row]))
+        return np.asarray(vector)
+
+    def about(self) -> dict[str, Any]:
+        """How the vectors are kept and searched, and the recall that was measured."""
+        return self._index.about()
 
     def scores(self, query: str) -> Scores:
         return self._index.scores(self.encode_queries([query])[0])
@@ -52,21 +65,36 @@ class DenseSystem(System):
     def score(self, query: str, rows: NDArray[np.int64]) -> Scores:
         return self._index.score(self.encode_queries([query])[0], rows)
 
-    def search(self, query: str, k: int) -> Ranking:
+    def search(self, query: str, k: int, allowed: Allowed | None = None) -> Ranking:
         """The best ``k``; nothing for a query without a known word, to which all documents are alike."""
         vector = self.encode_queries([query])[0]
-        return self._index.search(vector, k if vector.any() else 0)
+        return self._index.search(vector, k if vector.any() else 0, self._live if allowed is None else allowed)
+
+    def search_texts(self, queries: Sequence[str], k: int, allowed: Allowed | None = None) -> list[Ranking]:
+        vectors = self.encode_queries(queries)
+        found = self._index.search_batch(vectors, k, self._live if allowed is None else allowed)
+        return [
+            ranking if vector.any() else Ranking(ranking.rows[:0], ranking.scores[:0])
+            for vector, ranking in zip(vectors, found, strict=True)
+        ]
 
     def search_all(self, queries: Sequence[Query], k: int, label: str = "searching") -> Iterator[Ranking]:
         batches = [queries[start : start + _BATCH] for start in range(0, len(queries), _BATCH)]
         for batch in track(batches, label, total=len(queries), sizes=map(len, batches)):
-            vectors = self.encode_queries([query.text for query in batch])
-            for vector, ranking in zip(vectors, self._index.search_batch(vectors, k), strict=True):
-                yield ranking if vector.any() else Ranking(ranking.rows[:0], ranking.scores[:0])
+            yield from self.search_texts([query.text for query in batch], k)
 
-    def save(self, directory: Path) -> None:
-        self._index.save(directory / "index")
+    def count_only(self, live: Allowed) -> None:
+        self._live = live
 
-    def load(self, directory: Path) -> Self:
-        self._index = ExactIndex.load(directory / "index")
+    def save_part(self, directory: Path, keep: Allowed | None = None) -> None:
+        """What was just encoded is kept as small as its answers allow; parts are joined as they are kept."""
+        kept = self._index
+        if self._is_new:
+            kept = VectorIndex.build(self.document_matrix, self._index.id_order)
+        kept.save(directory / "index", keep)
+
+    def load_parts(self, directories: Sequence[Path], id_order: NDArray[np.int64]) -> Self:
+        self._index = VectorIndex.load([directory / "index" for directory in directories], id_order)
+        self._take_order(id_order, len(self._index))
+        self._is_new, self._live = False, None
         return self

@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Self
 
@@ -15,7 +14,7 @@ from isogloss.corpus.dataset import Dataset
 from isogloss.lexical.bm25 import Concept
 from isogloss.lexical.translation import QueryTranslator
 from isogloss.systems.lexical import LexicalOptions, LexicalSystem
-from isogloss.systems.lexicons import INDUCED, LEXICON_HELP, fill_languages, induce_from
+from isogloss.systems.lexicons import BUNDLED, INDUCED, LEXICON_HELP, fill_languages, induce_from
 from isogloss.vectors.lexicon import Lexicon, Phrase
 
 
@@ -63,17 +62,19 @@ class TranslatingSystem(LexicalSystem):
     """A lexical system whose query goes through a lexicon first."""
 
     options: TranslatingOptions
+    _is_saved = False
 
     def __init__(self, options: TranslatingOptions, query_language: str, document_language: str) -> None:
         super().__init__(options, query_language, document_language)
         self._lexicon_path = Path(fill_languages(options.lexicon, query_language, document_language))
         self._induced: Lexicon | None = None
+        self._read: dict[Path, QueryTranslator] = {}  # copies of a system share it: a lexicon is read once
         self.learns = options.lexicon == INDUCED
 
     def fit(self, training: Dataset) -> None:
         """Induce the lexicon, if it is to be induced."""
         if self.learns:
-            self._induced = induce_from(training, self.name)
+            self._induced, self._read = induce_from(training, self.name), {}
 
     def concepts(self, query: str) -> list[Concept]:
         return self._translator(query)
@@ -85,24 +86,27 @@ class TranslatingSystem(LexicalSystem):
         return [(word, meanings) for word, meanings in self._meanings(query) if meanings]
 
     def index_texts(self, texts: Sequence[str]) -> None:
-        _ = self._translator  # a missing lexicon is found before the work is done
+        if not self._is_saved:
+            _ = self._translator  # a missing lexicon is found before the work is done
         super().index_texts(texts)
 
-    def save(self, directory: Path) -> None:
-        super().save(directory)
+    def save_shared(self, directory: Path) -> None:
         self._translator.lexicon.save(directory / _LEXICON_FILE)
 
-    def load(self, directory: Path) -> Self:
+    def load_shared(self, directory: Path) -> Self:
         self._lexicon_path = find_file(directory / _LEXICON_FILE)  # read at the first query, missed at once
-        return super().load(directory)
+        self._is_saved = True
+        return self
 
-    @cached_property
+    @property
     def _translator(self) -> QueryTranslator:
-        if self._induced is not None:
-            return self.make_translator(self._induced)
-        if not self._lexicon_path.name:
-            raise InputError(f"{self.name}: needs a bilingual lexicon: --set {self.name}.lexicon=FILE")
-        return self.make_translator(Lexicon.read(self._lexicon_path))
+        path = self._lexicon_path
+        if path not in self._read:
+            if self._induced is None and not path.name:
+                what = f"--set {self.name}.lexicon=FILE (or {BUNDLED}: a small one, to try)"
+                raise InputError(f"{self.name}: needs a bilingual lexicon: {what}")
+            self._read[path] = self.make_translator(self._induced or Lexicon.read(path))
+        return self._read[path]
 
     def _meanings(self, query: str) -> list[tuple[str, list[str]]]:
         """The words of a query that are searched for, and what stands for each in the documents, if anything does."""

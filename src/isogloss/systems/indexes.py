@@ -1,29 +1,42 @@
-"""Making and opening indexes: a system and a document store for each language, under one manifest."""
+"""Making indexes: for each language of the documents a system and a first segment, under one manifest."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 import isogloss
 from isogloss.base.errors import InputError
-from isogloss.base.files import atomic_directory
+from isogloss.base.files import atomic_directory, refuse_existing
 from isogloss.corpus.collection import Collection
 from isogloss.corpus.dataset import load_collection, load_training
 from isogloss.corpus.problems import Problems
 from isogloss.corpus.records import Document
-from isogloss.corpus.source import Source
+from isogloss.corpus.source import Pair, Source
 from isogloss.evaluation.system import System
-from isogloss.index.manifest import Manifest
+from isogloss.index import checksums
+from isogloss.index.checksums import FileNote, write_checksums
+from isogloss.index.commit import Commit, LanguageEntry, SegmentEntry
+from isogloss.index.lock import FILE as LOCK
+from isogloss.index.lock import WriteLock
+from isogloss.index.manifest import FILE, Manifest
+from isogloss.index.segments import FOLDERS, SEGMENTS, SHARED, SOURCES, check_language, new_name, write_segment
 from isogloss.index.store import DocumentStore
-from isogloss.search.engine import Engine, Shelf
+from isogloss.systems.calibration import usual_scores
+from isogloss.systems.index_reader import OpenIndex, open_index
+from isogloss.systems.index_writer import IndexWriter
 from isogloss.systems.model_directory import load_model
-from isogloss.systems.registry import make_system, parse_options, system_names, system_type
+from isogloss.systems.passages import by_passages
+from isogloss.systems.registry import make_system, system_names
 from isogloss.text.language import identify_language
 
-_SOURCES = "source"
+_FILES = ("lexicon", "query_vectors", "document_vectors")
+
+__all__ = ["IndexWriter", "OpenIndex", "make_index", "open_index"]
 
 
 def make_index(
@@ -36,32 +49,91 @@ def make_index(
     ``source_documents``: documents in the language of the queries, where the source has some, are kept to search with.
     """
     _check(languages)
-    with atomic_directory(path, overwrite) as partial:
-        counts, options = {}, {}
+    refuse_existing(path, overwrite)
+    with replacing(path, overwrite) as partial:
+        draft = NewIndex(partial, fields)
         for language in languages:
-            system = _ready_system(name, source, (query_language, language), settings, problems)
+            system = ready_system(name, source, (query_language, language), settings, problems)
             documents = _of_language(load_collection(source, language, problems), languages, source)
-            system.index(documents, fields)
-            folder = partial / language
-            (folder / "system").mkdir(parents=True)
-            system.save(folder / "system")
-            DocumentStore.of(documents).save(folder)
-            counts[language] = len(documents)
-            options = asdict(system.options)
-        for given in {"lexicon", "query_vectors", "document_vectors"} & set(options):
-            options[given] = ""  # each language keeps what it needs of them in the index
-        made_by = f"isogloss {isogloss.__version__}"
-        manifest = Manifest(system.name, options, query_language, fields, counts, made_by)
-        if source_documents and query_language not in counts:
-            sources = _keep_sources(partial / _SOURCES, source, query_language, documents[0])
-            manifest = replace(manifest, sources=sources)
-        manifest.save(partial)
-    return manifest
+            draft.add(language, system, documents)
+        sources = 0
+        if source_documents and query_language not in languages:
+            sources = _keep_sources(partial / SOURCES, source, query_language, documents[0])
+        return draft.finish(query_language, sources)
 
 
-def _ready_system(
-    name: str, source: Source, pair: tuple[str, str], settings: Mapping[str, str] | None, problems: Problems | None
-) -> System:
+class NewIndex:
+    """An index in the making, in an empty directory."""
+
+    def __init__(self, directory: Path, fields: tuple[str, ...], generation: int = 1) -> None:
+        self._directory, self._fields, self._generation = directory, fields, generation
+        self._languages: dict[str, LanguageEntry] = {}
+        self._files: dict[str, FileNote] = {}
+        for folder in FOLDERS:
+            if folder != SOURCES:
+                (directory / folder).mkdir()
+
+    def add(self, language: str, system: System, documents: Collection) -> None:
+        """Index the documents of a language."""
+        system.index(documents, self._fields)
+        name = new_name(language, self._generation)
+        note = write_segment(self._directory, name, documents, system.save_part)
+        self._files[f"{SEGMENTS}/{name}/{checksums.FILE}"] = note
+        shared = self._directory / SHARED / language
+        shared.mkdir()
+        system.save_shared(shared)
+        self._files[f"{SHARED}/{language}/{checksums.FILE}"] = write_checksums(shared)
+        self._languages[language] = LanguageEntry((SegmentEntry(name, len(documents)),))
+        self._system = system
+
+    def finish(self, query_language: str, sources: int) -> Manifest:
+        """Write what names it all. The languages have one system; each keeps what it was given of files here."""
+        if sources:
+            self._files[f"{SOURCES}/{checksums.FILE}"] = write_checksums(self._directory / SOURCES)
+        options = kept_options(self._system)
+        counts = {language: entry.live for language, entry in self._languages.items()}
+        made_by, identity = f"isogloss {isogloss.__version__}", secrets.token_hex(8)
+        manifest = Manifest(
+            self._system.name,
+            options,
+            query_language,
+            self._fields,
+            counts,
+            made_by,
+            sources=sources,
+            identity=identity,
+        )
+        self._save(manifest)
+        if sources and len(counts) > 1:
+            manifest = replace(manifest, usual=usual_scores(open_index(self._directory).engine))
+            self._save(manifest)
+        (self._directory / LOCK).touch()
+        return manifest
+
+    def _save(self, manifest: Manifest) -> None:
+        files = {FILE: manifest.note, **self._files}
+        Commit(manifest.identity, self._generation, self._languages, files).save(self._directory)
+        manifest.save(self._directory)
+
+
+def kept_options(system: System) -> dict[str, Any]:
+    """The options of a system without the files it was given: an index keeps what it needs of those."""
+    return {name: "" if name in _FILES else value for name, value in asdict(system.options).items()}
+
+
+@contextmanager
+def replacing(path: Path, overwrite: bool) -> Iterator[Path]:
+    """An empty directory that takes the place of an index, of which nobody may be the writer meanwhile."""
+    with ExitStack() as stack:
+        if (path / FILE).is_file():
+            stack.enter_context(WriteLock(path))
+        yield stack.enter_context(atomic_directory(path, overwrite))
+
+
+def ready_system(
+    name: str, source: Source | None, pair: Pair, settings: Mapping[str, str] | None = None,
+    problems: Problems | None = None,
+) -> System:  # fmt: skip
     """A system by name, fitted to the source where it learns; or one that was trained before, by its directory."""
     if name not in system_names() and Path(name).is_dir():
         system = load_model(Path(name))
@@ -70,54 +142,13 @@ def _ready_system(
         if (system.query_language, system.document_language) != pair:
             what = f"was trained for {system.query_language}-{system.document_language}, not for {'-'.join(pair)}"
             raise InputError(f"{name}: {what}")
-        return system
+        return by_passages(system)
     made = make_system(name, pair, settings, source)
     if made.learns:
+        if source is None:
+            raise InputError(f"{name}: has to learn first; give it data with --documents SOURCE")
         made.fit(load_training(source, pair, problems))
     return made
-
-
-def open_index(path: Path) -> tuple[Manifest, Engine]:
-    """Open an index for searching."""
-    manifest = Manifest.load(path)
-    made = system_type(manifest.system)
-    options = parse_options(manifest.system, made.options_type, {k: str(v) for k, v in manifest.options.items()})
-    shelves = {}
-    with _blaming(path):
-        for language, count in manifest.documents.items():
-            store = _open_store(path / language, count)
-            system = made(options, manifest.query_language, language).load(path / language / "system")
-            system.id_order = store.id_order
-            shelves[language] = Shelf(system, store)
-    return manifest, Engine(shelves, _sources_of(path, manifest, shelves))
-
-
-def _sources_of(path: Path, manifest: Manifest, shelves: Mapping[str, Shelf]) -> Callable[[], DocumentStore] | None:
-    """What opens the documents to search with; where those that are searched are in the same language, it is them."""
-    if manifest.query_language in shelves:
-        return lambda: shelves[manifest.query_language].store
-
-    def open_sources() -> DocumentStore:
-        with _blaming(path):
-            return _open_store(path / _SOURCES, manifest.sources)
-
-    return open_sources if manifest.sources else None
-
-
-def _open_store(folder: Path, count: int) -> DocumentStore:
-    store = DocumentStore.load(folder)
-    if len(store) != count:
-        raise ValueError(f"{folder.name} holds {len(store)} documents, not {count}")
-    return store
-
-
-@contextmanager
-def _blaming(path: Path) -> Iterator[None]:
-    """What cannot be opened is the index's fault."""
-    try:
-        yield
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: the index is damaged ({error}); make it again with 'isogloss index'") from error
 
 
 def _keep_sources(folder: Path, source: Source, language: str, indexed: Document) -> int:
@@ -141,9 +172,8 @@ def _keep_sources(folder: Path, source: Source, language: str, indexed: Document
 def _check(languages: Sequence[str]) -> None:
     if len(set(languages)) != len(languages) or not languages:
         raise InputError("language: name each language of the documents once")
-    for language in languages:  # each becomes a folder of the index
-        if not language.replace("-", "").isalnum() or language == _SOURCES:
-            raise InputError(f"language: {language!r} is not a language code, like fr or zh")
+    for language in languages:
+        check_language(language)
 
 
 def _of_language(documents: Collection, languages: Sequence[str], source: Source) -> Collection:

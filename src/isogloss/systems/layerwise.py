@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from isogloss.corpus.records import Query
 from isogloss.evaluation.probe import probe_accuracy
 from isogloss.evaluation.ranking import Ranking, Scores
-from isogloss.evaluation.system import SystemOptions
+from isogloss.evaluation.system import Allowed, Contribution, SystemOptions
 from isogloss.systems.dense import DenseSystem
 from isogloss.systems.layerwise_options import LayerwiseOptions
 from isogloss.systems.matcher import Matcher
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from isogloss.models.matchers.layered import LayeredScorer
     from isogloss.models.matchers.scorer import Scorer, Texts
     from isogloss.models.matchers.word_tables import WordTables
+    from isogloss.systems.layerwise_explaining import LayerwiseExplainer
     from isogloss.training.extra_term import ExtraTerm
     from isogloss.training.torch_triples import TorchTriples
 
@@ -49,6 +50,7 @@ class Layerwise(Matcher, DenseSystem):
     summary = "a layered CNN for both languages, with an adversary on each layer"
     options_type = LayerwiseOptions
     options: LayerwiseOptions
+    _explainer: LayerwiseExplainer | None = None
 
     def __init__(self, options: SystemOptions, query_language: str, document_language: str) -> None:
         super().__init__(options, query_language, document_language)
@@ -152,19 +154,29 @@ class Layerwise(Matcher, DenseSystem):
     def score(self, query: str, rows: NDArray[np.int64]) -> Scores:
         return self._way.score(self, query, rows)
 
-    def search(self, query: str, k: int) -> Ranking:
-        return self._way.search(self, query, k)
+    def search(self, query: str, k: int, allowed: Allowed | None = None) -> Ranking:
+        return self._way.search(self, query, k, allowed)
+
+    def search_texts(self, queries: Sequence[str], k: int, allowed: Allowed | None = None) -> list[Ranking]:
+        return self._way.search_texts(self, queries, k, allowed)
 
     def search_all(self, queries: Sequence[Query], k: int, label: str = "searching") -> Iterator[Ranking]:
         return self._way.search_all(self, queries, k, label)
 
-    def save(self, directory: Path) -> None:
-        if self._way is DenseSystem:
-            self.save_model(directory)
-        self._way.save(self, directory)
+    def explain(self, query: str, row: int, text: str) -> list[Contribution]:
+        """What made the score, by integrated gradients: word pairs for the cosine, words of both sides otherwise."""
+        from isogloss.systems.layerwise_explaining import LayerwiseExplainer
 
-    def load(self, directory: Path) -> Self:
+        if self._explainer is None or self._explainer.model is not self.model:
+            self._explainer = LayerwiseExplainer(self.model, self._scorer)
+        score = float(self.score(query, np.asarray([row]))[0])
         if self._way is DenseSystem:
-            self.load_model(directory)
-        self._way.load(self, directory)
+            return self._explainer.by_pairs(query, text, self.document_vector(row), score)
+        return self._explainer.by_sides(query, text, score)
+
+    def save_part(self, directory: Path, keep: Allowed | None = None) -> None:
+        self._way.save_part(self, directory, keep)
+
+    def load_parts(self, directories: Sequence[Path], id_order: NDArray[np.int64]) -> Self:
+        self._way.load_parts(self, directories, id_order)
         return self

@@ -8,12 +8,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
-from isogloss.evaluation.ranking import Scores
-from isogloss.evaluation.system import Contribution, System, SystemOptions
+import numpy as np
+from numpy.typing import NDArray
+
+from isogloss.evaluation.ranking import Ranking, Scores
+from isogloss.evaluation.system import Allowed, Contribution, System, SystemOptions
 from isogloss.lexical.bm25 import BM25, Concept
+from isogloss.lexical.joined_postings import JoinedPostings
 from isogloss.lexical.postings import Postings
-from isogloss.text.batches import tokenize_texts
+from isogloss.text.batches import available_cores, tokenize_texts
 from isogloss.text.tokenizer import Tokenizer
+
+_MANY_DOCUMENTS = 100_000  # of fewer a query takes less than a thread costs
 
 
 @dataclass(frozen=True)
@@ -30,23 +36,34 @@ class LexicalSystem(System):
     """A system that scores by words."""
 
     found_above = 0.0
+    joins = True
     expected_df = False
     options: LexicalOptions
 
     def __init__(self, options: LexicalOptions, query_language: str, document_language: str) -> None:
         super().__init__(options, query_language, document_language)
         self.tokenizer = Tokenizer(document_language, options.stems, options.drop_stop_words)
-        self._bm25 = BM25(Postings.build(tokenize_texts([])))
+        self._use(JoinedPostings([]))
 
     @abstractmethod
     def concepts(self, query: str) -> list[Concept]:
         """What a query asks for, in terms of the documents."""
 
     def index_texts(self, texts: Sequence[str]) -> None:
-        self._use(Postings.build(tokenize_texts(texts, self.tokenizer, label=f"indexing {len(texts):,} documents")))
+        tokens = tokenize_texts(texts, self.tokenizer, label=f"indexing {len(texts):,} documents")
+        self._use(JoinedPostings([Postings.build(tokens)]))
 
     def scores(self, query: str) -> Scores:
         return self._bm25.scores(self.concepts(query))
+
+    def search_texts(self, queries: Sequence[str], k: int, allowed: Allowed | None = None) -> list[Ranking]:
+        """Of many documents each query on a core of its own: numpy lets threads run beside each other."""
+        if len(queries) < 2 or self._lists.document_count < _MANY_DOCUMENTS:
+            return super().search_texts(queries, k, allowed)
+        from concurrent.futures import ThreadPoolExecutor  # here, for it takes long to import
+
+        with ThreadPoolExecutor(available_cores()) as threads:
+            return list(threads.map(lambda query: self.search(query, k, allowed), queries))
 
     def best_possible(self, query: str) -> float:
         return self._bm25.best_possible(self.concepts(query)) or 1.0
@@ -64,12 +81,17 @@ class LexicalSystem(System):
                 found.append(Contribution(concept.words, tuple(terms), float(here[0])))
         return sorted(found, key=lambda contribution: -contribution.score)
 
-    def save(self, directory: Path) -> None:
-        self._bm25.postings.save(directory)
+    def count_only(self, live: Allowed) -> None:
+        self._use(self._lists.counting_only(live))
 
-    def load(self, directory: Path) -> Self:
-        self._use(Postings.load(directory))
+    def save_part(self, directory: Path, keep: Allowed | None = None) -> None:
+        self._lists.merged(keep).save(directory)
+
+    def load_parts(self, directories: Sequence[Path], id_order: NDArray[np.int64]) -> Self:
+        self._use(JoinedPostings.load(directories))
+        self._take_order(id_order, self._lists.document_count)
         return self
 
-    def _use(self, postings: Postings) -> None:
+    def _use(self, postings: JoinedPostings) -> None:
+        self._lists = postings
         self._bm25 = BM25(postings, self.options.k1, self.options.b, self.expected_df)

@@ -1,23 +1,28 @@
-"""The lexicon a system is told to use: a file, or one induced from the translated pages of the train split."""
+"""The lexicon a system is told to use: a file, the bundled one, or one induced from pages of the train split."""
 
 from __future__ import annotations
 
 from isogloss.base.errors import InputError
 from isogloss.corpus.dataset import Dataset
+from isogloss.corpus.formats.demo import DEMO_LANGUAGES, Demo
 from isogloss.corpus.parallel import translated_pages
 from isogloss.vectors.induction import induce_lexicon
 from isogloss.vectors.lexicon import Lexicon
 
 INDUCED = "induced"
+BUNDLED = "bundled"
 LEXICON_HELP = (
     "bilingual lexicon: tab-separated, MUSE or FreeDict; {pair} stands for the languages, like en-fr; "
-    f"{INDUCED}: from the translated pages of the train split; default: the one that comes with the data"
+    f"{INDUCED}: from the translated pages of the train split; {BUNDLED}: some 500 words, to try; "
+    "default: the one that comes with the data"
 )
 _FEW_PAGES = 200
 
 
 def fill_languages(path: str, query_language: str, document_language: str) -> str:
-    """A path with ``{pair}``, ``{query}`` and ``{document}`` replaced by the languages."""
+    """A path with ``{pair}``, ``{query}`` and ``{document}`` replaced by the languages; ``bundled`` to its path."""
+    if path == BUNDLED:
+        return bundled_lexicon(query_language, document_language)
     named = {
         "{pair}": f"{query_language}-{document_language}",
         "{query}": query_language,
@@ -26,6 +31,15 @@ def fill_languages(path: str, query_language: str, document_language: str) -> st
     for name, language in named.items():
         path = path.replace(name, language)
     return path
+
+
+def bundled_lexicon(query_language: str, document_language: str) -> str:
+    """The path of the small lexicon that comes with isogloss."""
+    path = Demo().lexicon((query_language, document_language))
+    if path is None:
+        known = ", ".join(f"en-{language}" for language in DEMO_LANGUAGES if language != "en")
+        raise InputError(f"lexicon: none is bundled for {query_language}-{document_language}; there are {known}")
+    return str(path)
 
 
 def induce_from(training: Dataset, system: str) -> Lexicon:

@@ -20,7 +20,7 @@ from isogloss.base.errors import import_extra
 from isogloss.corpus.dataset import Dataset
 from isogloss.evaluation.measures import PerQuery
 from isogloss.evaluation.ranking import Scores
-from isogloss.evaluation.system import SystemOptions
+from isogloss.evaluation.system import Allowed, SystemOptions
 from isogloss.systems.matcher_options import MatcherOptions
 from isogloss.systems.ranking_data import RankingData, Reading, read_ranking_data
 from isogloss.systems.trained import TrainedSystem
@@ -44,6 +44,8 @@ _JUDGED = ("MAP", "P@10", "MRR_mr")
 class Matcher(TrainedSystem):
     """A system that scores pairs of texts."""
 
+    joins = True
+    searches = False
     options: MatcherOptions
     model: MatcherModel
 
@@ -158,15 +160,17 @@ class Matcher(TrainedSystem):
 
         self.model = MatcherModel.load(directory, self.options, self.build)
 
-    def save(self, directory: Path) -> None:
-        self.save_model(directory)
-        save_array(directory / "documents.ids.npy", self._documents.ids)
-        save_array(directory / "documents.offsets.npy", self._documents.offsets)
+    def save_part(self, directory: Path, keep: Allowed | None = None) -> None:
+        kept = self._documents if keep is None else _kept(self._documents, keep)
+        save_array(directory / "documents.ids.npy", kept.ids)
+        save_array(directory / "documents.offsets.npy", kept.offsets)
 
-    def load(self, directory: Path) -> Self:
-        self.load_model(directory)
-        ids, offsets = (load_array(directory / f"documents.{part}.npy") for part in ("ids", "offsets"))
-        self._use(TextIds(np.asarray(ids), np.asarray(offsets)))
+    def load_parts(self, directories: Sequence[Path], id_order: NDArray[np.int64]) -> Self:
+        parts = [
+            [load_array(folder / f"documents.{part}.npy") for part in ("ids", "offsets")] for folder in directories
+        ]
+        self._use(_joined([TextIds(np.asarray(ids), np.asarray(offsets)) for ids, offsets in parts]))
+        self._take_order(id_order, len(self._documents))
         return self
 
     def _use(self, documents: TextIds) -> None:
@@ -174,6 +178,22 @@ class Matcher(TrainedSystem):
 
         self._documents = documents
         self._scoring: Any = PairScores(self.model.scorer, documents)
+
+
+def _joined(parts: Sequence[TextIds]) -> TextIds:
+    """The texts of several parts, one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    lengths = [np.diff(part.offsets) for part in parts]
+    offsets = np.cumsum(np.concatenate([np.zeros(1, np.int64), *lengths]))
+    return TextIds(np.concatenate([np.zeros(0, np.int32), *(part.ids for part in parts)]), offsets)
+
+
+def _kept(texts: TextIds, keep: Allowed) -> TextIds:
+    """Some of the texts, in their order."""
+    lengths = np.diff(texts.offsets)
+    ids = texts.ids[np.repeat(keep, lengths)]
+    return TextIds(ids, np.cumsum(np.concatenate([np.zeros(1, np.int64), lengths[keep]])))
 
 
 def _negatives(options: MatcherOptions, data: RankingData) -> Negatives:

@@ -10,6 +10,7 @@ from typing import Any
 from isogloss.base.errors import InputError
 from isogloss.corpus.source import Pair, Source
 from isogloss.evaluation.system import System, SystemOptions
+from isogloss.systems.passages import by_passages
 
 _SYSTEMS = {
     "bm25": "bm25:UntranslatedBM25",
@@ -18,6 +19,8 @@ _SYSTEMS = {
     "aligned": "aligned:Aligned",
     "smooth": "smooth:Smooth",
     "layerwise": "layerwise:Layerwise",
+    "hybrid": "hybrid:Hybrid",
+    "pretrained": "pretrained:Pretrained",
     "bm25-mt": "bm25_mt:TranslatedBM25",
     "translation-lm": "translation_lm:TranslationLanguageModel",
     "topic": "topic:Topic",
@@ -49,14 +52,22 @@ def system_type(name: str) -> type[System]:
 
 
 def make_system(
-    name: str, pair: Pair, settings: Mapping[str, str] | None = None, source: Source | None = None
+    name: str, pair: Pair, settings: Mapping[str, str] | None = None, source: Source | None = None, bare: bool = False
 ) -> System:
-    """A system for a pair of languages. A lexicon that the source brings is used where no setting names another."""
+    """A system for a pair of languages. A lexicon that the source brings is used where no setting names another.
+
+    ``bare``: without what the option ``passages`` puts around it, to be trained.
+    """
     made = system_type(name)
     options = parse_options(name, made.options_type, settings or {})
     if source is not None and getattr(options, "lexicon", None) == "":
         options = replace(options, lexicon=str(source.lexicon(pair) or ""))  # type: ignore[call-arg]
-    return made(options, *pair)
+    return made(options, *pair) if bare else build_system(name, options, pair)
+
+
+def build_system(name: str, options: SystemOptions, pair: Pair) -> System:
+    """A system with its options, indexing passages where they say so."""
+    return by_passages(system_type(name)(options, *pair))
 
 
 def parse_options(system: str, options_type: type[SystemOptions], settings: Mapping[str, str]) -> SystemOptions:
@@ -65,7 +76,8 @@ def parse_options(system: str, options_type: type[SystemOptions], settings: Mapp
     values: dict[str, Any] = {}
     for key, value in settings.items():
         if key not in known:
-            raise InputError(f"{system}: has no option {key!r}; it has {', '.join(known)}")
+            there_are = ", ".join(name for name, _, _ in options_type.describe())
+            raise InputError(f"{system}: has no option {key!r}; it has {there_are}")
         values[key] = _parse(f"{system}.{key}", value, known[key])
     return options_type(**values)
 

@@ -8,14 +8,16 @@ The smooth cosine factors: each side is divided once by its norm plus eps, and t
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import Self
 
 import numpy as np
 
 from isogloss.corpus.dataset import Dataset
 from isogloss.evaluation.system import Contribution, SystemOptions
 from isogloss.systems.dense import DenseSystem
+from isogloss.systems.explaining import explain_pairs
+from isogloss.systems.smooth_explaining import document_products, query_shares
 from isogloss.systems.smooth_learning import DevJudge, make_learner, prepare
 from isogloss.systems.smooth_model import SmoothModel
 from isogloss.systems.smooth_options import SmoothOptions
@@ -27,7 +29,6 @@ from isogloss.training.recipe import Recipe
 from isogloss.vectors.word_vectors import Matrix
 
 _SHOWN = 5
-_NAMED = 3
 
 
 class Smooth(TrainedSystem, DenseSystem):
@@ -82,54 +83,23 @@ class Smooth(TrainedSystem, DenseSystem):
         return [(word, [near for near, _ in nearest]) for word, nearest in zip(rows, found, strict=True)]
 
     def explain(self, query: str, row: int, text: str) -> list[Contribution]:
-        r"""The score as a sum over query words, for the average.
-
-        Each of the n words brings  (1/n) sum_j w_ij g_j d_j,  g_j = (tanh(m_j) / m_j) / (|q| + eps),  where m is the
-        mean of the words' vectors and d the scaled vector of the document: exact, since sum_i w_ij / n = m_j.
-        """
-        if self.options.encoder != "average":
+        """The pairs of words that made the score: exact for the average, else by integrated gradients."""
+        words, shares = query_shares(self.model, query)
+        document = self.document_vector(row)
+        if not words or not document.any():
             return []
-        model, known = self.model, self.model.words["query"]
-        words = tokenize(query)[: self.options.query_words or None]
-        found = [(word, number) for word in words if (number := known.find(word)) is not None]
-        document = np.asarray(self._index.matrix[row], dtype=np.float64)
-        vectors = model.table("query")[[number for _, number in found]].astype(np.float64)
-        mean = vectors.sum(axis=0) / max(1, len(found))
-        encoded = np.tanh(mean)
-        if not encoded.any() or not document.any():
-            return []
-        pull = np.divide(encoded, mean, out=np.ones_like(mean), where=mean != 0)
-        parts = vectors @ (pull * document) / (len(found) * (np.linalg.norm(encoded) + self.options.eps))
-        scores: dict[str, float] = {}
-        for (word, _), part in zip(found, parts.tolist(), strict=True):
-            scores[word] = scores.get(word, 0.0) + part
-        named = self._nearest_in(dict(found), text)
-        return sorted(
-            (Contribution(word, named[word], score) for word, score in scores.items()), key=lambda c: -c.score
-        )
+        score = float(self.score(query, np.asarray([row]))[0])
+        return explain_pairs(words, shares, document, score, partial(document_products, self.model, text))
 
-    def _nearest_in(self, rows: dict[str, int], text: str) -> dict[str, tuple[str, ...]]:
-        """For each query word, the words of a text whose vectors have the largest products with its own."""
-        known = self.model.words["document"]
-        read = tokenize(text)[: self.options.document_words or None]
-        words = {word: row for word in dict.fromkeys(read) if (row := known.find(word)) is not None}
-        if not words:
-            return dict.fromkeys(rows, ())
-        table = np.tanh(self.model.table("document")[list(words.values())])
-        products = np.tanh(self.model.table("query")[list(rows.values())]) @ table.T
-        best, names = np.argsort(-products, axis=1)[:, :_NAMED], list(words)
-        return {word: tuple(names[i] for i in line) for word, line in zip(rows, best.tolist(), strict=True)}
+    def thresholds(self) -> tuple[float, ...]:
+        """Halfway from where the loss ends the band of a grade to where it begins that of the next."""
+        loss = self.options.made_loss(3).compiled()
+        ends = zip(loss.upper[:-1].tolist(), loss.lower[1:].tolist(), strict=True)
+        finite = [[end for end in both if np.isfinite(end)] for both in ends]
+        return tuple(round(sum(both) / len(both), 6) for both in finite)
 
     def save_model(self, directory: Path) -> None:
         self.model.save(directory)
 
     def load_model(self, directory: Path) -> None:
         self.model = SmoothModel.load(directory, self.options)
-
-    def save(self, directory: Path) -> None:
-        self.save_model(directory)
-        super().save(directory)
-
-    def load(self, directory: Path) -> Self:
-        self.load_model(directory)
-        return super().load(directory)

@@ -24,6 +24,7 @@ from isogloss.vectors.retrieval import WordRetriever
 from isogloss.vectors.word_vectors import Matrix
 
 if TYPE_CHECKING:
+    from isogloss.models.encoders.text_encoder import TextEncoder
     from isogloss.models.encoders.towers import TowerSizes
 
 Side = Literal["query", "document"]
@@ -64,6 +65,11 @@ class SmoothModel:
     def table_name(self, side: Side) -> str:
         """What the word vectors of one side are called among the parameters."""
         return f"{side}_table" if self.options.encoder == "average" else f"{side}.table"
+
+    def module(self, side: Side) -> TextEncoder:
+        """The encoder of one side as a torch module, for cnn and lstm."""
+        made: TextEncoder = self._torch_encoders[SIDES.index(side)].module
+        return made
 
     @cached_property
     def document_words(self) -> WordRetriever:

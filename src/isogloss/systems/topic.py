@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -26,13 +26,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isogloss.base.arrays import load_array, save_array
+from isogloss.base.errors import InputError
 from isogloss.base.strings import StringTable
 from isogloss.corpus.dataset import Dataset
 from isogloss.evaluation.ranking import Scores
-from isogloss.evaluation.system import Contribution, System, SystemOptions
+from isogloss.evaluation.system import Allowed, Contribution, System, SystemOptions
+from isogloss.lexical.joined_postings import JoinedPostings
 from isogloss.lexical.postings import Posting, Postings
 from isogloss.lexical.question_answers import question_answer_pairs
-from isogloss.lexical.topic_model import Bags, Floats, learn_topics
+from isogloss.lexical.topic_model import Bags, Floats, Topics, learn_topics
 from isogloss.text.batches import TokenizedTexts, tokenize_texts
 from isogloss.text.tokenizer import Tokenizer
 
@@ -76,6 +78,7 @@ class Topic(System):
     options_type = TopicOptions
     options: TopicOptions
     learns = True
+    joins = True
 
     def __init__(self, options: SystemOptions, query_language: str, document_language: str) -> None:
         super().__init__(options, query_language, document_language)
@@ -95,9 +98,11 @@ class Topic(System):
         )  # fmt: skip
 
     def index_texts(self, texts: Sequence[str]) -> None:
+        if not self._answer_row_of:
+            raise InputError(f"{self.name}: what it learned of answers was not kept; make the index again")
         tokens = tokenize_texts(texts, self._document_terms, label=f"indexing {len(texts):,} documents")
         theta = self._topics.fold_in(Bags.of(tokens, self._answer_row_of), self.options.fold_in_rounds)
-        self._use(Postings.build(tokens), theta, self._topics.question_words)
+        self._use(JoinedPostings([Postings.build(tokens)]), theta)
 
     def scores(self, query: str) -> Scores:
         return self._total(query, None)
@@ -125,25 +130,41 @@ class Topic(System):
         ]
         return sorted(made, key=lambda contribution: -contribution.score)
 
-    def save(self, directory: Path) -> None:
-        self._postings.save(directory)
-        save_array(directory / "theta.npy", self._theta)
-        StringTable.of(self._row_of).save(directory, "question_words")
-        save_array(directory / "question_words.topics.npy", self._question_words)
+    def count_only(self, live: Allowed) -> None:
+        self._use(self._postings.counting_only(live), self._theta)
 
-    def load(self, directory: Path) -> Self:
-        self._row_of = {word: row for row, word in enumerate(StringTable.load(directory, "question_words"))}
-        theta, words = load_array(directory / "theta.npy"), load_array(directory / "question_words.topics.npy")
-        postings = Postings.load(directory)
-        if len(theta) != postings.document_count or len(words) != len(self._row_of):
-            raise ValueError("theta.npy or question_words.topics.npy does not fit the rest")
-        self._use(postings, theta, words)
+    def save_shared(self, directory: Path) -> None:
+        _save_words(directory, "question_words", self._row_of, self._topics.question_words)
+        _save_words(directory, "answer_words", self._answer_row_of, self._topics.answer_words)
+
+    def load_shared(self, directory: Path) -> Self:
+        self._row_of, questions = _load_words(directory, "question_words")
+        try:
+            self._answer_row_of, answers = _load_words(directory, "answer_words")
+        except FileNotFoundError:  # saved before more documents could be indexed later
+            self._answer_row_of, answers = {}, np.zeros((0, questions.shape[1]), np.float32)
+        self._topics = Topics(questions, answers, float(np.float32(self.options.topic_prior)))
         return self
 
-    def _use(self, postings: Postings, theta: Floats, question_words: Floats) -> None:
-        self._postings, self._theta, self._question_words = postings, theta, question_words
-        self._usual_theta = theta.mean(axis=0) if len(theta) else np.zeros(theta.shape[1], dtype=np.float32)
-        self._collection_length = max(1, int(postings.lengths.sum()))
+    def save_part(self, directory: Path, keep: Allowed | None = None) -> None:
+        self._postings.merged(keep).save(directory)
+        save_array(directory / "theta.npy", self._theta if keep is None else self._theta[keep])
+
+    def load_parts(self, directories: Sequence[Path], id_order: NDArray[np.int64]) -> Self:
+        parts = [load_array(directory / "theta.npy") for directory in directories]
+        theta = parts[0] if len(parts) == 1 else np.concatenate(parts)
+        postings = JoinedPostings.load(directories)
+        if len(theta) != postings.document_count:
+            raise ValueError("theta.npy does not fit the rest")
+        self._use(postings, theta)
+        self._take_order(id_order, len(theta))
+        return self
+
+    def _use(self, postings: JoinedPostings, theta: Floats) -> None:
+        self._postings, self._theta, self._question_words = postings, theta, self._topics.question_words
+        counted = theta if postings.live is None else theta[postings.live]
+        self._usual_theta = counted.mean(axis=0) if len(counted) else np.zeros(theta.shape[1], dtype=np.float32)
+        self._collection_length = max(1, postings.total_length)
 
     def _total(self, query: str, rows: NDArray[np.int64] | None) -> Scores:
         total = np.zeros(len(self._theta) if rows is None else len(rows))
@@ -177,6 +198,19 @@ class Topic(System):
         if row is None:
             return np.zeros(self._theta.shape[1], dtype=np.float32)
         return np.asarray(self._question_words[row])
+
+
+def _save_words(directory: Path, name: str, row_of: Mapping[str, int], topics: Floats) -> None:
+    StringTable.of(row_of).save(directory, name)
+    save_array(directory / f"{name}.topics.npy", topics)
+
+
+def _load_words(directory: Path, name: str) -> tuple[dict[str, int], Floats]:
+    row_of = {word: row for row, word in enumerate(StringTable.load(directory, name))}
+    topics = load_array(directory / f"{name}.topics.npy")
+    if len(topics) != len(row_of):
+        raise ValueError(f"{name}.topics.npy does not fit the rest")
+    return row_of, topics
 
 
 def _frequent(texts: TokenizedTexts, minimum_count: int) -> dict[str, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from pathlib import Path
+from typing import Self
 
 from isogloss.corpus.dataset import Dataset
 from isogloss.evaluation.system import System
@@ -38,6 +39,13 @@ class TrainedSystem(System):
     @abstractmethod
     def load_model(self, directory: Path) -> None:
         """Read what ``save_model`` wrote."""
+
+    def save_shared(self, directory: Path) -> None:
+        self.save_model(directory)
+
+    def load_shared(self, directory: Path) -> Self:
+        self.load_model(directory)
+        return self
 
     def fit(self, training: Dataset) -> None:
         self.train(training)

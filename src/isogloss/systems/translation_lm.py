@@ -19,7 +19,8 @@ from isogloss.base.arrays import load_array, save_array
 from isogloss.base.errors import InputError
 from isogloss.corpus.dataset import Dataset
 from isogloss.evaluation.ranking import Scores
-from isogloss.evaluation.system import Contribution, System, SystemOptions
+from isogloss.evaluation.system import Allowed, Contribution, System, SystemOptions
+from isogloss.lexical.joined_postings import JoinedPostings
 from isogloss.lexical.postings import Postings
 from isogloss.lexical.question_answers import question_answer_pairs
 from isogloss.lexical.translation_lm import TranslationLM
@@ -65,6 +66,7 @@ class TranslationLanguageModel(System):
     options_type = TranslationLMOptions
     options: TranslationLMOptions
     learns = True
+    joins = True
     found_above = 0.0
 
     def __init__(self, options: TranslationLMOptions, query_language: str, document_language: str) -> None:
@@ -90,7 +92,9 @@ class TranslationLanguageModel(System):
         if self._learned is None:
             raise InputError(f"{self.name}: has to learn before it can index; give it data with a train split")
         label = f"indexing {len(texts):,} documents"
-        self._use(Postings.build(tokenize_texts(texts, self._document_terms, label=label)), self._learned)
+        postings = Postings.build(tokenize_texts(texts, self._document_terms, label=label))
+        self._parts = JoinedPostings([postings])
+        self._use(postings, self._learned)
 
     def scores(self, query: str) -> Scores:
         return self._ready.scores(Counter(self._query_terms(query)))
@@ -119,14 +123,31 @@ class TranslationLanguageModel(System):
                 found.append(Contribution(word, tuple(saying[:_SHOWN]), gain))
         return sorted(found, key=lambda contribution: -contribution.score)
 
-    def save(self, directory: Path) -> None:
-        self._ready.postings.save(directory)
-        self._ready.learned.save(directory)
-        save_array(directory / _ROWS, self._ready.rows)
+    def count_only(self, live: Allowed) -> None:
+        self._use(self._parts.counting_only(live).without_gone(), self._ready.learned)
 
-    def load(self, directory: Path) -> Self:
+    def save_shared(self, directory: Path) -> None:
+        assert self._learned is not None
+        self._learned.save(directory)
+
+    def load_shared(self, directory: Path) -> Self:
         self._learned = WordProbabilities.load(directory)
-        self._use(Postings.load(directory), self._learned, load_array(directory / _ROWS))
+        return self
+
+    def save_part(self, directory: Path, keep: Allowed | None = None) -> None:
+        merged = self._parts.merged(keep)
+        merged.save(directory)
+        save_array(
+            directory / _ROWS, self._ready.rows if merged is self._ready.postings else self._ready.rows_in(merged)
+        )
+
+    def load_parts(self, directories: Sequence[Path], id_order: NDArray[np.int64]) -> Self:
+        """Several parts become one in memory: translations are looked up by their place in one table of terms."""
+        assert self._learned is not None
+        self._parts = JoinedPostings.load(directories)
+        rows = load_array(directories[0] / _ROWS) if len(directories) == 1 else None
+        self._use(self._parts.merged(), self._learned, rows)
+        self._take_order(id_order, self._parts.document_count)
         return self
 
     def _use(self, postings: Postings, learned: WordProbabilities, rows: NDArray[np.int64] | None = None) -> None:

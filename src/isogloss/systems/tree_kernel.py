@@ -26,14 +26,16 @@ from numpy.typing import NDArray
 
 from isogloss.base.arrays import load_array, save_array
 from isogloss.base.errors import InputError
+from isogloss.base.joined_strings import JoinedStrings
 from isogloss.base.progress import track
 from isogloss.base.strings import StringTable
 from isogloss.corpus.dataset import Dataset
 from isogloss.corpus.negatives import sample_negatives
 from isogloss.corpus.records import Query
 from isogloss.evaluation.ranking import Scores, top_k
-from isogloss.evaluation.system import System, SystemOptions
+from isogloss.evaluation.system import Allowed, System, SystemOptions
 from isogloss.lexical.bm25 import BM25
+from isogloss.lexical.joined_postings import JoinedPostings
 from isogloss.lexical.postings import Postings
 from isogloss.lexical.translation import QueryTranslator, untranslated
 from isogloss.lexical.tree_kernel import TreeKernel
@@ -86,6 +88,8 @@ class TreeKernelSystem(System):
     options_type = TreeKernelOptions
     options: TreeKernelOptions
     learns = True
+    joins = True
+    searches = False
 
     def __init__(self, options: SystemOptions, query_language: str, document_language: str) -> None:
         super().__init__(options, query_language, document_language)
@@ -105,7 +109,7 @@ class TreeKernelSystem(System):
         self._use_lexicon(self._lexicon(training, questions))
         asked = [set(leaf_tokens(self._tree("query", query.text))) for query in training.split("train")]
         self._asked, self._asked_count = Counter(word for words in asked for word in words), len(asked)
-        self._use_documents(Postings.build(tokenize_texts(texts, self._terms)), texts)
+        self._use_documents(JoinedPostings([Postings.build(tokenize_texts(texts, self._terms))]), texts)
         groups = []
         for query in track(questions, "reading trees"):
             rows = [right[query.id], *self._wrong_documents(training, query, texts[right[query.id]])]
@@ -117,7 +121,7 @@ class TreeKernelSystem(System):
 
     def index_texts(self, texts: Sequence[str]) -> None:
         tokens = tokenize_texts(texts, self._terms, label=f"indexing {len(texts):,} documents")
-        self._use_documents(Postings.build(tokens), texts)
+        self._use_documents(JoinedPostings([Postings.build(tokens)]), texts)
 
     def scores(self, query: str) -> Scores:
         """The first pass for all, the machine for the best of it; the rest stay below those."""
@@ -137,10 +141,21 @@ class TreeKernelSystem(System):
     def term_of(self, word: str) -> str | None:
         return next(iter(self._terms.terms([word])), None)
 
-    def save(self, directory: Path) -> None:
-        self._bm25.postings.save(directory)
-        count = self._bm25.postings.document_count
-        StringTable.of(str(self._document_tree(row)) for row in range(count)).save(directory, "document_trees")
+    def count_only(self, live: Allowed) -> None:
+        self._use_documents(self._lists.counting_only(live), self._documents, self._are_trees)
+
+    def save_part(self, directory: Path, keep: Allowed | None = None) -> None:
+        self._lists.merged(keep).save(directory)
+        rows = range(self._lists.document_count) if keep is None else np.flatnonzero(keep).tolist()
+        StringTable.of(str(self._document_tree(row)) for row in rows).save(directory, "document_trees")
+
+    def load_parts(self, directories: Sequence[Path], id_order: NDArray[np.int64]) -> Self:
+        trees = JoinedStrings([StringTable.load(directory, "document_trees") for directory in directories])
+        self._use_documents(JoinedPostings.load(directories), trees, are_trees=True)
+        self._take_order(id_order, len(trees))
+        return self
+
+    def save_shared(self, directory: Path) -> None:
         given = self._given_trees.get("query", {})
         StringTable.of(given).save(directory, "query_texts")
         StringTable.of(map(str, given.values())).save(directory, "query_trees")
@@ -152,11 +167,10 @@ class TreeKernelSystem(System):
         if len(self._translator.lexicon):
             self._translator.lexicon.save(directory / _LEXICON_FILE)
 
-    def load(self, directory: Path) -> Self:
+    def load_shared(self, directory: Path) -> Self:
         o = self.options
         lexicon = directory / _LEXICON_FILE
         self._use_lexicon(Lexicon.read(lexicon) if lexicon.exists() else Lexicon())
-        self._use_documents(Postings.load(directory), StringTable.load(directory, "document_trees"), are_trees=True)
         texts, trees = StringTable.load(directory, "query_texts"), StringTable.load(directory, "query_trees")
         self._given_trees = {"query": {key: parse_trees(tree)[0] for key, tree in zip(texts, trees, strict=True)}}
         self._asked_count, *counts = load_array(directory / "asked.counts.npy").tolist()
@@ -169,8 +183,8 @@ class TreeKernelSystem(System):
         self._translator = QueryTranslator(lexicon, self.query_language, self._terms, translations=o.translations)
         self._matcher = WordMatcher(self._translator)
 
-    def _use_documents(self, postings: Postings, documents: Sequence[str], are_trees: bool = False) -> None:
-        self._bm25, self._documents, self._are_trees = BM25(postings), documents, are_trees
+    def _use_documents(self, postings: JoinedPostings, documents: Sequence[str], are_trees: bool = False) -> None:
+        self._lists, self._bm25, self._documents, self._are_trees = postings, BM25(postings), documents, are_trees
 
     def _lexicon(self, training: Dataset, questions: Sequence[Query]) -> Lexicon:
         given = self.options.lexicon
@@ -236,7 +250,7 @@ class TreeKernelSystem(System):
     def _document_weight(self, word: str) -> float:
         postings = self._bm25.postings
         frequency = max((len(postings[term].documents) for term in self._terms.terms([word])), default=0)
-        return inverse_frequency(postings.document_count, frequency)
+        return inverse_frequency(postings.counted, frequency)
 
 
 def _right_documents(training: Dataset) -> dict[str, int]:

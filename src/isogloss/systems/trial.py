@@ -29,7 +29,7 @@ class GridTrial:
         """Train; the measures of the epoch that counts."""
         set_quiet(True)
         source, pair = open_source(self.data), parse_pair(self.pair)
-        system = make_system(self.system, pair, {**self.settings, **point}, source)
+        system = make_system(self.system, pair, {**self.settings, **point}, source, bare=True)
         assert isinstance(system, TrainedSystem)
         dataset = load_dataset(source, pair, self.seed, Problems(not self.skip_bad))
         history = system.train(dataset).history

@@ -1,0 +1,145 @@
+"""Training a system into a run directory: what ``isogloss train`` does."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import isogloss
+from isogloss.api.settings import as_settings
+from isogloss.base.errors import InputError
+from isogloss.base.files import refuse_existing
+from isogloss.corpus.dataset import Dataset, load_dataset
+from isogloss.corpus.problems import Problems
+from isogloss.corpus.source import Source, parse_pair
+from isogloss.corpus.sources import open_source
+from isogloss.evaluation.protocols import make_task
+from isogloss.evaluation.report import evaluate_run
+from isogloss.systems.dense import DenseSystem
+from isogloss.systems.model_directory import save_model
+from isogloss.systems.registry import make_system, system_names, system_type
+from isogloss.systems.trained import TrainedSystem
+from isogloss.systems.trial import GridTrial
+from isogloss.text.batches import available_cores
+from isogloss.training.grid import grid_points, search_grid
+from isogloss.training.run_directory import RunDirectory
+
+_DEPTH = 100
+
+
+@dataclass(frozen=True)
+class TrainingRun:
+    """A finished run: its directory, what came of it, and what a grid search tried, if there was one, the best first.
+
+    ``measure`` is the dev measure that the grid search chose by.
+    """
+
+    path: Path
+    results: Mapping[str, Any]
+    trials: Sequence[Mapping[str, Any]] = field(default=(), repr=False)
+    measure: str = ""
+
+    @property
+    def measures(self) -> dict[str, dict[str, float]]:
+        """The dev measures, by protocol; empty where the data have no dev split."""
+        return {name: dict(self.results[name]) for name in ("sampled", "full") if name in self.results}
+
+
+def train(
+    system: str, data: str, pair: str, path: Path | str, *, seed: int = 0,
+    grid: Mapping[str, Sequence[Any]] | None = None, skip_bad: bool = False, overwrite: bool = False,
+    settings: Mapping[str, Any] | None = None, **options: Any,
+) -> TrainingRun:  # fmt: skip
+    """Train a system on the train split of some data; the directory holds the model and all that led to it.
+
+    ``grid``: all combinations of these values are tried first, and the best on dev is trained. Other options, or
+    ``settings``, are those of the system. ``Index.make(documents, "fr", system=path)`` or ``evaluate(path, …)`` use
+    what was trained.
+    """
+    refuse_existing(Path(path), overwrite)
+    axes = {name: [as_settings({name: value})[name] for value in values] for name, values in (grid or {}).items()}
+    config = {
+        "system": system, "data": data, "pair": pair, "seed": seed, "skip_bad": skip_bad,
+        "options": {"seed": str(seed), **as_settings({**(settings or {}), **options})}, "grid": axes,
+    }  # fmt: skip
+    return _run(config, Path(path), overwrite)
+
+
+def resume_training(path: Path | str) -> TrainingRun:
+    """Go on with a run that was interrupted or killed; one that is finished is given as it is."""
+    directory = RunDirectory.open(Path(path))
+    if directory.finished:
+        results = json.loads((directory.path / "finished.json").read_text(encoding="utf-8"))
+        return TrainingRun(directory.path, results)
+    return _run(directory.config, directory.path, directory=directory)
+
+
+def _run(
+    config: Mapping[str, Any], path: Path, overwrite: bool = False, directory: RunDirectory | None = None
+) -> TrainingRun:
+    """Train as a configuration says, in a new directory or in one that was begun before."""
+    source, pair = open_source(config["data"]), parse_pair(config["pair"])
+    settings = {name: str(value) for name, value in config["options"].items()}
+    made = [_made(config, {**settings, **point}, source) for point in ({}, *grid_points(config["grid"]))]
+    system = made[0]  # what is wrong with any of them was found now
+    dataset = load_dataset(source, pair, config["seed"], Problems(not config["skip_bad"]))
+    if directory is None:
+        kept = {"made_by": f"isogloss {isogloss.__version__}", **config, "options": asdict(system.options)}
+        directory = RunDirectory.create(path, kept, overwrite)
+    trials: list[dict[str, Any]] = []
+    measure = ""
+    if config["grid"]:
+        measure = system.recipe.measure
+        chosen, trials = _search(config, settings, directory, measure)
+        system = _made(config, {**settings, **chosen}, source)
+    history = system.train(dataset, directory).history
+    return TrainingRun(path, _finish(system, dataset, directory, history), trials, measure)
+
+
+def _made(config: Mapping[str, Any], settings: dict[str, str], source: Source) -> TrainedSystem:
+    name = config["system"]
+    if not issubclass(system_type(name), TrainedSystem):
+        trained = [other for other in system_names() if issubclass(system_type(other), TrainedSystem)]
+        raise InputError(f"train: {name} is not trained, it is ready at once; trained are {', '.join(trained)}")
+    system = make_system(name, parse_pair(config["pair"]), settings, source, bare=True)
+    assert isinstance(system, TrainedSystem)
+    return system
+
+
+def _search(
+    config: Mapping[str, Any], settings: dict[str, str], directory: RunDirectory, measure: str
+) -> tuple[dict[str, str], list[dict[str, Any]]]:
+    """The best point of the grid, and all points with what was measured, the best first."""
+    trial = GridTrial(config["system"], config["data"], config["pair"], config["seed"], config["skip_bad"], settings)
+    directory.begin()
+    table = directory.path / "grid.jsonl"
+    best, entries = search_grid(grid_points(config["grid"]), trial, measure, table, available_cores())
+    return best, sorted(entries, key=lambda entry: -entry[measure])
+
+
+def _finish(
+    system: TrainedSystem, dataset: Dataset, directory: RunDirectory, history: list[dict[str, Any]]
+) -> dict[str, Any]:
+    """Keep the model; measure it on dev where there is one, a system of vectors over the whole collection too."""
+    results: dict[str, Any] = {"epochs": len(history), "seconds": round(sum(entry["seconds"] for entry in history), 1)}
+    protocols: tuple[str, ...] = ()
+    if "dev" in dataset.splits and any(query.id in dataset.judgments for query in dataset.split("dev")):
+        protocols = ("sampled", "full") if isinstance(system, DenseSystem) else ("sampled",)
+        system.index(dataset.documents, ("text",))
+        for protocol in protocols:
+            task = make_task(dataset, "dev", protocol, depth=_DEPTH)
+            ranked = task.run(system)
+            results[protocol] = evaluate_run(ranked, task).means()
+        ranked.write(directory.path / "run.trec", overwrite=True)
+    card = {"trained on": f"{dataset.source.name} {'-'.join(dataset.pair)}, train split", "epochs": len(history)}
+    card |= {
+        f"dev {name}, {protocol}": f"{results[protocol][name]:.4f}"
+        for protocol in protocols
+        for name in ("NDCG@5", "MRR_mr")
+    }
+    save_model(system, directory.model, card, overwrite=True)
+    directory.finish(results)
+    return results

@@ -1,0 +1,75 @@
+"""``isogloss add``."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from isogloss.base.errors import InputError
+from isogloss.cli.main import add_command
+from isogloss.cli.options import SOURCE_HELP, add_settings, settings_for
+from isogloss.cli.output import counted, note
+
+if TYPE_CHECKING:
+    from isogloss.corpus.problems import Problems
+    from isogloss.corpus.source import Source
+
+_EXAMPLE = """\
+  isogloss add my-index --documents jsonl:new-pages.jsonl
+  isogloss add my-index --documents folder:manuals --language fr
+  isogloss add my-index --documents folder:handbuch --language de --set lexicon=en-de.txt   # a new language"""
+
+
+def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, summary: str) -> None:
+    """Register the command."""
+    parser = add_command(commands, name, summary, _EXAMPLE)
+    parser.add_argument("index", metavar="INDEX", help="a directory made by 'isogloss index'")
+    parser.add_argument("--documents", required=True, metavar="SOURCE", help=SOURCE_HELP)
+    parser.add_argument(
+        "--language", action="append", metavar="LANG",
+        help="language of the documents (repeatable; default: those of the index)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--skip-bad", action="store_true", help="skip documents that are wrong, and count them, instead of stopping"
+    )
+    add_settings(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Add documents to an index."""
+    from isogloss.cli.index import tell_problems
+    from isogloss.corpus.problems import Problems
+    from isogloss.corpus.sources import open_source
+    from isogloss.index.manifest import Manifest
+
+    name = Manifest.load(Path(options.index)).system
+    problems = Problems(not options.skip_bad)
+    settings = settings_for(name, [name], options.settings)
+    add_documents(options.index, open_source(options.documents), options.language, settings, problems, options.quiet)
+    tell_problems(problems, options.quiet)
+
+
+def add_documents(
+    path: str, source: Source, languages: Sequence[str] | None, settings: Mapping[str, str], problems: Problems,
+    quiet: bool,
+) -> None:  # fmt: skip
+    """Add the documents of a source to an index in one commit, and tell it."""
+    from isogloss.api.given import documents_of
+    from isogloss.systems.index_writer import IndexWriter
+
+    with IndexWriter(path, settings) as writer:
+        before = sum(writer.index.manifest.documents.values())
+        asked = list(languages or writer.index.commit.languages)
+        count = writer.add(documents_of(source, asked, not languages, problems))
+        if not count:
+            raise InputError(f"{source.name}: has no documents in {', '.join(asked)}")
+        writer.commit()
+        after = sum(writer.index.manifest.documents.values())
+    replaced = count - (after - before)
+    what = f"{counted(count, 'document')} added" + (
+        f", {replaced:,} of them in place of older ones" if replaced else ""
+    )
+    note(f"{path}: {what}; {after:,} in all", quiet)

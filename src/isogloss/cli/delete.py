@@ -1,0 +1,48 @@
+"""``isogloss delete``."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from isogloss.base.errors import InputError
+from isogloss.cli.main import add_command
+from isogloss.cli.output import counted, note
+
+_EXAMPLE = """\
+  isogloss delete my-index fr-volcano fr-honey
+  isogloss delete my-index --language sw --file ids-to-delete.txt"""
+
+
+def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, summary: str) -> None:
+    """Register the command."""
+    parser = add_command(commands, name, summary, _EXAMPLE)
+    parser.add_argument("index", metavar="INDEX", help="a directory made by 'isogloss index'")
+    parser.add_argument("ids", nargs="*", metavar="ID", help="ids of documents")
+    parser.add_argument("--file", metavar="IDS", help="a file with more of them, one a line")
+    parser.add_argument(
+        "--language", action="append", metavar="LANG", help="only documents in this language (repeatable)"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Delete documents from an index."""
+    from isogloss.base.lines import read_lines
+    from isogloss.systems.index_writer import IndexWriter
+
+    ids = list(options.ids)
+    if options.file:
+        ids += [line for _, line in read_lines(Path(options.file)) if line]
+    if not ids:
+        raise InputError("delete: name the documents by their ids, or give --file")
+    with IndexWriter(options.index) as writer:
+        count = writer.delete(ids, options.language)
+        if not count:
+            raise InputError(f"{options.index}: has no document {ids[0]!r}{' nor the others' if len(ids) > 1 else ''}")
+        writer.commit()
+        left = sum(writer.index.manifest.documents.values())
+    missing = len(set(ids)) - count
+    note(f"{options.index}: {counted(count, 'document')} deleted, {left:,} left", options.quiet)
+    if missing > 0:
+        note(f"not in the index: {counted(missing, 'id')}", options.quiet)

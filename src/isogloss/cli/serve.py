@@ -1,0 +1,133 @@
+"""``isogloss serve``."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from isogloss.base.errors import InputError, import_extra
+from isogloss.cli.main import add_command
+from isogloss.cli.options import count
+from isogloss.cli.output import note
+
+if TYPE_CHECKING:
+    from isogloss.server.app import Settings
+
+_EXAMPLE = """\
+  isogloss serve my-index
+  isogloss serve my-index --workers 4 --token-file token.txt
+  curl 'http://127.0.0.1:8000/api/v1/search?q=how+do+volcanoes+erupt&k=3'
+  curl -X PUT -H "Authorization: Bearer $(cat token.txt)" -H 'Content-Type: application/x-ndjson' \\
+       --data-binary @documents.jsonl http://127.0.0.1:8000/api/v1/documents"""
+_FEWEST_LETTERS = 16
+
+
+def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, summary: str) -> None:
+    """Register the command."""
+    parser = add_command(commands, name, summary, _EXAMPLE)
+    parser.add_argument("index", metavar="INDEX", help="a directory made by 'isogloss index'")
+    parser.add_argument("--compare", metavar="INDEX", help="a second index, to see its rankings beside the first's")
+    parser.add_argument("--workers", type=count, default=1, help="processes that answer (default 1)")
+    parser.add_argument("--timeout", type=_seconds, default=10.0, metavar="SECONDS", help="for a search (default 10)")
+    parser.add_argument("--in-flight", type=count, default=64, help="requests a worker takes at once (default 64)")
+    parser.add_argument(
+        "--token-file", metavar="FILE",
+        help="holds the token that writing needs; without it and without ISOGLOSS_TOKEN nobody can write",
+    )  # fmt: skip
+    parser.add_argument("--log-queries", action="store_true", help="write queries into the log, not only their length")
+    add_address(parser)
+    parser.set_defaults(run=run)
+
+
+def add_address(parser: argparse.ArgumentParser) -> None:
+    """--host, --port and --allow-host."""
+    parser.add_argument("--host", default="127.0.0.1", help="where to listen (default 127.0.0.1: this machine only)")
+    parser.add_argument("--port", type=_port, default=8000, help="0 takes a free one (default 8000)")
+    parser.add_argument(
+        "--allow-host", action="append", default=[], metavar="NAME",
+        help="also answer to this host name, that of a proxy in front, say (repeatable)",
+    )  # fmt: skip
+
+
+def check_packages() -> None:
+    """Say which extra is missing, if it is."""
+    for package in ("starlette", "uvicorn", "msgspec"):
+        import_extra(package, "serve", "the HTTP service")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Serve an index until told to stop."""
+    check_packages()
+    from isogloss.server.app import Settings
+    from isogloss.server.limits import Limits
+
+    serve_index(
+        Settings(
+            index=Path(options.index),
+            compare=Path(options.compare) if options.compare else None,
+            token=_token(options.token_file),
+            limits=Limits(seconds=options.timeout, in_flight=options.in_flight),
+            log=not options.quiet,
+            log_queries=options.log_queries,
+        ),
+        options,
+    )
+
+
+def serve_index(settings: Settings, options: argparse.Namespace, browse: bool = False) -> None:
+    """Serve with these settings where the options say; the address is a line of its own on standard output.
+
+    ``browse``: show the page in the user's browser.
+    """
+    from dataclasses import replace
+
+    from isogloss.server.guard import is_loopback
+    from isogloss.server.running import serve
+
+    private = is_loopback(options.host)
+    settings = replace(settings, hosts=frozenset(map(str.lower, options.allow_host)) if private else None)
+
+    def announce(address: str) -> None:
+        print(address, flush=True)
+        note(f"serving {settings.index}; stop with Ctrl-C", options.quiet)
+        if not private:
+            writing = "whoever has the token can write" if settings.token else "nobody can write"
+            note(f"warning: others can reach {options.host}: all of them can search, {writing}", options.quiet)
+        if browse:
+            import webbrowser
+
+            webbrowser.open(address)
+
+    serve(settings, options.host, options.port, getattr(options, "workers", 1), announce)
+
+
+def _token(file: str | None) -> str:
+    """The token that writing needs, from a file or from the environment; empty if there is none."""
+    if file is None:
+        token, where = os.environ.get("ISOGLOSS_TOKEN", ""), "ISOGLOSS_TOKEN"
+        if not token:
+            return ""
+    else:
+        token, where = Path(file).read_text(encoding="utf-8", errors="replace"), file
+    token = token.strip()
+    if len(token) < _FEWEST_LETTERS or not (token.isascii() and token.isprintable()) or " " in token:
+        raise InputError(f"{where}: a token is at least {_FEWEST_LETTERS} letters and digits, without spaces")
+    return token
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or int(text) > 65_535:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port from 0 to 65535")
+    return int(text)
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds <= 3600:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds up to 3600")
+    return seconds

@@ -1,0 +1,89 @@
+"""``checksums.json``: the size and hash of every file of a directory that never changes, so that damage can be named.
+
+Sizes are compared whenever an index is opened, which reads nothing; hashes when somebody asks.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from hashlib import blake2b
+from pathlib import Path
+from typing import NamedTuple
+
+FILE = "checksums.json"
+_BLOCK = 2**20
+
+
+class FileNote(NamedTuple):
+    """The size of a file in bytes, and the hash of its content."""
+
+    size: int
+    hash: str
+
+
+class DamagedFileError(ValueError):
+    """A file of an index that is not as it was written."""
+
+    def __init__(self, path: Path, what: str) -> None:
+        super().__init__(f"{path} {what}")
+        self.path = path
+
+
+def note_of(path: Path) -> FileNote:
+    """What there is to know of a file."""
+    made = blake2b(digest_size=16)
+    size = 0
+    with open(path, "rb") as file:
+        while block := file.read(_BLOCK):
+            made.update(block)
+            size += len(block)
+    return FileNote(size, made.hexdigest())
+
+
+def note_of_bytes(content: bytes) -> FileNote:
+    """What there will be to know of a file with this content."""
+    return FileNote(len(content), blake2b(content, digest_size=16).hexdigest())
+
+
+def write_checksums(directory: Path) -> FileNote:
+    """Note every file below a directory in its ``checksums.json``, and that file itself in what is given back.
+
+    The same files give the same notes, so the hash of the notes stands for the whole directory.
+    """
+    notes = {name: note_of(directory / name) for name in sorted(_files(directory))}
+    path = directory / FILE
+    path.write_text(json.dumps(notes, indent=0, ensure_ascii=False) + "\n", encoding="utf-8")
+    return note_of(path)
+
+
+def check_directory(directory: Path, note: FileNote, hashes: bool = False) -> None:
+    """Raise for the first file that is missing, of another size or, with ``hashes``, of another content."""
+    for path, noted in noted_files(directory, note):
+        check_file(path, noted, hashes)
+
+
+def noted_files(directory: Path, note: FileNote) -> Iterator[tuple[Path, FileNote]]:
+    """Every file of a directory with what was noted of it; ``note`` is that of the notes themselves."""
+    path = directory / FILE
+    check_file(path, note, hashes=True)
+    for name, noted in json.loads(path.read_text(encoding="utf-8")).items():
+        yield directory / name, FileNote(*noted)
+
+
+def check_file(path: Path, note: FileNote, hashes: bool = False) -> None:
+    """Raise if a file is missing, of another size or, with ``hashes``, of another content."""
+    size = path.stat().st_size
+    if size != note.size:
+        raise DamagedFileError(path, f"has {size:,} bytes, {note.size:,} were written")
+    if hashes and note_of(path) != note:
+        raise DamagedFileError(path, "is not what was written (its checksum differs)")
+
+
+def _files(directory: Path) -> Iterator[str]:
+    for root, _, names in os.walk(directory):
+        for name in names:
+            path = Path(root, name)
+            if path != directory / FILE:
+                yield path.relative_to(directory).as_posix()

@@ -1,0 +1,96 @@
+"""``commit.json``: which segments an index consists of. Replacing it is the commit: what it does not name is not there.
+
+generation   counts the commits
+languages    for each language its segments, in the order of their rows, and the order of all their ids
+files        size and hash of every file that a commit names: bitmaps of deleted documents, orders, checksums.json
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from isogloss.base.errors import InputError
+from isogloss.base.files import write_bytes
+from isogloss.index.checksums import FileNote
+
+FILE, COPY = "commit.json", "commit.copy.json"
+
+
+@dataclass(frozen=True)
+class SegmentEntry:
+    """A segment, how many documents it holds, and which of them are deleted."""
+
+    name: str
+    documents: int
+    deleted: int = 0
+    deleted_file: str = ""
+
+    @property
+    def live(self) -> int:
+        """How many documents are not deleted."""
+        return self.documents - self.deleted
+
+
+@dataclass(frozen=True)
+class LanguageEntry:
+    """The segments of a language; where there are several, a file says in which order their ids are."""
+
+    segments: tuple[SegmentEntry, ...] = ()
+    order_file: str = ""
+
+    @property
+    def live(self) -> int:
+        """How many documents are not deleted."""
+        return sum(segment.live for segment in self.segments)
+
+
+@dataclass(frozen=True)
+class Commit:
+    """The state of an index. ``identity`` is that of the ``index.json`` it belongs to."""
+
+    identity: str
+    generation: int = 0
+    languages: Mapping[str, LanguageEntry] = field(default_factory=dict)
+    files: Mapping[str, FileNote] = field(default_factory=dict)
+
+    @property
+    def segments(self) -> tuple[SegmentEntry, ...]:
+        """Those of all languages."""
+        return tuple(segment for language in self.languages.values() for segment in language.segments)
+
+    def save(self, directory: Path) -> None:
+        """Replace ``commit.json``: when this returns the commit is on disk. A copy is kept in case it is damaged."""
+        content = {**asdict(self), "files": {name: list(note) for name, note in self.files.items()}}
+        written = (json.dumps({**content, "checksum": _hash(content)}, ensure_ascii=False, indent=1) + "\n").encode()
+        write_bytes(directory / FILE, written)
+        with suppress(OSError):  # a full disk: the commit has come about
+            (directory / COPY).write_bytes(written)
+
+    @classmethod
+    def load(cls, directory: Path) -> Commit:
+        """Read ``commit.json``; an error that names it if it is not as it was written."""
+        path = directory / FILE
+        try:
+            content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            if content.pop("checksum") != _hash(content):
+                raise ValueError("its checksum differs")
+            languages = {name: _language(entry) for name, entry in content["languages"].items()}
+            files = {name: FileNote(*note) for name, note in content["files"].items()}
+            return cls(content["identity"], content["generation"], languages, files)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            what = f"put its copy {COPY} in its place, or make the index again with 'isogloss index'"
+            raise InputError(f"{path}: is damaged ({error}); {what}") from error
+
+
+def _language(entry: Mapping[str, Any]) -> LanguageEntry:
+    return LanguageEntry(tuple(SegmentEntry(**segment) for segment in entry["segments"]), entry["order_file"])
+
+
+def _hash(content: Mapping[str, Any]) -> str:
+    return blake2b(json.dumps(content, sort_keys=True).encode(), digest_size=16).hexdigest()

@@ -1,0 +1,90 @@
+"""One writer at a time: a lock that the system takes back when its holder dies, and that names the holder."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from isogloss.base.errors import InputError
+
+FILE = "write.lock"
+
+
+class IndexBusyError(InputError):
+    """Somebody else is changing the index."""
+
+
+class WriteLock:
+    """Holds ``write.lock`` of an index from ``acquire`` to ``release``; the file stays, the lock does not."""
+
+    def __init__(self, directory: Path) -> None:
+        self._path = directory / FILE
+        self._directory = directory
+        self._handle: int | None = None
+
+    def acquire(self) -> None:
+        """Take the lock, or say who has it."""
+        handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        if not _take(handle):
+            holder = " ".join(os.pread(handle, 1000, 0).decode("utf-8", "replace").split()) or "another writer"
+            os.close(handle)
+            raise IndexBusyError(f"{self._directory}: is being changed by {holder}; try again when it is done")
+        if not self._is_current(handle):  # the index was replaced while the lock was being taken
+            os.close(handle)
+            self.acquire()
+            return
+        self._handle = handle
+        with suppress(OSError):  # the name of the holder is a courtesy: a full disk takes nothing else from it
+            os.ftruncate(handle, 0)
+            os.pwrite(handle, f"process {os.getpid()} ({_command()})\n".encode("utf-8", "replace"), 0)
+
+    def release(self) -> None:
+        """Let others write."""
+        if self._handle is not None:
+            with suppress(OSError):  # a full disk is no reason to keep it
+                os.ftruncate(self._handle, 0)
+            os.close(self._handle)
+            self._handle = None
+
+    def __enter__(self) -> Self:
+        self.acquire()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.release()
+
+    def _is_current(self, handle: int) -> bool:
+        try:
+            return os.path.samestat(os.fstat(handle), self._path.stat())
+        except FileNotFoundError:
+            return False
+
+
+def _take(handle: int) -> bool:
+    locking = _locking()
+    if locking is None:
+        return True
+    try:
+        locking.flock(handle, locking.LOCK_EX | locking.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _locking() -> Any:
+    """``fcntl``, where the system has it."""
+    try:
+        import fcntl
+    except ModuleNotFoundError:
+        return None
+    return fcntl
+
+
+def _command() -> str:
+    return " ".join([Path(sys.argv[0] or "python").name, *sys.argv[1:]])[:200]

@@ -1,0 +1,125 @@
+"""Around every request: its id, who may ask under which name, the headers that protect a reader, the count, the log."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import secrets
+import traceback
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from isogloss.server.metrics import Metrics
+from isogloss.server.refusals import Refusal, refusal_response
+from isogloss.server.request_log import write_line
+from isogloss.server.stopwatch import Stopwatch
+
+TRACE = "isogloss.trace"
+_SANE_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_CSP = (
+    "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'; "
+    "require-trusted-types-for 'script'; trusted-types 'none'"
+)
+HEADERS = {
+    "Content-Security-Policy": _CSP,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "X-Frame-Options": "DENY",
+}
+
+
+@dataclass
+class Trace:
+    """What is known of a request for the log."""
+
+    request_id: str
+    watch: Stopwatch = field(default_factory=Stopwatch)
+    status: int = 0
+    query_length: int | None = None
+    query: str | None = None
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address or name is this machine's own, which nobody else can reach.
+
+    >>> is_loopback("127.0.0.1"), is_loopback("[::1]"), is_loopback("localhost"), is_loopback("0.0.0.0")
+    (True, True, True, False)
+    """
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host.lower().rstrip(".") == "localhost"
+
+
+class Guard:
+    """The outermost layer. ``hosts``: the names under which it may be asked; None if any name will do.
+
+    A page elsewhere can have its own name point to 127.0.0.1 and would then be of the same origin as this service, so
+    on loopback only loopback's names are answered.
+    """
+
+    def __init__(
+        self, app: ASGIApp, metrics: Metrics, hosts: Collection[str] | None, log: bool, log_queries: bool
+    ) -> None:
+        self._app = app
+        self._metrics = metrics
+        self._hosts = hosts
+        self._log = log
+        self._log_queries = log_queries
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        given = headers.get("x-request-id", "")
+        trace = Trace(given if _SANE_ID.fullmatch(given) else secrets.token_hex(8))
+        scope[TRACE] = trace
+
+        async def send_marked(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                trace.status = message["status"]
+                marked = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    marked.setdefault(name, value)
+                marked["X-Request-Id"] = trace.request_id
+            await send(message)
+
+        self._metrics.began()
+        try:
+            await self._answer(scope, receive, send_marked, headers, trace)
+        finally:
+            self._note(scope, trace)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send, headers: Headers, trace: Trace) -> None:
+        try:
+            self._check_host(headers.get("host", ""))
+            await self._app(scope, receive, send)
+        except Refusal as refusal:
+            await refusal_response(refusal, trace.request_id)(scope, receive, send)
+        except Exception:
+            write_line("error", id=trace.request_id, path=scope["path"], traceback=traceback.format_exc())
+            if not trace.status:
+                fault = Refusal(500, "something went wrong here; the log of the service says what")
+                await refusal_response(fault, trace.request_id)(scope, receive, send)
+
+    def _check_host(self, host: str) -> None:
+        if self._hosts is None:
+            return
+        name = re.sub(r":\d*\Z", "", host).lower()
+        if not (is_loopback(name) or name in self._hosts):
+            raise Refusal(421, f"this service does not answer to the name {name[:100]!r}; start it with --allow-host")
+
+    def _note(self, scope: Scope, trace: Trace) -> None:
+        path = getattr(scope.get("route"), "path", "").replace(":anything", "")
+        self._metrics.ended(path, scope["method"], trace.status, trace.watch.seconds)
+        if self._log:
+            write_line(
+                "request", id=trace.request_id, method=scope["method"], path=scope["path"], status=trace.status,
+                ms=trace.watch.milliseconds, query_length=trace.query_length,
+                query=trace.query if self._log_queries else None,
+            )  # fmt: skip

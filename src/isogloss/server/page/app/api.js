@@ -1,0 +1,116 @@
+// The service, as the page sees it: four questions, plain answers, and failures that say what kind they are.
+
+const BASE = "api/v1/";
+const PATIENCE = 30_000; // milliseconds; the service gives up earlier by itself
+const KEPT = 40;
+const kept = new Map(); // the last answers, so that going back shows at once what was there
+
+/** Why there is no answer: `kind` is one of unreachable, late, busy, long, missing, refused, broken. */
+export class Failure extends Error {
+  constructor(kind, message, requestId = "") {
+    super(message);
+    this.kind = kind;
+    this.requestId = requestId;
+  }
+}
+
+/** What the index holds and what the service allows. */
+export async function askStatus(signal) {
+  const said = await ask("status", [], signal);
+  return {
+    ...described(said.index),
+    longest: said.limits?.query_length ?? Infinity,
+    deepest: said.limits?.depth ?? Infinity,
+    most: said.limits?.k ?? Infinity,
+    other: said.compare ? described(said.compare) : null,
+  };
+}
+
+/** The hits of a state's page (and whether there are more), of the index or of the one it is compared with. */
+export async function askSearch(state, size, { signal, other = false, remembered = false } = {}) {
+  const parameters = [
+    ["q", state.query],
+    ["k", String(size)],
+    ["offset", String(state.offset)],
+    ...state.languages.map((language) => ["lang", language]),
+    ...state.filters.map((filter) => ["filter", filter]),
+    ...(state.from ? [["query_lang", state.from]] : []),
+    ...(other ? [["index", "compare"]] : []),
+  ];
+  const said = await ask("search", parameters, signal, remembered);
+  return {
+    hits: said.hits.map(hitOf),
+    more: said.more ?? said.hits.length === size,
+    language: said.query_language ?? "",
+    expected: said.expected_language ?? "",
+    unknown: said.unknown_words ?? [],
+    translations: said.translations ?? {},
+    milliseconds: said.milliseconds ?? null,
+  };
+}
+
+/** What made the score of a document: parts (word, words, score), and what stands for the words of the query. */
+export async function askWhy(state, { language, id }, { signal, other = false } = {}) {
+  const parameters = [["q", state.query], ["language", language], ["id", id], ...(other ? [["index", "compare"]] : [])];
+  const said = await ask("explain", parameters, signal, true);
+  return {
+    parts: said.explanation.map((part) => ({ word: part.query_word, words: part.document_words, score: part.score })),
+    translations: (said.translations ?? []).map((entry) => ({ word: entry.word, meanings: entry.translations })),
+  };
+}
+
+/** A whole document. */
+export async function askDocument({ language, id }, { signal, other = false } = {}) {
+  const path = `documents/${encodeURIComponent(language)}/${encodeURIComponent(id)}`;
+  const said = await ask(path, other ? [["index", "compare"]] : [], signal, true);
+  return {
+    id: said.id,
+    language: said.lang || language,
+    title: said.title || said.id,
+    text: said.text ?? "",
+    url: said.url ?? "",
+    fields: said.fields ?? {},
+    translations: said.translations ?? {},
+  };
+}
+
+function described(index) {
+  return { system: index.system ?? "", expected: index.query_language ?? "", languages: index.documents ?? {} };
+}
+
+function hitOf(said) {
+  return { ...said, title: said.title || said.id, snippet: said.snippet ?? [], relevance: said.relevance ?? null };
+}
+
+async function ask(path, parameters, signal, remembered = false) {
+  const text = new URLSearchParams(parameters).toString();
+  const address = `${BASE}${path}${text ? `?${text}` : ""}`;
+  if (remembered && kept.has(address)) return kept.get(address);
+  const answer = await fetched(address, signal);
+  const said = await answer.json().catch(() => null);
+  if (!answer.ok || said === null) throw failureOf(answer, said?.error ?? {});
+  kept.delete(address);
+  kept.set(address, said);
+  if (kept.size > KEPT) kept.delete(kept.keys().next().value);
+  return said;
+}
+
+async function fetched(address, signal) {
+  const limit = AbortSignal.timeout(PATIENCE);
+  try {
+    return await fetch(address, {
+      signal: signal ? AbortSignal.any([signal, limit]) : limit,
+      headers: { Accept: "application/json" },
+    });
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    if (error.name === "TimeoutError") throw new Failure("late", "");
+    throw new Failure("unreachable", "");
+  }
+}
+
+function failureOf(answer, error) {
+  const kinds = { 404: "missing", 413: "long", 414: "long", 429: "busy", 431: "long", 503: "busy", 504: "late" };
+  const kind = kinds[answer.status] ?? (answer.status >= 400 && answer.status < 500 ? "refused" : "broken");
+  return new Failure(kind, error.message ?? "", error.request_id ?? answer.headers.get("X-Request-Id") ?? "");
+}

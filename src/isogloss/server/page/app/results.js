@@ -1,0 +1,123 @@
+// The page of results: what is worth saying before them, the cards, the way to the next page.
+
+import { addressOf } from "./address.js";
+import { askSearch } from "./api.js";
+import { card } from "./card.js";
+import { el } from "./dom.js";
+import { count, counted, listed, nameOf } from "./languages.js";
+import { nothingFound, words } from "./messages.js";
+
+/** How many results a page holds. */
+export const PAGE = 10;
+
+const MOST_WORDS = 20; // a query may be a whole document
+
+/** The view of a state with a query: what to show, and the line that says how much there is. */
+export async function resultsView(state, status, { signal, remembered }) {
+  const answer = await askSearch(state, PAGE, { signal, remembered });
+  const title = state.query;
+  if (!answer.hits.length)
+    return { title, answer, summary: "Nothing found", quietSummary: true, content: [nothingFound(state, answer)] };
+  return {
+    title,
+    answer,
+    summary: summary(state, answer),
+    content: [
+      el("h2", { class: "unseen" }, "Results"),
+      ...remarks(state, answer),
+      el(
+        "ol",
+        { class: "cards", role: "list", start: state.offset + 1 },
+        answer.hits.map((hit) => el("li", {}, card(state, hit))),
+      ),
+      pages(state, answer.more && state.offset + 2 * PAGE <= (status?.deepest ?? Infinity)),
+    ],
+  };
+}
+
+/** What the reader should know of how the query was read. */
+export function remarks(state, answer) {
+  const { language, expected, unknown } = answer;
+  const made = [];
+  if (language && expected && language !== expected) {
+    const asked = `this index is made for queries in ${nameOf(expected)}`;
+    made.push(
+      el(
+        "p",
+        { class: "remark" },
+        state.from
+          ? `The query is taken to be in ${nameOf(language)}, but ${asked}.`
+          : `This looks like a query in ${nameOf(language)}, but ${asked}. If it is not, choose its language above.`,
+      ),
+    );
+  }
+  if (unknown.length)
+    made.push(el("p", { class: "remark" }, "Not known: ", words(unknown), ". The results come from the other words."));
+  const read = readings(answer.translations);
+  if (read) made.push(read);
+  return made;
+}
+
+/** Previous and next. */
+export function pages(state, more) {
+  if (!state.offset && !more) return null;
+  const to = (offset, label, rel) =>
+    el(
+      "a",
+      { class: "button", rel, href: addressOf({ ...state, offset }), "data-inner": true, "data-moves": true },
+      label,
+    );
+  return el(
+    "nav",
+    { class: "pages", "aria-label": "Pages of results" },
+    state.offset ? to(Math.max(0, state.offset - PAGE), "Previous", "prev") : el("span"),
+    el("span", { class: "page" }, `Page ${count(Math.floor(state.offset / PAGE) + 1)}`),
+    more ? to(state.offset + PAGE, "Next", "next") : el("span"),
+  );
+}
+
+function summary(state, { hits, more, milliseconds }) {
+  const time = milliseconds === null ? "" : ` · ${milliseconds < 1 ? "under 1" : count(Math.round(milliseconds))} ms`;
+  if (!state.offset && !more) return `${counted(hits.length, "result")}${time}`;
+  return (
+    (hits.length > 1
+      ? `Results ${count(hits[0].rank)} to ${count(hits.at(-1).rank)}`
+      : `Result ${count(hits[0].rank)}`) + time
+  );
+}
+
+/** For each language, what stands for the words of the query there; folded away until it is asked for. */
+function readings(translations) {
+  const languages = Object.entries(translations).filter(([, entries]) =>
+    entries?.some((entry) => entry.translations?.length),
+  );
+  if (!languages.length) return null;
+  return el(
+    "details",
+    { class: "readings" },
+    el("summary", {}, "How the words were understood"),
+    el(
+      "dl",
+      {},
+      languages.flatMap(([language, entries]) => [
+        el("dt", {}, nameOf(language)),
+        el(
+          "dd",
+          {},
+          entries
+            .filter((entry) => entry.translations?.length)
+            .slice(0, MOST_WORDS)
+            .map((entry) =>
+              el(
+                "span",
+                { class: "reading" },
+                el("bdi", {}, entry.word),
+                " → ",
+                el("bdi", { lang: language }, listed(entry.translations, 4)),
+              ),
+            ),
+        ),
+      ]),
+    ),
+  );
+}

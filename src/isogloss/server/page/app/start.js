@@ -1,0 +1,16 @@
+// The page before anything is asked: what can be searched here, and with what.
+
+import { el } from "./dom.js";
+import { counted, listed, nameOf } from "./languages.js";
+
+/** The view of a state without a query. */
+export function startView(_state, status) {
+  if (!status) return { title: "", summary: "", content: [] };
+  const entries = Object.entries(status.languages).sort(([, one], [, two]) => two - one);
+  const total = entries.reduce((sum, [, number]) => sum + number, 0);
+  const where = entries.length ? ` in ${listed(entries.map(([language]) => nameOf(language)))}` : "";
+  const line = total
+    ? [`Ask in ${nameOf(status.expected)}. `, `${counted(total, "document")}${where} will answer.`]
+    : ["This index holds no documents yet. Add some with “isogloss add”."];
+  return { title: "", summary: "", content: [el("p", { class: "welcome" }, line)] };
+}

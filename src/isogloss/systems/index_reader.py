@@ -1,0 +1,268 @@
+"""Opening an index to search in it: everything is mapped, nothing is read, nothing is locked.
+
+``commit.json`` says which segments there are. A writer may replace it, and take away what it no longer names, at any
+moment: maps that were made stay valid, and where a file has vanished in between, the next ``commit.json`` is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from copy import copy
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from isogloss.base.arrays import load_array
+from isogloss.base.errors import InputError
+from isogloss.evaluation.system import Allowed, System
+from isogloss.index import checksums
+from isogloss.index.commit import Commit, LanguageEntry, SegmentEntry
+from isogloss.index.manifest import Manifest
+from isogloss.index.segments import SEGMENTS, SHARED, SOURCES, Segment, read_deleted
+from isogloss.index.store import DocumentStore, JoinedStore, LiveStore, Rows
+from isogloss.lexical.joined_postings import JoinedPostings
+from isogloss.search.engine import Engine, Shelf
+from isogloss.systems.registry import build_system, parse_options, system_type
+
+_ATTEMPTS = 20
+
+
+@dataclass(frozen=True)
+class OpenIndex:
+    """An index as it was at one commit: ``engine`` searches it, ``refreshed`` gives it as it is now.
+
+    It also unpacks into its manifest and its engine.
+    """
+
+    path: Path
+    manifest: Manifest
+    engine: Engine
+    commit: Commit
+    segments: Mapping[str, Segment] = field(repr=False)
+    systems: Mapping[str, System] = field(repr=False)
+    """For each language a system with its shared half loaded and no documents."""
+    damaged: tuple[str, ...] = ()
+    """Segments that were left out, each with what is wrong with it."""
+    skip_damaged: bool = False
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.manifest, self.engine))
+
+    @property
+    def generation(self) -> int:
+        """How many commits there were."""
+        return self.commit.generation
+
+    @property
+    def fingerprints(self) -> dict[str, str]:
+        """What tells the model of each language from any other."""
+        return {language: shared_note(self.commit, language).hash for language in self.commit.languages}
+
+    def refreshed(self) -> OpenIndex:
+        """The index as it is now: this very object if nothing was committed; what did not change is shared."""
+        if self.manifest.format == 1:
+            return self if Manifest.load(self.path).format == 1 else open_index(self.path, self.skip_damaged)
+        if Commit.load(self.path) == self.commit:
+            return self
+        return open_index(self.path, self.skip_damaged, self)
+
+    def about(self) -> dict[str, Any]:
+        """What there is to know of it, as plain values."""
+        systems = {language: shelf.system.about() for language, shelf in self.engine.shelves.items()}
+        segments = self.commit.segments
+        return {
+            "path": str(self.path),
+            "format": self.manifest.format,
+            "generation": self.generation,
+            "system": self.manifest.system,
+            "query_language": self.manifest.query_language,
+            "documents": dict(self.manifest.documents),
+            "deleted": sum(segment.deleted for segment in segments),
+            "segments": len(segments) or len(self.manifest.documents),
+            "sources": self.manifest.sources,
+            "bytes": self._bytes,
+            "recall": {name: about["recall"] for name, about in systems.items() if "recall" in about},
+            "vectors": {name: about for name, about in systems.items() if about},
+            "damaged": list(self.damaged),
+        }
+
+    @cached_property
+    def _bytes(self) -> int:
+        return sum(map(_size, self.path.rglob("*")))
+
+
+def open_index(path: Path | str, skip_damaged: bool = False, before: OpenIndex | None = None) -> OpenIndex:
+    """Open an index for searching; with ``skip_damaged`` without the segments that are not whole.
+
+    ``before`` is the same index at an earlier moment, of which everything is taken that has not changed.
+    """
+    path = Path(path)
+    seen: tuple[Manifest, Commit] | None = None
+    for _ in range(_ATTEMPTS):
+        manifest = Manifest.load(path)
+        commit = Commit(manifest.identity) if manifest.format == 1 else Commit.load(path)
+        try:
+            if commit.identity != manifest.identity:
+                raise ValueError("commit.json does not belong to index.json")
+            if manifest.format == 1:
+                return _open_first_format(path, manifest)
+            return _Opening(path, manifest, commit, skip_damaged, before).opened()
+        except (OSError, ValueError, InputError) as error:
+            if seen == (manifest, commit):  # nobody has changed it in between: it is the index itself
+                if isinstance(error, InputError):
+                    raise
+                what = "restore it, or make the index again with 'isogloss index'; --skip-damaged opens the rest"
+                raise InputError(f"{path}: the index is damaged ({error}); {what}") from error
+            seen = manifest, commit
+    raise InputError(f"{path}: the index changes faster than it can be opened; try again")
+
+
+def bare_system(manifest: Manifest, language: str) -> System:
+    """The system of an index for one of its languages, with its options and nothing else."""
+    made = system_type(manifest.system)
+    options = parse_options(manifest.system, made.options_type, {k: str(v) for k, v in manifest.options.items()})
+    return build_system(manifest.system, options, (manifest.query_language, language))
+
+
+def shared_note(commit: Commit, language: str) -> checksums.FileNote:
+    """The note of what the system of a language needs and no document decides: its hash is its fingerprint."""
+    return commit.files[f"{SHARED}/{language}/{checksums.FILE}"]
+
+
+class _Opening:
+    """The index of one commit, being opened."""
+
+    def __init__(
+        self, path: Path, manifest: Manifest, commit: Commit, skip_damaged: bool, before: OpenIndex | None
+    ) -> None:
+        self.path, self.manifest, self.commit, self.skip_damaged = path, manifest, commit, skip_damaged
+        self.before = before if before is not None and before.commit.identity == commit.identity else None
+        self.segments: dict[str, Segment] = {}
+        self.damaged: list[str] = []
+
+    def opened(self) -> OpenIndex:
+        """All of it."""
+        systems = {language: self._system(language) for language in self.commit.languages}
+        shelves = {}
+        for language, entry in self.commit.languages.items():
+            shelf = self._shelf(language, entry, systems[language])
+            if shelf is not None:
+                shelves[language] = shelf
+        counts = {language: shelf.count for language, shelf in shelves.items()}
+        manifest = replace(self.manifest, documents=counts)
+        engine = Engine(shelves, sources_of(self.path, manifest, shelves), manifest.fields, manifest.usual)
+        return OpenIndex(
+            self.path, manifest, engine, self.commit, self.segments, systems, tuple(self.damaged), self.skip_damaged
+        )
+
+    def _system(self, language: str) -> System:
+        if self.before is not None and language in self.before.systems:
+            return self.before.systems[language]
+        folder = self.path / SHARED / language
+        checksums.check_directory(folder, shared_note(self.commit, language))
+        return bare_system(self.manifest, language).load_shared(folder)
+
+    def _shelf(self, language: str, entry: LanguageEntry, system: System) -> Shelf | None:
+        whole = [segment for segment in entry.segments if self._open(segment)]
+        if self.before is not None and self.before.commit.languages.get(language) == entry:
+            return self.before.engine.shelves.get(language)
+        if not whole:
+            return None
+        live = self._live(whole)
+        segments = [self.segments[segment.name] for segment in whole]
+        order = self._order(entry, whole, segments)
+        system = copy(system).load_parts([segment.part for segment in segments], order)
+        if live is not None:
+            system.count_only(live)
+        fields = JoinedPostings([segment.fields for segment in segments])
+        return Shelf(system, JoinedStore([segment.store for segment in segments], order), live, fields)
+
+    def _open(self, entry: SegmentEntry) -> bool:
+        """Whether a segment is whole; it is opened then."""
+        if self.before is not None and entry.name in self.before.segments:
+            self.segments[entry.name] = self.before.segments[entry.name]
+            return True
+        try:
+            note = self.commit.files[f"{SEGMENTS}/{entry.name}/{checksums.FILE}"]
+            checksums.check_directory(self.path / SEGMENTS / entry.name, note)
+            if entry.deleted_file:
+                checksums.check_file(self.path / entry.deleted_file, self.commit.files[entry.deleted_file])
+            self.segments[entry.name] = Segment.load(self.path, entry.name)
+        except (OSError, ValueError, KeyError) as error:
+            if not self.skip_damaged:
+                raise
+            self.damaged.append(f"{entry.name}: {error}")
+            return False
+        return True
+
+    def _live(self, entries: list[SegmentEntry]) -> Allowed | None:
+        if not any(entry.deleted for entry in entries):
+            return None
+        return np.concatenate([live_rows(self.path, entry) for entry in entries])
+
+    def _order(self, entry: LanguageEntry, whole: list[SegmentEntry], segments: list[Segment]) -> Rows:
+        if len(entry.segments) == 1:
+            return segments[0].store.id_order
+        checksums.check_file(self.path / entry.order_file, self.commit.files[entry.order_file])
+        order: Rows = load_array(self.path / entry.order_file)
+        if len(whole) < len(entry.segments):
+            names = {segment.name for segment in whole}
+            order = order[np.repeat([s.name in names for s in entry.segments], [s.documents for s in entry.segments])]
+            order = np.argsort(np.argsort(order))
+        return order
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size if path.is_file() else 0
+    except FileNotFoundError:  # a writer has taken it away
+        return 0
+
+
+def live_rows(path: Path, entry: SegmentEntry) -> Allowed:
+    """Which documents of a segment are not deleted."""
+    if not entry.deleted_file:
+        return np.ones(entry.documents, dtype=bool)
+    return ~read_deleted(path, entry.deleted_file)[: entry.documents]
+
+
+def sources_of(
+    path: Path, manifest: Manifest, shelves: Mapping[str, Shelf]
+) -> Callable[[], DocumentStore | JoinedStore | LiveStore] | None:
+    """What opens the documents to search with; where those that are searched are in the same language, it is them."""
+    if manifest.query_language in shelves:
+        shelf = shelves[manifest.query_language]
+        return lambda: shelf.store if shelf.live is None else LiveStore(shelf.store, shelf.live)
+
+    def open_sources() -> DocumentStore:
+        try:
+            return _open_store(path / SOURCES, manifest.sources)
+        except (OSError, ValueError) as error:
+            what = "make it again with 'isogloss index'"
+            raise InputError(f"{path}: the index is damaged ({error}); {what}") from error
+
+    return open_sources if manifest.sources else None
+
+
+def _open_first_format(path: Path, manifest: Manifest) -> OpenIndex:
+    """An index as it was before it could be changed: a folder a language, with its documents and all of its system."""
+    shelves, systems = {}, {}
+    for language, count in manifest.documents.items():
+        store = _open_store(path / language, count)
+        system = bare_system(manifest, language)
+        system.id_order = store.id_order
+        systems[language] = system.load_shared(path / language / "system")
+        loaded = copy(system).load_parts([path / language / "system"], store.id_order)
+        shelves[language] = Shelf(loaded, store)
+    engine = Engine(shelves, sources_of(path, manifest, shelves), manifest.fields)
+    return OpenIndex(path, manifest, engine, Commit(""), {}, systems)
+
+
+def _open_store(folder: Path, count: int) -> DocumentStore:
+    store = DocumentStore.load(folder)
+    if len(store) != count:
+        raise ValueError(f"{folder.name} holds {len(store)} documents, not {count}")
+    return store

@@ -1,0 +1,45 @@
+"""``pretrained``: a multilingual sentence encoder that others have trained; passages and queries become vectors.
+
+It needs no dictionary and nothing to learn from, knows the languages it was trained on and no others, and cannot say
+which words made a score.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from isogloss.evaluation.system import SystemOptions
+from isogloss.models.encoders.pretrained import PretrainedEncoder
+from isogloss.systems.dense import DenseSystem
+from isogloss.vectors.word_vectors import Matrix
+
+
+@dataclass(frozen=True)
+class PretrainedOptions(SystemOptions):
+    """Options of ``pretrained``."""
+
+    pretrained: str = field(default="use", metadata={"help": "which encoder: use (extra 'pretrained', 15 languages)"})
+    passages: int = field(default=30, kw_only=True, metadata=SystemOptions.__dataclass_fields__["passages"].metadata)
+
+
+class Pretrained(DenseSystem):
+    """The cosine of the vectors of query and passage."""
+
+    name = "pretrained"
+    paper = "Yang et al. 2020, Multilingual Universal Sentence Encoder for Semantic Retrieval"
+    summary = "a multilingual sentence encoder that others have trained: nothing to learn from, no dictionary"
+    options_type = PretrainedOptions
+    options: PretrainedOptions
+
+    def __init__(self, options: PretrainedOptions, query_language: str, document_language: str) -> None:
+        super().__init__(options, query_language, document_language)
+        self._encoder = PretrainedEncoder(options.pretrained)
+        for language in (query_language, document_language):
+            self._encoder.check(language)
+
+    def encode_queries(self, texts: Sequence[str]) -> Matrix:
+        return self._encoder.encode(texts)
+
+    def encode_documents(self, texts: Sequence[str]) -> Matrix:
+        return self._encoder.encode(texts)

@@ -1,0 +1,126 @@
+"""Why a result was found: pairs of words that sum to the score."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+expect = pytest.importorskip("playwright.sync_api").expect
+
+HIT = {
+    "rank": 1, "score": 1.0, "language": "fr", "id": "x", "title": "Titre", "url": "", "fields": {},
+    "snippet": [{"text": "texte", "match": False}], "relevance": "partially relevant",
+}  # fmt: skip
+ANSWER = {
+    "query": "q", "query_language": "en", "expected_language": "en", "note": "", "languages": ["fr"], "offset": 0,
+    "more": False, "hits": [HIT], "unknown_words": [], "translations": {}, "generation": 1, "milliseconds": 1.0,
+}  # fmt: skip
+
+
+def number(text):
+    return float(text.replace("−", "-"))
+
+
+def answering(page, path, answer):
+    body = json.dumps(answer)
+    page.route(f"**/api/v1/{path}?*", lambda route: route.fulfill(body=body, content_type="application/json"))
+
+
+def test_the_parts_sum_to_the_score(demo_site, open_page, ask):
+    page = open_page(demo_site)
+    ask(page, "water animal species food")
+    card = page.locator(".card").first
+    button = card.get_by_role("button", name="Why this?")
+    expect(button).to_have_attribute("aria-expanded", "false")
+    button.click()
+    expect(button).to_have_attribute("aria-expanded", "true")
+    table = card.get_by_role("table")
+    expect(table).to_be_visible()
+    parts = [number(text) for text in table.locator("tbody .number").all_inner_texts()]
+    total = number(table.locator("tfoot .number").inner_text())
+    assert len(parts) > 1
+    assert sum(parts) == pytest.approx(total, abs=0.001 * len(parts))
+    assert total == number(card.locator(".score").text_content().removeprefix("score "))
+    assert set(table.locator("tbody th").all_inner_texts()) <= {"water", "animal", "species", "food"}
+    widths = [bar.bounding_box()["width"] for bar in table.locator(".bar").all()]
+    assert widths == sorted(widths, reverse=True)
+    button.click()
+    expect(table).to_be_hidden()
+
+
+def test_it_is_asked_for_once_and_only_when_it_is_opened(demo_site, open_page, ask):
+    page = open_page(demo_site)
+    asked = []
+    page.on("request", lambda request: asked.append(request.url) if "/explain" in request.url else None)
+    ask(page, "water")
+    assert asked == []
+    button = page.locator(".toggle").first
+    button.click()
+    expect(page.locator(".why table").first).to_be_visible()
+    button.click()
+    button.click()
+    expect(page.locator(".why table").first).to_be_visible()
+    assert len(asked) == 1
+
+
+def test_words_of_the_query_that_are_not_in_the_document_are_shown_with_their_translations(demo_site, open_page, ask):
+    page = open_page(demo_site)
+    ask(page, "elephant mountain")
+    page.locator(".toggle").first.click()
+    expect(page.locator(".why .absent").first).to_contain_text("Not in this document:")
+    page.get_by_text("How the words were understood").click()
+    expect(page.locator(".readings dd").first).to_contain_text("mountain →")
+
+
+def test_what_single_words_do_not_explain_is_a_row_of_its_own(demo_site, open_page, ask):
+    page = open_page(demo_site)
+    reasons = [
+        {"query_word": "sea", "document_words": ["mer", "Mer"], "score": 0.75},
+        {"query_word": "salt", "document_words": ["sel"], "score": -0.25},
+    ]
+    answering(page, "search", ANSWER)
+    answering(page, "explain", {"explanation": reasons, "total": 0.5, "translations": [], "unknown_words": []})
+    ask(page, "sea salt")
+    expect(page.locator(".relevance")).to_have_text("partially relevant")
+    page.locator(".toggle").click()
+    rows = page.locator(".why tbody tr")
+    expect(rows).to_have_count(3)
+    expect(rows.nth(0)).to_contain_text("mer")
+    expect(rows.nth(0)).not_to_contain_text("Mer")
+    expect(rows.nth(1).locator(".number")).to_have_text("−0.250")
+    expect(rows.nth(2)).to_contain_text("not by single words")
+    expect(page.locator(".why tfoot .number")).to_have_text("1.000")
+
+
+def test_many_words_are_folded_into_one_row(demo_site, open_page, ask):
+    page = open_page(demo_site)
+    reasons = [{"query_word": f"w{number}", "document_words": [f"m{number}"], "score": 0.05} for number in range(20)]
+    answering(page, "search", ANSWER)
+    answering(page, "explain", {"explanation": reasons, "total": 1.0, "translations": [], "unknown_words": []})
+    ask(page, "many words")
+    page.locator(".toggle").click()
+    expect(page.locator(".why tbody tr")).to_have_count(13)
+    expect(page.locator(".why tbody tr").last).to_contain_text("8 more words")
+
+
+def test_a_system_that_cannot_say_why_is_said_to(demo_site, open_page, ask):
+    page = open_page(demo_site)
+    answering(page, "search", ANSWER)
+    answering(page, "explain", {"explanation": [], "total": 0.0, "translations": [], "unknown_words": []})
+    ask(page, "anything")
+    page.locator(".toggle").click()
+    expect(page.locator(".why")).to_contain_text("cannot say")
+
+
+def test_an_answer_that_did_not_come_is_asked_for_again(demo_site, open_page, ask):
+    page = open_page(demo_site, failing=True)
+    ask(page, "water")
+    page.route("**/api/v1/explain?*", lambda route: route.abort())
+    button = page.locator(".toggle").first
+    button.click()
+    expect(page.locator(".why").first).to_contain_text("cannot be reached")
+    page.unroute("**/api/v1/explain?*")
+    button.click()
+    button.click()
+    expect(page.locator(".why table").first).to_be_visible()

@@ -1,0 +1,69 @@
+"""Hits put in the order of another score."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from isogloss.corpus.records import Document
+from isogloss.evaluation.system import Contribution
+from isogloss.search.engine import Hit
+from isogloss.search.reranking import Reranker
+
+WHY = (Contribution("sea", ("mer",), 1.0),)
+
+
+def hits(*languages):
+    return [
+        Hit(rank, 10.0 - rank, language, Document(f"d{rank}", "x" * rank), WHY, None, "relevant")
+        for rank, language in enumerate(languages, start=1)
+    ]
+
+
+def by_length(query, texts):
+    return np.array([len(text) for text in texts], np.float32)
+
+
+def test_the_first_hits_change_places_and_the_others_stay():
+    found = Reranker(by_length, ("en", "fr")).reorder("q", hits("fr", "fr", "fr", "fr"), depth=3)
+    assert [hit.document.id for hit in found] == ["d3", "d2", "d1", "d4"]
+    assert [hit.rank for hit in found] == [1, 2, 3, 4]
+    assert [hit.score for hit in found] == [3.0, 2.0, 1.0, 6.0]
+    assert [hit.relevance for hit in found] == [None, None, None, "relevant"]
+    assert all(hit.explanation == WHY for hit in found)
+
+
+def test_hits_in_other_languages_keep_their_places():
+    found = Reranker(by_length, ("en", "fr")).reorder("q", hits("fr", "it", "fr"))
+    assert [(hit.document.id, hit.language) for hit in found] == [("d3", "fr"), ("d2", "it"), ("d1", "fr")]
+
+
+def test_equal_scores_go_by_id_and_nothing_gives_nothing():
+    reranker = Reranker(lambda query, texts: np.zeros(len(texts)), ("en", "fr"))
+    assert [hit.document.id for hit in reranker.reorder("q", hits("fr", "fr")[::-1])] == ["d1", "d2"]
+    assert reranker.reorder("q", []) == []
+    assert len(reranker.score("q", [])) == 0
+
+
+class Found:
+    """An engine that always finds the same."""
+
+    def __init__(self):
+        self.asked = []
+
+    def search(self, query, k, languages, filters, explain):
+        self.asked.append((query, k, languages, filters, explain))
+        return [replace(hit, explanation=()) for hit in hits("fr", "fr", "fr", "fr")][:k]
+
+    def explain(self, query, language, id_):
+        return WHY
+
+
+def test_a_search_finds_enough_to_reorder_and_explains_what_it_shows():
+    engine = Found()
+    found = Reranker(by_length, ("en", "fr")).search(engine, "q", 2, ["fr"], {"a": "b"}, offset=1, depth=3)
+    assert engine.asked == [("q", 3, ["fr"], {"a": "b"}, False)]
+    assert [(hit.rank, hit.document.id) for hit in found] == [(2, "d2"), (3, "d1")]
+    assert all(hit.explanation == WHY for hit in found)
+    bare = Reranker(by_length, ("en", "fr")).search(engine, "q", 4, explain=False, depth=2)
+    assert [hit.document.id for hit in bare] == ["d2", "d1", "d3", "d4"]
+    assert all(hit.explanation == () for hit in bare)

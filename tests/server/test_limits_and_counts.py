@@ -1,0 +1,157 @@
+"""Time, number and log of requests."""
+
+import json
+import re
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from isogloss.server.counters import SharedCells
+from isogloss.server.limits import Limits
+from isogloss.server.metrics import Metrics
+from isogloss.server.request_log import LineWriter, flush
+
+SEARCH = "/api/v1/search"
+
+
+@pytest.fixture
+def gate(monkeypatch):
+    """Searches begin, say so, and wait until they are let through."""
+    from isogloss.server.service import Service
+
+    begun, let = threading.Semaphore(0), threading.Event()
+    answer = Service.search
+
+    def waiting(self, request):
+        if request.q == "wait":
+            begun.release()
+            assert let.wait(10)
+        return answer(self, request)
+
+    monkeypatch.setattr(Service, "search", waiting)
+    yield begun, let
+    let.set()
+
+
+def test_a_search_that_takes_too_long_is_answered_so_and_others_go_on(serving, gate):
+    client = serving(limits=Limits(seconds=0.05, threads=2))
+    late = client.get(SEARCH, params={"q": "wait"})
+    assert (late.status_code, late.json()["error"]["code"]) == (504, "timeout")
+    assert client.get("/api/v1/health").status_code == 200
+
+
+def test_what_is_too_much_is_refused_until_something_is_done(serving, gate):
+    begun, let = gate
+    client = serving(limits=Limits(seconds=60, in_flight=2, threads=2))
+    with ThreadPoolExecutor(2) as threads:
+        waiting = [threads.submit(client.get, SEARCH, params={"q": "wait"}) for _ in range(2)]
+        for _ in waiting:
+            assert begun.acquire(timeout=60)
+        refused = client.get(SEARCH, params={"q": "salt"})
+        assert (refused.status_code, refused.json()["error"]["code"]) == (503, "busy")
+        assert int(refused.headers["retry-after"]) >= 1
+        assert client.get("/api/v1/health").json() == {"live": True, "ready": False}
+        assert "isogloss_in_flight 3" in client.get("/api/v1/metrics").text
+        let.set()
+        assert [one.result().status_code for one in waiting] == [200, 200]
+    assert client.get(SEARCH, params={"q": "salt"}).status_code == 200
+    assert client.get("/api/v1/health").json() == {"live": True, "ready": True}
+
+
+def test_a_search_that_was_given_up_counts_until_it_ends(serving, gate):
+    begun, _ = gate
+    client = serving(limits=Limits(seconds=0.05, in_flight=1, threads=1))
+    assert client.get(SEARCH, params={"q": "wait"}).status_code == 504
+    assert begun.acquire(timeout=60)
+    assert client.get(SEARCH, params={"q": "salt"}).status_code == 503
+
+
+def test_the_metrics_count_what_happened(client):
+    for query in ("salt", "sea", ""):
+        client.get(SEARCH, params={"q": query})
+    client.get("/api/v1/documents/fr/f1")
+    client.get("/a/path/that/is/not/there")
+    text = client.get("/api/v1/metrics").text
+    assert 'isogloss_requests_total{path="/api/v1/search",method="GET",status="200"} 2\n' in text
+    assert 'isogloss_requests_total{path="/api/v1/search",method="GET",status="422"} 1\n' in text
+    assert 'isogloss_requests_total{path="/api/v1/documents/{language}/{id}",method="GET",status="200"} 1\n' in text
+    assert 'isogloss_requests_total{path="other",method="GET",status="404"} 1\n' in text
+    assert 'isogloss_request_seconds_count{path="/api/v1/search"} 3\n' in text
+    assert 'isogloss_request_seconds_bucket{path="/api/v1/search",le="+Inf"} 3\n' in text
+    assert 'isogloss_documents{language="fr"} 4\n' in text
+    assert int(re.search(r"isogloss_resident_memory_bytes{pid=\"\d+\"} (\d+)", text)[1]) > 1 << 20
+    for line in text.splitlines():
+        assert re.fullmatch(r"# (HELP|TYPE) [a-z_]+ .+|[a-z_]+({[^\n]*})? [0-9.e+-]+", line), line
+
+
+def test_workers_count_together_and_a_new_one_goes_on_where_a_dead_one_stopped(tmp_path):
+    first, second = Metrics(["/a"], tmp_path), Metrics(["/a"], tmp_path)
+    for metrics in (first, second, second):
+        metrics.began()
+        metrics.ended("/a", "GET", 200, 0.01)
+    line = 'isogloss_requests_total{path="/a",method="GET",status="200"} '
+    assert f"{line}3\n" in first.text({}, 0)
+    second.began()
+    second.close()
+    third = Metrics(["/a"], tmp_path)
+    assert f"{line}3\n" in third.text({}, 0)
+    assert "isogloss_in_flight 0\n" in third.text({}, 0)
+    assert len(list(tmp_path.iterdir())) == 2
+    first.close()
+    third.close()
+
+
+def test_cells_without_a_folder_are_one_s_own():
+    cells = SharedCells(3)
+    cells.own[1] = 5
+    assert [array.tolist() for array in cells.all()] == [[0, 5, 0]]
+    assert np.shares_memory(next(iter(cells.all())), cells.own)
+
+
+def logged(capfd):
+    flush()
+    lines = [json.loads(line) for line in capfd.readouterr().err.splitlines()]
+    return [line for line in lines if line["event"] == "request"]
+
+
+def test_the_log_has_a_line_a_request_without_the_query(client, capfd):
+    client.get(SEARCH, params={"q": "salt \x1b[31m"}, headers={"X-Request-Id": "mine"})
+    (line,) = logged(capfd)
+    assert (line["id"], line["method"], line["path"], line["status"]) == ("mine", "GET", SEARCH, 200)
+    assert line["query_length"] == 10
+    assert line["ms"] >= 0
+    assert "query" not in line
+    assert line["time"].endswith("+00:00")
+
+
+def test_the_log_has_the_query_where_that_is_wished(serving, capfd):
+    serving(log_queries=True).post(SEARCH, json={"queries": ["salt", "sea"]})
+    assert logged(capfd)[0]["query"] == "salt\nsea"
+    serving(log=False).get(SEARCH, params={"q": "salt"})
+    assert logged(capfd) == []
+
+
+def test_a_log_that_nobody_reads_stops_nothing(monkeypatch):
+    let, written = threading.Event(), []
+
+    def stuck(line):
+        assert let.wait(60)
+        written.append(line)
+
+    monkeypatch.setattr("isogloss.server.request_log._write_out", stuck)
+    monkeypatch.setattr("isogloss.server.request_log._MOST_LINES", 5)
+    writer = LineWriter()
+    for number in range(100):
+        writer.put(b"%d\n" % number)
+    writer.flush(0.01)
+    assert written == []
+    let.set()
+    writer.flush(60)
+    writer.put(b"last\n")
+    writer.flush(60)
+    assert written[0].endswith(b"0\n")
+    assert written[-1].endswith(b"last\n")
+    assert len(written) <= 8
+    assert b"lines were lost" in b"".join(written)
