@@ -105,6 +105,7 @@ class TestTrial:
         assert names["adv-non"]["beta"] == "0"
         assert names["adv-all"] == layerwise().settings
         assert layerwise(variant="adv-one") == layerwise(alphas="0")
+        assert layerwise(variant="enc-p", layers="1") == layerwise(layers="1")
         assert names["enc-k"]["widths"] == "3"
         assert layerwise(variant="adv-top", alphas="-1").settings["alphas"] == "-1,-1"
 

@@ -1,7 +1,5 @@
 """Hits put in the order of another score."""
 
-from dataclasses import replace
-
 import numpy as np
 
 from isogloss.corpus.records import Document
@@ -24,7 +22,7 @@ def by_length(query, texts):
 
 
 def test_the_first_hits_change_places_and_the_others_stay():
-    found = Reranker(by_length, ("en", "fr")).reorder("q", hits("fr", "fr", "fr", "fr"), depth=3)
+    found = Reranker(by_length, ("en", "fr"), depth=3).reorder("q", hits("fr", "fr", "fr", "fr"))
     assert [hit.document.id for hit in found] == ["d3", "d2", "d1", "d4"]
     assert [hit.rank for hit in found] == [1, 2, 3, 4]
     assert [hit.score for hit in found] == [3.0, 2.0, 1.0, 6.0]
@@ -42,28 +40,3 @@ def test_equal_scores_go_by_id_and_nothing_gives_nothing():
     assert [hit.document.id for hit in reranker.reorder("q", hits("fr", "fr")[::-1])] == ["d1", "d2"]
     assert reranker.reorder("q", []) == []
     assert len(reranker.score("q", [])) == 0
-
-
-class Found:
-    """An engine that always finds the same."""
-
-    def __init__(self):
-        self.asked = []
-
-    def search(self, query, k, languages, filters, explain):
-        self.asked.append((query, k, languages, filters, explain))
-        return [replace(hit, explanation=()) for hit in hits("fr", "fr", "fr", "fr")][:k]
-
-    def explain(self, query, language, id_):
-        return WHY
-
-
-def test_a_search_finds_enough_to_reorder_and_explains_what_it_shows():
-    engine = Found()
-    found = Reranker(by_length, ("en", "fr")).search(engine, "q", 2, ["fr"], {"a": "b"}, offset=1, depth=3)
-    assert engine.asked == [("q", 3, ["fr"], {"a": "b"}, False)]
-    assert [(hit.rank, hit.document.id) for hit in found] == [(2, "d2"), (3, "d1")]
-    assert all(hit.explanation == WHY for hit in found)
-    bare = Reranker(by_length, ("en", "fr")).search(engine, "q", 4, explain=False, depth=2)
-    assert [hit.document.id for hit in bare] == ["d2", "d1", "d3", "d4"]
-    assert all(hit.explanation == () for hit in bare)

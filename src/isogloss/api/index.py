@@ -16,7 +16,8 @@ from isogloss.api.settings import as_settings
 from isogloss.base.errors import import_extra
 from isogloss.corpus.records import Document
 from isogloss.evaluation.system import Contribution
-from isogloss.search.engine import Engine, Hit, Reorder
+from isogloss.search.engine import Engine, Hit
+from isogloss.search.reranking import Reranker
 from isogloss.systems.index_reader import OpenIndex
 from isogloss.systems.index_writer import IndexWriter
 from isogloss.systems.indexes import make_index, open_index
@@ -48,7 +49,7 @@ class Index:
 
     def __init__(self, opened: OpenIndex) -> None:
         self._opened = opened
-        self._reranking: tuple[Reorder, int] | None = None
+        self._reranker: Reranker | None = None
 
     @classmethod
     def make(
@@ -91,7 +92,7 @@ class Index:
     def engine(self) -> Engine:
         """What searches it, as it was when it was opened, changed here, or refreshed last."""
         engine = self._opened.engine
-        return engine.reordering(*self._reranking) if self._reranking else engine
+        return self._reranker.over(engine) if self._reranker else engine
 
     @property
     def languages(self) -> list[str]:
@@ -117,10 +118,7 @@ class Index:
         """From now on put the first hits of a search in the order that a run of a matcher gives them; None: no more."""
         from isogloss.systems.rerankers import load_reranker
 
-        self._reranking = None
-        if run is not None:
-            reranker = load_reranker(Path(run))
-            self._reranking = (lambda query, hits: reranker.reorder(query, hits, depth)), depth
+        self._reranker = None if run is None else load_reranker(Path(run), depth)
         return self
 
     def search(
@@ -193,7 +191,7 @@ class Index:
         from isogloss.server.guard import is_loopback
         from isogloss.server.running import serve
 
-        settings = Settings(self.path, Path(compare) if compare else None, token)
+        settings = Settings(self.path, Path(compare) if compare else None, token=token)
         if not is_loopback(host):
             settings = replace(settings, hosts=None)
         serve(settings, host, port, workers, announce or _tell)

@@ -87,3 +87,13 @@ def settings_for(name: str, systems: Sequence[str], settings: Sequence[str]) -> 
         if prefix in (None, name):
             found[key.removeprefix(f"{name}.")] = value
     return found
+
+
+def add_reranking(parser: argparse.ArgumentParser) -> None:
+    """--rerank and --rerank-depth."""
+    parser.add_argument(
+        "--rerank", metavar="RUN", help="put the first hits in the order that a run of 'isogloss train' gives them"
+    )
+    parser.add_argument(
+        "--rerank-depth", type=count, default=50, metavar="N", help="with --rerank: how many hits (default 50)"
+    )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from isogloss.base.errors import InputError
 from isogloss.cli.main import add_command
-from isogloss.cli.options import add_json, add_overwrite, count
+from isogloss.cli.options import add_json, add_overwrite, add_reranking, count
 from isogloss.cli.output import check_outputs, console, note, write_json
 
 if TYPE_CHECKING:
@@ -46,12 +46,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: 
         help="only documents that have this field with this value (repeatable)",
     )  # fmt: skip
     parser.add_argument("--skip-damaged", action="store_true", help="search what is whole of an index that is damaged")
-    parser.add_argument(
-        "--rerank", metavar="RUN", help="put the first hits in the order that a run of 'isogloss train' gives them"
-    )
-    parser.add_argument(
-        "--rerank-depth", type=count, default=50, metavar="N", help="with --rerank: how many hits (default 50)"
-    )
+    add_reranking(parser)
     parser.add_argument("--explain", action="store_true", help="show which words made each score")
     add_json(parser, "the hits")
     add_overwrite(parser)
@@ -122,8 +117,7 @@ def _reranking(engine: Engine, options: argparse.Namespace) -> Engine:
         return engine
     from isogloss.systems.rerankers import load_reranker
 
-    reranker, depth = load_reranker(Path(options.rerank)), options.rerank_depth
-    return engine.reordering(lambda query, hits: reranker.reorder(query, hits, depth), depth)
+    return load_reranker(Path(options.rerank), options.rerank_depth).over(engine)
 
 
 def _language(manifest: Manifest, query: str, wish: str | None) -> str | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from isogloss.base.errors import InputError, import_extra
 from isogloss.cli.main import add_command
-from isogloss.cli.options import count
+from isogloss.cli.options import add_reranking, count
 from isogloss.cli.output import note
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: 
         help="holds the token that writing needs; without it and without ISOGLOSS_TOKEN nobody can write",
     )  # fmt: skip
     parser.add_argument("--log-queries", action="store_true", help="write queries into the log, not only their length")
+    add_reranking(parser)
     add_address(parser)
     parser.set_defaults(run=run)
 
@@ -67,6 +68,8 @@ def run(options: argparse.Namespace) -> None:
         Settings(
             index=Path(options.index),
             compare=Path(options.compare) if options.compare else None,
+            rerank=Path(options.rerank) if options.rerank else None,
+            rerank_depth=options.rerank_depth,
             token=_token(options.token_file),
             limits=Limits(seconds=options.timeout, in_flight=options.in_flight),
             log=not options.quiet,

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from isogloss.evaluation.ranking import Scores
-from isogloss.search.engine import Engine, Filters, Hit
+from isogloss.search.engine import Engine, Hit
 
 ScoreTexts = Callable[[str, Sequence[str]], Scores]
 """A query and some texts to the score of each."""
@@ -20,36 +20,30 @@ ScoreTexts = Callable[[str, Sequence[str]], Scores]
 
 @dataclass(frozen=True)
 class Reranker:
-    """Puts hits in the order of another score.
+    """Puts the first ``depth`` hits in the order of another score.
 
     ``languages`` are those of queries and documents that it was trained for; hits in others stay where they are.
     """
 
     score_texts: ScoreTexts
     languages: tuple[str, str]
+    depth: int = 50
 
     def score(self, query: str, texts: Sequence[str]) -> Scores:
         """The score of each text for a query."""
         return self.score_texts(query, texts) if len(texts) else np.zeros(0, np.float32)
 
-    def search(
-        self, engine: Engine, query: str, k: int = 10, languages: Sequence[str] | None = None,
-        filters: Filters | None = None, offset: int = 0, explain: bool = True, depth: int = 50,
-    ) -> list[Hit]:  # fmt: skip
-        """What ``Engine.search`` gives, the first ``depth`` hits in a better order."""
-        found = engine.search(query, max(depth, offset + k), languages, filters, explain=False)
-        hits = self.reorder(query, found, depth)[offset : offset + k]
-        if not explain:
-            return hits
-        return [replace(hit, explanation=engine.explain(query, hit.language, hit.document.id)) for hit in hits]
+    def over(self, engine: Engine) -> Engine:
+        """An engine whose first hits are in a better order."""
+        return engine.reordering(self.reorder, self.depth)
 
-    def reorder(self, query: str, hits: Sequence[Hit], depth: int = 50) -> list[Hit]:
+    def reorder(self, query: str, hits: Sequence[Hit]) -> list[Hit]:
         """The first ``depth`` hits in a better order, equal ones by id; those behind them as they are.
 
         Hits that are moved have the new score. What explains them is still what found them, and no class goes with the
         new score.
         """
-        chosen = [place for place, hit in enumerate(hits[:depth]) if hit.language == self.languages[1]]
+        chosen = [place for place, hit in enumerate(hits[: self.depth]) if hit.language == self.languages[1]]
         scores = self.score(query, [hits[place].document.text for place in chosen])
         moved = [
             replace(hits[place], score=float(score), relevance=None)

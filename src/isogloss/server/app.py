@@ -33,6 +33,7 @@ from isogloss.server.service import Service
 from isogloss.server.static_page import PAGE, PageFile, page_response, read_page
 from isogloss.server.work import WorkPool
 from isogloss.server.writing import Writer
+from isogloss.systems.rerankers import load_reranker
 
 _Endpoint = Callable[[Request], Awaitable[Response]]
 
@@ -41,12 +42,14 @@ _Endpoint = Callable[[Request], Awaitable[Response]]
 class Settings:
     """How a service is run.
 
-    ``hosts``: names it answers to besides those of loopback; None for any name. ``shared``: a folder in which several
-    worker processes count together.
+    ``rerank``: a run whose order the first ``rerank_depth`` hits are given. ``hosts``: names it answers to besides
+    those of loopback; None for any name. ``shared``: a folder in which several worker processes count together.
     """
 
     index: Path
     compare: Path | None = None
+    rerank: Path | None = None
+    rerank_depth: int = 50
     token: str = ""
     hosts: Collection[str] | None = ()
     limits: Limits = field(default_factory=Limits)
@@ -60,7 +63,8 @@ def make_app(index: Path | Settings) -> Starlette:
     """The application that serves an index."""
     settings = index if isinstance(index, Settings) else Settings(index)
     limits = settings.limits
-    service = Service(settings.index, settings.compare, limits)
+    reranker = load_reranker(settings.rerank, settings.rerank_depth) if settings.rerank else None
+    service = Service(settings.index, settings.compare, limits, reranker)
     searches, writes = WorkPool(limits.threads, limits.in_flight), WorkPool(1, limits.writes_in_flight)
     metrics = Metrics(list(dict.fromkeys(PREFIX + one.path for one in OPERATIONS)), settings.shared)
     writer = Writer(service.main)

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import isogloss
 from isogloss.base.errors import InputError
+from isogloss.search.engine import Engine
 from isogloss.search.query_language import guess_query_language, language_note
+from isogloss.search.reranking import Reranker
 from isogloss.server.fresh_index import FreshIndex
 from isogloss.server.limits import BATCH, DEPTH, EXPLAINED, MOST_HITS, QUERY_LENGTH, Limits
 from isogloss.server.marking import Marking
@@ -33,10 +35,13 @@ from isogloss.systems.index_reader import OpenIndex
 class Service:
     """One index, and perhaps a second to compare it with."""
 
-    def __init__(self, index: Path, compare: Path | None = None, limits: Limits | None = None) -> None:
+    def __init__(
+        self, index: Path, compare: Path | None = None, limits: Limits | None = None, reranker: Reranker | None = None
+    ) -> None:
         self.main = FreshIndex(index)
         self.compare = FreshIndex(compare) if compare else None
         self._limits = limits or Limits()
+        self._reranker = reranker
         self._started = time.monotonic()
 
     def index(self, which: str = "main") -> OpenIndex:
@@ -55,7 +60,7 @@ class Service:
         if request.explain and request.k > EXPLAINED:
             raise Refusal(422, f"explain: at most {EXPLAINED} hits are explained at once; lower k")
         index = self.index(request.index)
-        engine, manifest = index.engine, index.manifest
+        engine, manifest = self._engine(index, request.index), index.manifest
         languages = request.languages or None
         wanted = request.k + 1  # one more, to know whether there are more
         hits = engine.search(request.q, wanted, languages, request.filters or None, request.offset, request.explain)
@@ -84,7 +89,7 @@ class Service:
         """The best documents for each of many queries."""
         watch = Stopwatch()
         index = self.index(request.index)
-        engine = index.engine
+        engine = self._engine(index, request.index)
         found = engine.search_many(request.queries, request.k, request.languages or None, request.filters or None)
         results = [
             FoundMessage(
@@ -93,6 +98,10 @@ class Service:
             for query, hits in zip(request.queries, found, strict=True)
         ]
         return BatchAnswer(results, index.generation, watch.milliseconds)
+
+    def _engine(self, index: OpenIndex, which: str) -> Engine:
+        """What searches an index; the second one is left as it is, so that re-ranking can be compared with none."""
+        return self._reranker.over(index.engine) if self._reranker and which == "main" else index.engine
 
     def explain(self, request: ExplainRequest) -> ExplainAnswer:
         """What made the score of a document."""

@@ -16,10 +16,10 @@ from isogloss.systems.model_directory import load_model
 from isogloss.systems.trained import TrainedSystem
 
 
-def load_reranker(run: Path) -> Reranker:
-    """A re-ranker from a run of ``isogloss train``."""
+def load_reranker(run: Path, depth: int = 50) -> Reranker:
+    """A re-ranker of the first ``depth`` hits from a run of ``isogloss train``."""
     system = load_model(run)
-    return Reranker(_scoring(system, run), (system.query_language, system.document_language))
+    return Reranker(_scoring(system, run), (system.query_language, system.document_language), depth)
 
 
 def _scoring(system: TrainedSystem, run: Path) -> ScoreTexts:

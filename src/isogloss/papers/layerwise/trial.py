@@ -137,8 +137,10 @@ _CHOSEN = ("seed", "device")
 
 
 def _written_out(options: LayerwiseOptions) -> LayerwiseOptions:
-    """One way to say it: no variant; no alphas where all are 1, or where critics only watch."""
+    """One way to say it: no variant; no alphas where all are 1, or where critics only watch; no map of no layer."""
     made = options.with_variant()
+    if made.layers == 1:
+        made = replace(made, features="max")  # critics see the map of the layers below the last
     alphas = made.all_alphas()
     plain = not made.beta or all(alpha == 1 for alpha in alphas)
     return replace(made, alphas="" if plain else ",".join(f"{alpha:g}" for alpha in alphas))
