@@ -23,8 +23,8 @@ from isogloss.cli.options import settings_for
 from isogloss.corpus.dataset import load_dataset
 from isogloss.corpus.records import Query
 from isogloss.corpus.sources import open_source
+from isogloss.indexing import make_index, open_index
 from isogloss.search.engine import Engine
-from isogloss.systems.indexes import make_index, open_index
 
 DEPTH = 100
 SHOWN = 10

@@ -80,7 +80,7 @@ def _options() -> argparse.Namespace:
 def _index(options: argparse.Namespace, scratch: Path) -> tuple[Path, list[str]]:
     from served_documents import MadeUp
 
-    from isogloss.systems.indexes import make_index
+    from isogloss.indexing import make_index
 
     if options.index:
         return Path(options.index), Path(options.queries).read_text(encoding="utf-8").splitlines()

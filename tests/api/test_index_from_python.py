@@ -9,7 +9,7 @@ import pytest
 
 import isogloss
 from isogloss import Document, Index, InputError
-from isogloss.systems.indexes import open_index
+from isogloss.indexing import open_index
 
 TEXTS = ["Las abejas hacen miel.", "El volcán arroja lava.", "La miel es dulce."]
 WORDS = {"honey": "miel", "bees": "abejas", "volcano": ["volcán", "cráter"], "lava": "lava"}

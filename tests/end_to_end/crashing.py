@@ -23,8 +23,8 @@ from isogloss.base.lines import Place
 from isogloss.corpus.problems import Problems
 from isogloss.corpus.records import Document
 from isogloss.corpus.source import Source
-from isogloss.systems.index_check import check_index
-from isogloss.systems.indexes import IndexWriter, OpenIndex, make_index, open_index
+from isogloss.indexing import IndexWriter, OpenIndex, make_index, open_index
+from isogloss.indexing.checking import check_index
 
 Versions = dict[int, int]
 """The pairs that are there, and the version of each."""

@@ -17,8 +17,8 @@ pytest.importorskip("msgspec")
 from starlette.testclient import TestClient
 
 from isogloss.corpus.formats.jsonl import Jsonl
+from isogloss.indexing import make_index
 from isogloss.server.app import Settings, make_app
-from isogloss.systems.indexes import make_index
 
 PAGES = (
     {"id": "f1", "lang": "fr", "title": "Sel", "text": "Le sel de la mer.", "fields": {"topic": "water"}},

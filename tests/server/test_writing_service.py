@@ -6,10 +6,10 @@ import threading
 import pytest
 
 from isogloss.corpus.records import Document
+from isogloss.indexing.reader import open_index
+from isogloss.indexing.writer import IndexWriter
 from isogloss.server.limits import Limits
 from isogloss.server.request_log import flush
-from isogloss.systems.index_reader import open_index
-from isogloss.systems.index_writer import IndexWriter
 
 TOKEN = "a-token-of-tests-0123456789"
 BEARER = {"Authorization": f"Bearer {TOKEN}"}

@@ -16,8 +16,8 @@ from isogloss.corpus.formats.wikiclir import WikiClir
 from isogloss.corpus.records import Document, Query
 from isogloss.evaluation.protocols import make_task
 from isogloss.evaluation.report import evaluate_system
+from isogloss.indexing import make_index, open_index
 from isogloss.systems import make_system
-from isogloss.systems.indexes import make_index, open_index
 from isogloss.text.tokenizer import tokenize
 from isogloss.vectors.alignment import PAPER
 from isogloss.vectors.files import write_vectors

@@ -8,8 +8,8 @@ from isogloss.corpus.formats.demo import Demo
 from isogloss.corpus.formats.jsonl import Jsonl
 from isogloss.evaluation.protocols import make_task
 from isogloss.evaluation.report import evaluate_system
+from isogloss.indexing import make_index, open_index
 from isogloss.systems import make_system
-from isogloss.systems.indexes import make_index, open_index
 
 
 @pytest.mark.parametrize("language", ["sw", "zh"])

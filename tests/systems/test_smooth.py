@@ -19,8 +19,8 @@ from isogloss.corpus.judgments import Judgments
 from isogloss.corpus.records import Document, Judgment, Query
 from isogloss.evaluation.protocols import make_task
 from isogloss.evaluation.report import evaluate_run
+from isogloss.indexing import make_index, open_index
 from isogloss.systems import make_system
-from isogloss.systems.indexes import make_index, open_index
 from isogloss.systems.smooth_learning import make_learner, prepare
 from isogloss.systems.smooth_options import SmoothOptions
 from isogloss.training.average import NumpyAverage
@@ -444,7 +444,7 @@ def test_a_query_is_answered_without_torch_and_numba(tmp_path):
     program = """
 import json, sys
 from pathlib import Path
-from isogloss.systems.indexes import open_index
+from isogloss.indexing import open_index
 _, engine = open_index(Path(sys.argv[1]))
 found = engine.search("honey bees", 3)
 engine.translations("honey bees")

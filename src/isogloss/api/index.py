@@ -16,11 +16,11 @@ from isogloss.api.settings import as_settings
 from isogloss.base.errors import import_extra
 from isogloss.corpus.records import Document
 from isogloss.evaluation.system import Contribution
+from isogloss.indexing import make_index, open_index
+from isogloss.indexing.reader import OpenIndex
+from isogloss.indexing.writer import IndexWriter
 from isogloss.search.engine import Engine, Hit
 from isogloss.search.reranking import Reranker
-from isogloss.systems.index_reader import OpenIndex
-from isogloss.systems.index_writer import IndexWriter
-from isogloss.systems.indexes import make_index, open_index
 from isogloss.vectors.lexicon import Lexicon
 
 LexiconGiven = str | Path | Mapping[str, str | Sequence[str]]

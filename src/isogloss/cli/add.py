@@ -58,7 +58,7 @@ def add_documents(
 ) -> None:  # fmt: skip
     """Add the documents of a source to an index in one commit, and tell it."""
     from isogloss.api.given import documents_of
-    from isogloss.systems.index_writer import IndexWriter
+    from isogloss.indexing.writer import IndexWriter
 
     with IndexWriter(path, settings) as writer:
         before = sum(writer.index.manifest.documents.values())

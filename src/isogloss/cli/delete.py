@@ -29,7 +29,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: 
 def run(options: argparse.Namespace) -> None:
     """Delete documents from an index."""
     from isogloss.base.lines import read_lines
-    from isogloss.systems.index_writer import IndexWriter
+    from isogloss.indexing.writer import IndexWriter
 
     ids = list(options.ids)
     if options.file:

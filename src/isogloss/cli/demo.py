@@ -60,7 +60,7 @@ def run(options: argparse.Namespace) -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from isogloss.cli.prompt import Prompt
     from isogloss.corpus.formats.demo import Demo
-    from isogloss.systems.indexes import make_index, open_index
+    from isogloss.indexing import make_index, open_index
 
     check_outputs(options.overwrite, options.output, options.json)
     if options.serve:
@@ -87,8 +87,8 @@ def run(options: argparse.Namespace) -> None:
 def _serve(path: Path, scratch: Path, options: argparse.Namespace) -> None:
     """The page, with a second system's rankings to compare."""
     from isogloss.corpus.formats.demo import Demo
+    from isogloss.indexing import make_index
     from isogloss.server.app import Settings
-    from isogloss.systems.indexes import make_index
 
     other = "psq" if options.system == "bm25-dict" else "bm25-dict"
     make_index(scratch / other, other, Demo(), list(_NAMES))

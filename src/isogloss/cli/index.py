@@ -74,7 +74,7 @@ def _make(options: argparse.Namespace) -> int:
     from isogloss.corpus.problems import Problems
     from isogloss.corpus.records import parse_fields
     from isogloss.corpus.sources import open_source
-    from isogloss.systems.indexes import make_index
+    from isogloss.indexing import make_index
 
     _need(options, "documents", "language", "output")
     check_outputs(options.overwrite, options.output, source=options.documents)
@@ -93,7 +93,7 @@ def _into(options: argparse.Namespace) -> int:
     """Documents for an index by a model that is given: the same that made the index, or another for all of them."""
     from isogloss.corpus.problems import Problems
     from isogloss.corpus.sources import open_source
-    from isogloss.systems.re_encoding import re_encode
+    from isogloss.indexing.re_encoding import re_encode
 
     problems = Problems(not options.skip_bad)
     path, source = Path(options.into), open_source(options.documents) if options.documents else None
@@ -110,8 +110,9 @@ def _into(options: argparse.Namespace) -> int:
 
 def _add_by_model(options: argparse.Namespace, source: Source, problems: Problems) -> None:
     from isogloss.cli.add import add_documents
-    from isogloss.systems.indexes import open_index, ready_system
-    from isogloss.systems.re_encoding import refuse_another_model
+    from isogloss.indexing import open_index
+    from isogloss.indexing.making import ready_system
+    from isogloss.indexing.re_encoding import refuse_another_model
 
     index = open_index(Path(options.into))
     settings = settings_for(options.system, [options.system], options.settings)
@@ -122,7 +123,7 @@ def _add_by_model(options: argparse.Namespace, source: Source, problems: Problem
 
 
 def _check(options: argparse.Namespace) -> int:
-    from isogloss.systems.index_check import check_index
+    from isogloss.indexing.checking import check_index
 
     count, problems = check_index(Path(options.check))
     if problems:
@@ -135,7 +136,7 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _upgrade(options: argparse.Namespace) -> int:
-    from isogloss.systems.index_upgrade import upgrade_index
+    from isogloss.indexing.upgrade import upgrade_index
 
     done = upgrade_index(Path(options.upgrade))
     note(f"{options.upgrade}: {'brought up to date' if done else 'is up to date'}", options.quiet)

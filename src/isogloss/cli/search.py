@@ -55,7 +55,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: 
 
 def run(options: argparse.Namespace) -> None:
     """Answer one query, or all that are typed at the prompt."""
-    from isogloss.systems.indexes import open_index
+    from isogloss.indexing import open_index
 
     if options.query is not None and not options.query.strip():
         raise InputError("search: the query is empty")

@@ -7,8 +7,8 @@ import time
 from pathlib import Path
 
 from isogloss.base.errors import InputError
+from isogloss.indexing.reader import OpenIndex, open_index
 from isogloss.server.request_log import write_line
-from isogloss.systems.index_reader import OpenIndex, open_index
 
 _SECONDS = 1.0  # between two looks at the disk
 

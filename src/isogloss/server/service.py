@@ -7,6 +7,7 @@ from pathlib import Path
 
 import isogloss
 from isogloss.base.errors import InputError
+from isogloss.indexing.reader import OpenIndex
 from isogloss.search.engine import Engine
 from isogloss.search.query_language import guess_query_language, language_note
 from isogloss.search.reranking import Reranker
@@ -29,7 +30,6 @@ from isogloss.server.messages import (
 from isogloss.server.presenting import document_message, hit_message, meanings, reasons
 from isogloss.server.refusals import Refusal
 from isogloss.server.stopwatch import Stopwatch
-from isogloss.systems.index_reader import OpenIndex
 
 
 class Service:

@@ -10,11 +10,11 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from isogloss.index.lock import IndexBusyError
+from isogloss.indexing.writer import IndexWriter
 from isogloss.server.fresh_index import FreshIndex
 from isogloss.server.messages import AddAnswer, DeleteAnswer, DocumentMessage
 from isogloss.server.presenting import document_of
 from isogloss.server.refusals import Refusal
-from isogloss.systems.index_writer import IndexWriter
 
 _PATIENCE = 5.0  # seconds for another worker of this service, or a short command, to finish its writing
 _PAUSE = 0.02

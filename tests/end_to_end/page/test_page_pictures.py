@@ -9,7 +9,7 @@ from urllib.request import urlopen
 import pytest
 
 from isogloss.corpus.sources import open_source
-from isogloss.systems.indexes import make_index
+from isogloss.indexing import make_index
 
 expect = pytest.importorskip("playwright.sync_api").expect
 

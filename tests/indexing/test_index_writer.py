@@ -12,9 +12,8 @@ from isogloss.corpus.records import Document
 from isogloss.index import segments
 from isogloss.index.commit import Commit
 from isogloss.index.lock import WriteLock
-from isogloss.systems import commit_builder, compaction
+from isogloss.indexing import IndexWriter, commit_builder, compaction, make_index, open_index
 from isogloss.systems.bm25 import UntranslatedBM25
-from isogloss.systems.indexes import IndexWriter, make_index, open_index
 
 
 def page(id_, text="le phare guide les bateaux", language="fr", **fields):

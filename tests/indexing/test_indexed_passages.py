@@ -4,8 +4,8 @@ import pytest
 
 from isogloss.corpus.formats.demo import Demo
 from isogloss.corpus.records import Document
-from isogloss.systems.index_writer import IndexWriter
-from isogloss.systems.indexes import make_index, open_index
+from isogloss.indexing import make_index, open_index
+from isogloss.indexing.writer import IndexWriter
 
 SYSTEMS = {
     "psq": {"passages": "20"},

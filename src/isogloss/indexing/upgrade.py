@@ -20,9 +20,9 @@ from isogloss.index.commit import Commit, LanguageEntry, SegmentEntry
 from isogloss.index.lock import WriteLock
 from isogloss.index.manifest import FILE, FORMAT, Manifest
 from isogloss.index.segments import FOLDERS, SEGMENTS, SHARED, SOURCES, new_name, write_segment
+from isogloss.indexing.commit_builder import remove
+from isogloss.indexing.reader import open_index
 from isogloss.search.engine import Shelf
-from isogloss.systems.commit_builder import remove
-from isogloss.systems.index_reader import open_index
 
 
 def upgrade_index(path: Path) -> bool:

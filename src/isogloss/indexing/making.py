@@ -26,17 +26,14 @@ from isogloss.index.lock import WriteLock
 from isogloss.index.manifest import FILE, Manifest
 from isogloss.index.segments import FOLDERS, SEGMENTS, SHARED, SOURCES, check_language, new_name, write_segment
 from isogloss.index.store import DocumentStore
-from isogloss.systems.calibration import usual_scores
-from isogloss.systems.index_reader import OpenIndex, open_index
-from isogloss.systems.index_writer import IndexWriter
+from isogloss.indexing.calibration import usual_scores
+from isogloss.indexing.reader import open_index
 from isogloss.systems.model_directory import load_model
 from isogloss.systems.passages import by_passages
 from isogloss.systems.registry import make_system, system_names
 from isogloss.text.language import identify_language
 
 _FILES = ("lexicon", "query_vectors", "document_vectors")
-
-__all__ = ["IndexWriter", "OpenIndex", "make_index", "open_index"]
 
 
 def make_index(

@@ -3,9 +3,9 @@
 import pytest
 
 from isogloss.corpus.formats.demo import Demo
-from isogloss.systems.calibration import usual_scores
-from isogloss.systems.indexes import make_index, open_index
-from isogloss.systems.re_encoding import re_encode
+from isogloss.indexing import make_index, open_index
+from isogloss.indexing.calibration import usual_scores
+from isogloss.indexing.re_encoding import re_encode
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 from isogloss.corpus.collection import Collection
 from isogloss.corpus.formats.demo import Demo
 from isogloss.corpus.records import Document
-from isogloss.systems.indexes import IndexWriter, make_index, open_index
+from isogloss.indexing import IndexWriter, make_index, open_index
 
 QUERIES = ["why is the sea salty", "how bees make honey", "bread", "old ships and stars", "zebra", "fire and water"]
 SYSTEMS = {

@@ -19,8 +19,8 @@ from isogloss.evaluation.system import System
 from isogloss.index.checksums import FILE, write_checksums
 from isogloss.index.manifest import Manifest
 from isogloss.index.segments import SOURCES
-from isogloss.systems.index_reader import OpenIndex, open_index
-from isogloss.systems.indexes import NewIndex, kept_options, ready_system, replacing
+from isogloss.indexing.making import NewIndex, kept_options, ready_system, replacing
+from isogloss.indexing.reader import OpenIndex, open_index
 
 
 def re_encode(

@@ -9,7 +9,7 @@ from isogloss.corpus.formats.beir import Beir
 from isogloss.corpus.formats.demo import Demo
 from isogloss.corpus.formats.folder import Folder
 from isogloss.corpus.formats.wikiclir import WikiClir
-from isogloss.systems.indexes import make_index, open_index
+from isogloss.indexing import make_index, open_index
 
 
 @pytest.fixture

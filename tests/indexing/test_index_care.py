@@ -10,10 +10,11 @@ from isogloss.corpus.records import Document
 from isogloss.index.commit import Commit
 from isogloss.index.manifest import Manifest
 from isogloss.index.store import DocumentStore
-from isogloss.systems.index_check import check_index
-from isogloss.systems.index_upgrade import upgrade_index
-from isogloss.systems.indexes import IndexWriter, make_index, open_index, ready_system
-from isogloss.systems.re_encoding import re_encode, refuse_another_model
+from isogloss.indexing import IndexWriter, make_index, open_index
+from isogloss.indexing.checking import check_index
+from isogloss.indexing.making import ready_system
+from isogloss.indexing.re_encoding import re_encode, refuse_another_model
+from isogloss.indexing.upgrade import upgrade_index
 from isogloss.systems.registry import make_system
 
 QUERIES = ["why is the sea salty", "how bees make honey", "bread", "zebra"]

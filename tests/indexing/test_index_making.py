@@ -8,8 +8,8 @@ from isogloss.base.errors import InputError
 from isogloss.corpus.formats.demo import Demo
 from isogloss.corpus.problems import Problems
 from isogloss.index.manifest import FORMAT
+from isogloss.indexing import make_index, open_index
 from isogloss.systems import make_system
-from isogloss.systems.indexes import make_index, open_index
 
 QUERIES = ["why is the sea salty", "how bees make honey", "bread", "old ships and stars", "zebra"]
 

@@ -22,10 +22,10 @@ from isogloss.evaluation.system import System
 from isogloss.index.lock import WriteLock
 from isogloss.index.manifest import FORMAT, Manifest
 from isogloss.index.segments import check_language, new_name
-from isogloss.systems.commit_builder import CommitBuilder, sweep
-from isogloss.systems.compaction import Merge, choose_merge, merge_all
-from isogloss.systems.index_reader import OpenIndex, open_index
-from isogloss.systems.index_upgrade import upgrade_in_place
+from isogloss.indexing.commit_builder import CommitBuilder, sweep
+from isogloss.indexing.compaction import Merge, choose_merge, merge_all
+from isogloss.indexing.reader import OpenIndex, open_index
+from isogloss.indexing.upgrade import upgrade_in_place
 from isogloss.systems.registry import make_system
 from isogloss.text.language import identify_language
 
@@ -38,7 +38,7 @@ class IndexWriter:
 
     >>> from tempfile import mkdtemp
     >>> from isogloss.corpus.formats.demo import Demo
-    >>> from isogloss.systems.indexes import make_index
+    >>> from isogloss.indexing import make_index
     >>> path = Path(mkdtemp()) / "index"
     >>> _ = make_index(path, "bm25", Demo(), ["fr"])
     >>> with IndexWriter(path) as writer:

@@ -37,8 +37,8 @@ from isogloss.index.segments import (
     write_segment,
 )  # fmt: skip
 from isogloss.index.store import rows_of
-from isogloss.systems.compaction import Merge
-from isogloss.systems.index_reader import OpenIndex
+from isogloss.indexing.compaction import Merge
+from isogloss.indexing.reader import OpenIndex
 
 
 class Merged(NamedTuple):
