@@ -1,8 +1,8 @@
 """The ways of searching vectors that ``search.py`` compares, each built, saved, opened again and set to a recall.
 
 Graphs get unit vectors, sqrt(1 - |d|^2) appended to rows and 0 to queries: the same order, and the best they can do.
-Each peer is set to the least effort that reaches the wanted recall on the very queries it is timed on; isogloss has
-chosen its own when it was built, from its own sample.
+Each peer is set to the least effort that reaches the recall of isogloss, or the one asked for, on the very queries it
+is timed on; isogloss has chosen its own effort when it was built, from its own sample.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 from isogloss.index.vectors import VectorIndex
 
 K = 10
-WANTED = 0.98
 Found = NDArray[np.integer]
 Search = Callable[[Floats], Found]
 
@@ -48,6 +47,7 @@ class Task:
     queries: Floats
     wanted: Found
     directory: Path
+    least: float = 0.98  # recall that peers are set to
 
     def recall(self, found: Found) -> float:
         pairs = zip(found.tolist(), self.wanted.tolist(), strict=True)
@@ -217,10 +217,10 @@ def _faiss(task: Task, name: str, make: Callable[[], Any]) -> tuple[Way, Any]:
 
 def _set(task: Task, way: Way, owner: Any, attribute: str, search: Search) -> Way:
     """The least value of a setting that reaches the wanted recall."""
-    value = K
+    value = 1 if attribute == "nprobe" else K
     while True:
         setattr(owner, attribute, value)
-        if task.recall(search(task.queries)) >= WANTED or value > 4_000:
+        if task.recall(search(task.queries)) >= task.least or value > 4_000:
             break
         value = value * 9 // 8 + 1
     way.search, way.settings = search, f"{attribute} {value}"

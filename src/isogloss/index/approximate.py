@@ -47,6 +47,7 @@ class ApproximateIndex:
 
     def __init__(self, content: NDArray[np.uint8], list_of: NDArray[np.int32], dimension: int) -> None:
         """``content`` is what faiss wrote, ``list_of`` the list of every sixteenth row."""
+        self._faiss = faiss_module()
         self._content = content
         self._list_of = list_of
         self._index = _read(content)
@@ -95,7 +96,7 @@ class ApproximateIndex:
         asked[:, queries.shape[1]] = 0
         scores = np.empty((len(queries), count), dtype=np.float32)
         found = np.empty((len(queries), count), dtype=np.int64)
-        pointer = faiss_module().swig_ptr
+        pointer = self._faiss.swig_ptr
         self._index.search_preassigned_c(
             len(queries), pointer(asked), count, pointer(lists), pointer(inner), pointer(scores), pointer(found),
             False, self._asking(probes, allowed),
@@ -133,12 +134,11 @@ class ApproximateIndex:
         return asked, lengths
 
     def _asking(self, probes: int, allowed: Allowed | None) -> Any:
-        faiss = faiss_module()
         if allowed is not None:
-            bits = np.packbits(allowed, bitorder="little")
-            return faiss.SearchParametersIVF(nprobe=probes, sel=faiss.IDSelectorBitmap(bits))
+            chosen = self._faiss.IDSelectorBitmap(np.packbits(allowed, bitorder="little"))
+            return self._faiss.SearchParametersIVF(nprobe=probes, sel=chosen)
         if probes not in self._parameters:
-            self._parameters[probes] = faiss.SearchParametersIVF(nprobe=probes)
+            self._parameters[probes] = self._faiss.SearchParametersIVF(nprobe=probes)
         return self._parameters[probes]
 
 

@@ -16,7 +16,7 @@ from isogloss.evaluation.ranking import Ranking
 from isogloss.index.vector_storage import Floats, Stored, float32_rows
 
 K = 10
-_PUSH = 0.4  # of the length of a row
+_PUSH = 0.25  # of the length of a row
 _SEED = 1
 
 

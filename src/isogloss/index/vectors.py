@@ -10,6 +10,7 @@ and equal scores are ordered by id.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -42,6 +43,7 @@ class VectorIndex:
         self.parts = list(parts)
         self.id_order = id_order
         self._starts = np.cumsum([0, *map(len, self.parts)])
+        self._spans = [slice(*ends) for ends in pairwise(self._starts.tolist())]
         if len(self) != len(id_order):
             raise ValueError(f"parts of {len(self)} rows do not fit an order of {len(id_order)} ids")
         if len({part.exact.dimension for part in self.parts}) > 1:
@@ -141,8 +143,7 @@ class VectorIndex:
         return cls(parts, id_order)
 
     def _each(self, what: Callable[[VectorPart, slice], Result]) -> list[Result]:
-        spans = zip(self._starts[:-1].tolist(), self._starts[1:].tolist(), strict=True)
-        return [what(part, slice(*span)) for part, span in zip(self.parts, spans, strict=True)]
+        return [what(part, span) for part, span in zip(self.parts, self._spans, strict=True)]
 
     def _merged(self, rankings: Sequence[Ranking], k: int) -> Ranking:
         rows = [ranking.rows + start for ranking, start in zip(rankings, self._starts, strict=False)]

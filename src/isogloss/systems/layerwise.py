@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from isogloss.corpus.dataset import Dataset
 from isogloss.corpus.records import Query
 from isogloss.evaluation.probe import probe_accuracy
 from isogloss.evaluation.ranking import Ranking, Scores
@@ -24,6 +25,7 @@ from isogloss.systems.dense import DenseSystem
 from isogloss.systems.layerwise_options import LayerwiseOptions
 from isogloss.systems.matcher import Matcher
 from isogloss.systems.ranking_data import RankingData
+from isogloss.systems.translated_pairs import translated_pairs
 from isogloss.training.learner import Learner, State
 from isogloss.training.loop import Judge
 from isogloss.training.pairs import TextIds
@@ -66,6 +68,10 @@ class Layerwise(Matcher, DenseSystem):
         tower = LayeredCnn(tables.dimension, made.layers, made.all_widths(), made.kernels, made.k, made.pooling)
         network = None if made.scorer == "cosine" else VectorPairNetwork(tower.outputs, made.hidden)
         return LayeredScorer(tables, tower, network, made.features == "map")
+
+    def read(self, training: Dataset) -> RankingData:
+        spec = self.options.translated_pairs
+        return super().read(translated_pairs(training, spec) if spec else training)
 
     def extra_term(self, scorer: Scorer) -> ExtraTerm | None:
         from isogloss.models.matchers.layered import LayeredScorer

@@ -53,6 +53,10 @@ class LayerwiseOptions(MatcherOptions):
     critic_hidden: int = option(64, "units of a critic (paper: 64)", 1, 10_000)
     critic_penalty: float = option(10.0, "weight of the gradient penalty", 1e-6, 1e6)
     critic_clip: float = option(0.01, "largest weight of a clipped critic", 1e-9, 1000)
+    translated_pairs: str = option(
+        "", "learn from the question-answer pairs of the documents' language, their questions translated by this (the "
+        "paper's way): lexicon:FILE, apertium or file:FILE; default: from the pairs of both languages that are given",
+    )  # fmt: skip
     variant: str = option(
         "", "an ablation of the paper: enc-k (one kernel width, 3), enc-p (features=map), adv-non (beta=0), adv-one "
         "(alphas=0,...,0,1), adv-all (all alphas above 0), adv-top (the last alpha below 0)",
