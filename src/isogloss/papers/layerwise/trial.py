@@ -22,7 +22,7 @@ from isogloss.systems.lexicons import INDUCED
 from isogloss.systems.matcher import Matcher
 from isogloss.systems.registry import make_system, parse_options, system_type
 
-_TRANSLATING = ("translator", "lexicon", "missing", "trained_on")
+_TRANSLATING = ("translator", "lexicon", "missing", "trained_on", "translated_pairs")
 PACKED = "packed:"
 
 
