@@ -39,7 +39,7 @@ soak: $(VENV)/.dev
 	$(BIN)/python tests/end_to_end/crashing.py --kills 200
 	OPENBLAS_NUM_THREADS=1 ISOGLOSS_HOSTILE=10000 ISOGLOSS_FUZZ=3000 $(BIN)/python -m pytest -v --durations=5 \
 		tests/server/test_hostile_queries.py tests/server/test_fuzzed_service.py \
-		tests/systems/test_index_writer.py tests/systems/test_index_care.py
+		tests/indexing/test_index_writer.py tests/indexing/test_index_care.py
 
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/tokenizers.py
