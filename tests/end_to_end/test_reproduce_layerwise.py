@@ -48,16 +48,16 @@ def test_all_items_are_made_and_trials_are_run_once(run, here, data):
 
 def test_a_plan_is_run_elsewhere_in_two_steps_and_its_trials_are_used_here(run, here, data):
     pytest.importorskip("torch").set_num_threads(1)
-    from isogloss.papers.layerwise.run_plan import main
+    from isogloss.papers.layerwise.run_plan import LayerwiseTrials
 
     arguments = (*LAYERWISE, "table3", *data, *TINY)
     done = run(*arguments, "--plan", "plan.json", "--pack", "arrays")
     assert (done.code, done.out) == (0, "")
     assert done.err.startswith("4 trials are still to be run")
-    assert main(["elsewhere", "plan.json", "--device", "cpu"]) == 0
+    assert LayerwiseTrials().main(["elsewhere", "plan.json", "--device", "cpu"]) == 0
     shutil.copytree("elsewhere", "out/trials")
     assert run(*arguments, "--plan", "plan.json", "--pack", "arrays").err.startswith("1 trials are still to be run")
-    assert main(["out/trials", "plan.json", "--device", "cpu"]) == 0
+    assert LayerwiseTrials().main(["out/trials", "plan.json", "--device", "cpu"]) == 0
     assert json.loads(run(*arguments, "--plan", "-").out) == {"trials": []}
     before = kept(here / "out")
     done = run(*arguments, "--run", "none")

@@ -77,13 +77,13 @@ def test_figures_that_need_no_data(run, here):
 
 
 def test_a_plan_is_run_elsewhere_and_its_trials_are_used_here(run, here):
-    from isogloss.papers.smooth.run_plan import main
+    from isogloss.papers.smooth.run_plan import SmoothTrials
 
     arguments = (*SMOOTH, "table2", *DEMO, *TINY, "--seeds", 1)
     done = run(*arguments, "--plan", "plan.json", "--pack", "words")
     assert (done.code, done.out, done.err) == (0, "", "5 trials are still to be run\n")
     assert not (here / "out").exists()
-    assert main(["elsewhere", "plan.json", "--data", "packed:words"]) == 0
+    assert SmoothTrials().main(["elsewhere", "plan.json", "--data", "packed:words"]) == 0
     shutil.copytree("elsewhere", "out/trials")
     before = kept(here / "out")
     assert json.loads(run(*arguments, "--plan", "-").out) == {"trials": []}

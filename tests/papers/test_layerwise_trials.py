@@ -16,12 +16,13 @@ from isogloss.evaluation.protocols import make_task
 from isogloss.evaluation.report import evaluate_system
 from isogloss.papers.benches import Bench
 from isogloss.papers.layerwise.lists import MEASURED, Drawing, limits, lists_hash, with_lists
-from isogloss.papers.layerwise.run_plan import main, missing_trials, run_trials
+from isogloss.papers.layerwise.run_plan import LayerwiseTrials
 from isogloss.papers.layerwise.trial import Trial, read_plan, write_plan
 from isogloss.papers.layerwise.trial_data import DataShelf, PackedData, ReadData, write_pack
 from isogloss.papers.layerwise.trial_run import run_trial
 from isogloss.papers.layerwise.trial_store import TrialStore
 
+TRIALS = LayerwiseTrials()
 PAIR = ("en", "fr")
 DRAWING = Drawing(queries=12, validation=6, depth=5)
 ABSENT = ("icu4py", "Stemmer", "py3langid", "rich", "safetensors", "numba", "scipy", "matplotlib", "ir_datasets")
@@ -185,21 +186,21 @@ class TestRunning:
         good = Trial(source, PAIR, "psq", {}, 0, DRAWING)
         bad = Trial(source, PAIR, "psq", {"lexicon": "absent.tsv"}, 0, DRAWING)
         store, shelf = TrialStore(tmp_path), DataShelf()
-        reports = list(run_trials([bad, good], Bench(tmp_path), shelf))
+        reports = list(TRIALS.run_all([bad, good], Bench(tmp_path), shelf))
         assert [report.failed for report in reports] == [True, False]
         assert reports[1].line.startswith("MAP ")
         assert "absent.tsv" in (tmp_path / f"{bad.name}.error.txt").read_text()
-        assert missing_trials([bad, good], store, shelf) == [bad]
+        assert TRIALS.missing([bad, good], store, shelf) == [bad]
         assert store.is_settled(bad)
         assert not store.is_settled(layerwise())
         path = tmp_path / f"{good.name}.json"
         path.write_text(json.dumps({**json.loads(path.read_text()), "identity": "another"}))
         with pytest.raises(InputError, match="other data or with other settings"):
-            missing_trials([good], store, shelf)
-        assert missing_trials([good], store, shelf, overwrite=True) == [good]
+            TRIALS.missing([good], store, shelf)
+        assert TRIALS.missing([good], store, shelf, overwrite=True) == [good]
 
     def test_a_plan_that_cannot_be_read_is_told(self, tmp_path, capsys):
-        assert main([str(tmp_path), str(tmp_path / "plan.json")]) == 2
+        assert TRIALS.main([str(tmp_path), str(tmp_path / "plan.json")]) == 2
         assert "plan.json" in capsys.readouterr().err
 
 
@@ -220,5 +221,5 @@ def test_a_plan_runs_in_processes_on_a_machine_with_torch_and_numpy_alone(torch,
     assert sum("a pack has arrays, no texts" in line for line in lines) == 1
     assert lines[-1] == "2 of 3 trials are there, 1 failed"
     kept = TrialStore(tmp_path / "out")
-    assert missing_trials(trials, kept, DataShelf()) == [trials[2]]
+    assert TRIALS.missing(trials, kept, DataShelf()) == [trials[2]]
     assert np.isfinite(kept.read(trials[0]).values("MAP")).all()

@@ -15,10 +15,11 @@ from isogloss.corpus.dataset import load_dataset
 from isogloss.corpus.sources import open_source
 from isogloss.evaluation.protocols import make_task
 from isogloss.evaluation.report import evaluate_system
+from isogloss.papers.benches import Bench
 from isogloss.papers.smooth.packed_words import PackedWords, write_pack
 from isogloss.papers.smooth.pair_words import ReadWords
 from isogloss.papers.smooth.published import MEASURES
-from isogloss.papers.smooth.run_plan import Bench, main, missing_trials, run_trials
+from isogloss.papers.smooth.run_plan import SmoothTrials
 from isogloss.papers.smooth.trial import Trial, read_plan, settings_of, write_plan
 from isogloss.papers.smooth.trial_data import DataShelf, TrialData
 from isogloss.papers.smooth.trial_measuring import binned_scores
@@ -27,6 +28,7 @@ from isogloss.papers.smooth.trial_store import TrialStore
 from isogloss.systems.smooth import Smooth
 from isogloss.systems.smooth_learning import prepare
 
+TRIALS = SmoothTrials()
 PAIR = ("en", "fr")
 TINY = {"dimension": 4, "epochs": 1, "rate": 0.1}
 ABSENT = ("icu4py", "Stemmer", "py3langid", "rich", "safetensors", "numba", "scipy", "matplotlib", "ir_datasets")
@@ -218,40 +220,40 @@ class TestPack:
 class TestRunning:
     def test_trials_are_run_once_and_found_again(self, tmp_path):
         shelf, store, trials = DataShelf(), TrialStore(tmp_path), [trial(), trial(seed=1)]
-        reports = list(run_trials(missing_trials(trials, store, shelf), Bench(tmp_path), shelf))
+        reports = list(TRIALS.run_all(TRIALS.missing(trials, store, shelf), Bench(tmp_path), shelf))
         assert [report.name for report in reports] == [each.name for each in trials]
         assert not any(report.failed for report in reports)
         assert "pairs/s" in reports[0].line
-        assert missing_trials([*trials, trial(seed=2)], store, shelf) == [trial(seed=2)]
+        assert TRIALS.missing([*trials, trial(seed=2)], store, shelf) == [trial(seed=2)]
         result = store.read(trials[1])
         assert result.mean("NDCG@5") == pytest.approx(float(result.values("NDCG@5").mean()))
         assert sorted(path.suffix for path in tmp_path.iterdir()) == [".json", ".json", ".npz", ".npz"]
         (tmp_path / f"{trials[0].name}.npz").unlink()  # what came without its other half is run again
-        assert missing_trials(trials, store, shelf) == [trials[0]]
+        assert TRIALS.missing(trials, store, shelf) == [trials[0]]
 
     def test_a_trial_of_other_data_is_not_taken_for_this_one(self, tmp_path):
         shelf, store = DataShelf(), TrialStore(tmp_path)
-        list(run_trials([trial()], Bench(tmp_path), shelf))
+        list(TRIALS.run_all([trial()], Bench(tmp_path), shelf))
         path = tmp_path / f"{trial().name}.json"
         path.write_text(json.dumps({**json.loads(path.read_text()), "identity": "another"}))
         with pytest.raises(
             InputError, match="other data or with other settings; choose another directory or --overwrite"
         ):
-            missing_trials([trial()], store, shelf)
-        assert missing_trials([trial()], store, shelf, overwrite=True) == [trial()]
+            TRIALS.missing([trial()], store, shelf)
+        assert TRIALS.missing([trial()], store, shelf, overwrite=True) == [trial()]
         path.write_text("{")
         with pytest.raises(InputError, match="cannot be read"):
-            missing_trials([trial()], store, shelf)
+            TRIALS.missing([trial()], store, shelf)
 
     def test_one_that_fails_leaves_its_reason_and_the_others_go_on(self, tmp_path):
         bad = trial(thresholds="0.1,0.2,0.3")
-        reports = list(run_trials([bad, trial()], Bench(tmp_path)))
+        reports = list(TRIALS.run_all([bad, trial()], Bench(tmp_path)))
         assert [report.failed for report in reports] == [True, False]
         assert "smooth.thresholds: the data have" in (tmp_path / f"{bad.name}.error.txt").read_text()
         assert TrialStore(tmp_path).read(bad) is None
 
     def test_none_begins_after_the_time_is_up(self, tmp_path):
-        assert list(run_trials([trial()], Bench(tmp_path, seconds=0))) == []
+        assert list(TRIALS.run_all([trial()], Bench(tmp_path, seconds=0))) == []
 
     def test_an_interruption_ends_all_of_them(self, tmp_path, monkeypatch):
         from isogloss.training.loop import Training, TrainingInterrupted
@@ -261,11 +263,11 @@ class TestRunning:
 
         monkeypatch.setattr(Training, "run", stop)
         with pytest.raises(KeyboardInterrupt):
-            list(run_trials([trial()], Bench(tmp_path)))
+            list(TRIALS.run_all([trial()], Bench(tmp_path)))
         assert list(tmp_path.iterdir()) == []
 
     def test_a_plan_that_cannot_be_read_is_told(self, tmp_path, capsys):
-        assert main([str(tmp_path), str(tmp_path / "plan.json")]) == 2
+        assert TRIALS.main([str(tmp_path), str(tmp_path / "plan.json")]) == 2
         assert "plan.json" in capsys.readouterr().err
 
 
@@ -286,4 +288,4 @@ def test_a_plan_runs_in_processes_on_a_machine_with_numpy_alone(words, tmp_path)
     assert sum("FAILED" in line for line in lines) == 1
     assert lines[-1] == "2 of 3 trials are there, 1 failed"
     made = [trial(), trial(seed=1)]
-    assert missing_trials([*made, bad], TrialStore(tmp_path / "out"), DataShelf()) == [bad]
+    assert TRIALS.missing([*made, bad], TrialStore(tmp_path / "out"), DataShelf()) == [bad]

@@ -162,16 +162,16 @@ def _plan(options: argparse.Namespace, items: dict[str, Item], experiment: Exper
 
 def _missing(options: argparse.Namespace, items: dict[str, Item], experiment: Experiment) -> list[Trial]:
     from isogloss.papers.layerwise.items import needed_trials
-    from isogloss.papers.layerwise.run_plan import missing_trials
+    from isogloss.papers.layerwise.run_plan import LayerwiseTrials
 
     needed = needed_trials(items.values(), experiment.setup, experiment.store)
-    return missing_trials(needed, experiment.store, experiment.shelf, options.overwrite)
+    return LayerwiseTrials().missing(needed, experiment.store, experiment.shelf, options.overwrite)
 
 
 def _run_missing(options: argparse.Namespace, items: dict[str, Item], experiment: Experiment) -> list[Report]:
     """Run until nothing more is needed (the choice of the alphas asks for more), each trial once."""
     from isogloss.papers.benches import Bench
-    from isogloss.papers.layerwise.run_plan import run_trials
+    from isogloss.papers.layerwise.run_plan import LayerwiseTrials
 
     bench = Bench(experiment.store.directory, options.device, options.processes, options.skip_bad)
     failed: list[Report] = []
@@ -185,7 +185,7 @@ def _run_missing(options: argparse.Namespace, items: dict[str, Item], experiment
         if not missing:
             break
         tried |= {trial.name for trial in missing}
-        failed += run_all(run_trials(missing, bench, experiment.shelf), len(missing), options.quiet)
+        failed += run_all(LayerwiseTrials().run_all(missing, bench, experiment.shelf), len(missing), options.quiet)
     return failed
 
 

@@ -68,7 +68,7 @@ def run(options: argparse.Namespace) -> None:
     from isogloss.papers.smooth.items import chosen_items, needed_trials
     from isogloss.papers.smooth.packed_words import write_pack
     from isogloss.papers.smooth.pages import Experiment
-    from isogloss.papers.smooth.run_plan import missing_trials, run_trials
+    from isogloss.papers.smooth.run_plan import SmoothTrials
     from isogloss.papers.smooth.trial import write_plan
     from isogloss.papers.smooth.trial_data import DataShelf
     from isogloss.papers.smooth.trial_store import TrialStore
@@ -81,7 +81,8 @@ def run(options: argparse.Namespace) -> None:
         need_drawing()
     output = output_directory(options.output, options.overwrite)
     store, shelf = TrialStore(output / "trials"), DataShelf(options.skip_bad)
-    missing = missing_trials(needed_trials(items.values(), setup), store, shelf, options.overwrite)
+    trials = SmoothTrials()
+    missing = trials.missing(needed_trials(items.values(), setup), store, shelf, options.overwrite)
     if options.plan:
         write_text(options.plan, write_plan(missing))
         for pair in setup.pairs if options.pack else ():
@@ -93,7 +94,7 @@ def run(options: argparse.Namespace) -> None:
             setup.split
         )  # what is wrong with them is found before anything is run
     bench = Bench(store.directory, options.device, options.processes, options.skip_bad)
-    failed = run_all(run_trials(missing, bench, shelf), len(missing), options.quiet)
+    failed = run_all(trials.run_all(missing, bench, shelf), len(missing), options.quiet)
     _make(items, Experiment(setup, shelf, store, output))
     note(f"{output}: {', '.join(sorted(path.name for path in output.iterdir()))}", options.quiet)
     if failed:
