@@ -102,9 +102,22 @@ def test_a_grid_is_searched_kept_and_not_searched_twice(run, here):
     assert all(trial["settings"]["thresholds"] in done.out for trial in trials)
 
 
+def test_the_paper_s_own_grid_is_walked_where_nothing_else_is_said(run, here):
+    pytest.importorskip("torch")
+    told = {"layers": 2, "widths": 2, "beta": 0, "critic_steps": 0, "kernels": 2, "dimension": 4, "epochs": 1}
+    settings = [part for key, value in told.items() for part in ("--set", f"{key}={value}")]
+    done = run("train", "layerwise", *DEMO, "-o", "best", *settings, "--grid", "paper", "--grid", "rate=0.01")
+    assert done.code == 0, done.err
+    trials = [json.loads(line) for line in (here / "best" / "grid.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert {trial["settings"]["pooling"] for trial in trials} == {"k-max", "average"}
+    assert len(trials) == 2
+    assert all(trial["settings"].keys() == {"rate", "pooling"} for trial in trials)
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
+        (("smooth", *DEMO, "-o", "x", "--grid", "paper"), "does not say what was chosen from"),
         (("smooth", "-o", "x"), "--data is missing"),
         (("--data", "demo", "--pair", "en-fr", "-o", "x"), "SYSTEM is missing"),
         (("bm25", *DEMO, "-o", "x"), "not trained"),

@@ -41,6 +41,9 @@ def run(options: argparse.Namespace) -> None:
     out.print(f"[bold]{system['name']}[/bold]: {system['summary']}\n{system['paper']}")
     rows = [(option["name"], str(option["default"]), option["help"]) for option in system["options"]]
     print_table(out, "options (--set NAME=VALUE)", ("name", "default", "meaning"), rows, left=3)
+    if system["paper_grid"]:
+        chosen = [(name, "; ".join(values)) for name, values in system["paper_grid"].items()]
+        print_table(out, "what the paper chose from (train --grid paper)", ("name", "values"), chosen, left=2)
 
 
 def _describe(name: str) -> dict[str, Any]:
@@ -48,4 +51,11 @@ def _describe(name: str) -> dict[str, Any]:
 
     system = system_type(name)
     options = [{"name": key, "default": default, "help": text} for key, default, text in system.options_type.describe()]
-    return {"name": system.name, "summary": system.summary, "paper": system.paper, "options": options}
+    grid = {key: list(values) for key, values in system.paper_grid.items()}
+    return {
+        "name": system.name,
+        "summary": system.summary,
+        "paper": system.paper,
+        "options": options,
+        "paper_grid": grid,
+    }

@@ -22,6 +22,8 @@ _EXAMPLE = """\
   isogloss evaluate my-run --data demo --pair en-fr"""
 _SHOWN = ("NDCG@5", "MRR_mr", "P_mr@1", "MAP", "R_mr@10")
 
+_PAPER = "paper"
+
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, summary: str) -> None:
     """Register the command."""
@@ -34,9 +36,9 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: 
     parser.add_argument("--resume", action="store_true", help="go on with a run that was interrupted or killed")
     add_settings(parser)
     parser.add_argument(
-        "--grid", action="append", default=[], metavar="KEY=V1;V2",
+        "--grid", action="append", default=[], metavar="KEY=V1;V2|paper",
         help="try all combinations of these values first, then train with the best on dev (repeatable); all trials are "
-        "kept in grid.jsonl",
+        "kept in grid.jsonl; paper: what the system's paper chose from ('isogloss systems NAME' shows it)",
     )  # fmt: skip
     add_json(parser, "the dev measures")
     add_output(parser, what="the run: config.toml, metrics.jsonl, model/, run.trec (a directory)")
@@ -59,7 +61,7 @@ def run(options: argparse.Namespace) -> None:
         settings = settings_for(options.system, [options.system], options.settings)
         done = train(
             options.system, options.data, options.pair, options.output, seed=options.seed or 0,
-            grid=_axes(options.grid, settings), skip_bad=options.skip_bad, overwrite=options.overwrite,
+            grid=_axes(options.system, options.grid, settings), skip_bad=options.skip_bad, overwrite=options.overwrite,
             settings=settings,
         )  # fmt: skip
     if options.json:
@@ -82,16 +84,29 @@ def _check_new(options: argparse.Namespace) -> None:
     check_outputs(options.overwrite, options.output, options.json)
 
 
-def _axes(given: list[str], settings: dict[str, str]) -> dict[str, list[str]]:
-    """What --grid says: each key and its values."""
+def _axes(system: str, given: list[str], settings: dict[str, str]) -> dict[str, list[str]]:
+    """What --grid says: each key and its values; ``paper`` stands for all that is not said otherwise."""
     axes: dict[str, list[str]] = {}
     for axis in given:
+        if axis == _PAPER:
+            continue
         key, equals, values = axis.partition("=")
         if not equals or not key or key in axes or key in settings:
             why = "is set already" if key in axes or key in settings else "is not written KEY=V1;V2"
             raise InputError(f"--grid: {axis!r} {why}")
         axes[key] = [value.strip() for value in values.split(";")]
+    if _PAPER in given:
+        axes |= {key: values for key, values in _paper_grid(system).items() if key not in axes and key not in settings}
     return axes
+
+
+def _paper_grid(system: str) -> dict[str, list[str]]:
+    from isogloss.systems.registry import system_type
+
+    grid = system_type(system).paper_grid
+    if not grid:
+        raise InputError(f"--grid: the paper of {system} does not say what was chosen from; write KEY=V1;V2")
+    return {key: list(values) for key, values in grid.items()}
 
 
 def _report(done: TrainingRun, config: dict[str, Any], options: argparse.Namespace) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self
@@ -65,6 +65,8 @@ class System(ABC):
     paper: ClassVar[str]
     summary: ClassVar[str]
     options_type: ClassVar[type[SystemOptions]]
+    paper_grid: ClassVar[Mapping[str, Sequence[str]]] = {}
+    """Options and the values that the paper's authors chose from, where they say so."""
     learns: bool = False
     """Whether it has to be fitted before it can index."""
     found_above: ClassVar[float] = -np.inf

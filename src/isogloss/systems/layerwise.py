@@ -22,7 +22,7 @@ from isogloss.evaluation.probe import probe_accuracy
 from isogloss.evaluation.ranking import Ranking, Scores
 from isogloss.evaluation.system import Allowed, Contribution, SystemOptions
 from isogloss.systems.dense import DenseSystem
-from isogloss.systems.layerwise_options import LayerwiseOptions
+from isogloss.systems.layerwise_options import PAPER_GRID, LayerwiseOptions
 from isogloss.systems.matcher import Matcher
 from isogloss.systems.ranking_data import RankingData
 from isogloss.systems.translated_pairs import translated_pairs
@@ -51,6 +51,7 @@ class Layerwise(Matcher, DenseSystem):
     paper = "Li, Du and Chen 2020, Cross-language question retrieval with multi-layer representation and layer-wise adversary"  # noqa: E501
     summary = "a layered CNN for both languages, with an adversary on each layer"
     options_type = LayerwiseOptions
+    paper_grid = PAPER_GRID
     options: LayerwiseOptions
     _explainer: LayerwiseExplainer | None = None
 
