@@ -24,7 +24,7 @@ def test_one_system_shows_its_options_with_defaults_and_meaning(run):
 def test_the_registry_as_json(run):
     systems = json.loads(run("systems", "--json", "-").out)
     assert [system["name"] for system in systems] == NAMES
-    assert all(set(system) == {"name", "summary", "paper", "options"} for system in systems)
+    assert all(set(system) == {"name", "summary", "paper", "options", "paper_grid"} for system in systems)
     assert {"name": "translations", "default": 10} in [
         {key: option[key] for key in ("name", "default")} for option in systems[1]["options"]
     ]
