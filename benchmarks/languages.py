@@ -1,6 +1,6 @@
 """Documents of several languages in one list: the ways of making their scores comparable, measured.
 
-    python benchmarks/languages.py wikiclir:/work/shared/data/mdn fr es zh --set 'lexicon=dictionaries/{pair}.gz'
+    python benchmarks/languages.py wikiclir:mdn fr es zh --set 'lexicon=dictionaries/{pair}.gz'
 
 For each way: MRR of the first relevant document in any language, over the dev queries that have one, and how far the
 share of each language among the first ten hits is from its share of the relevant documents (the sum of the differences,
