@@ -14,7 +14,7 @@ torch.set_num_threads(1)
 from isogloss.models.encoders.text_encoder import TextEncoder, Tower, word_vectors  # noqa: E402
 from isogloss.models.encoders.torch_encoder import load_encoders  # noqa: E402
 from isogloss.models.encoders.towers import KINDS, TowerSizes, make_encoders  # noqa: E402
-from isogloss.training import torch_pairs  # noqa: E402
+from isogloss.training import stretches  # noqa: E402
 from isogloss.training.tensor_loss import TensorLoss  # noqa: E402
 from isogloss.training.torch_pairs import TorchPairs  # noqa: E402
 
@@ -84,7 +84,7 @@ def test_a_restored_learner_goes_on_as_if_it_had_never_stopped(kind, device):
 def test_the_stretches_texts_are_gathered_in_make_no_difference(monkeypatch):
     once, again = learner(), learner()
     losses = once.advance(ORDER, 3, RATE)
-    monkeypatch.setattr(torch_pairs, "_STRETCH", 2)
+    monkeypatch.setattr(stretches, "_BATCHES", 2)
     np.testing.assert_array_equal(again.advance(ORDER, 3, RATE), losses)
     assert len(losses) == 14
     assert_same(again.state(), once.state())
@@ -131,7 +131,7 @@ def test_the_norm_of_all_gradients_together_is_clipped():
 @pytest.mark.parametrize("bad", [0, 2, 9])
 @pytest.mark.parametrize("stretch", [1, 32])
 def test_training_stops_before_a_loss_that_is_not_a_number(bad, stretch, device, monkeypatch):
-    monkeypatch.setattr(torch_pairs, "_STRETCH", stretch)
+    monkeypatch.setattr(stretches, "_BATCHES", stretch)
     pairs, vectors = toy_pairs(), table(2)
     vectors[WORDS - 1] = np.nan
     pairs.document_of[pairs.document_of == 3] = 4

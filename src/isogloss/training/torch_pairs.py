@@ -34,9 +34,9 @@ from isogloss.training.learner import State
 from isogloss.training.pair_learner import PairLearner
 from isogloss.training.pairs import Ids, Pairs, TextIds
 from isogloss.training.recorded_step import RecordedStep
+from isogloss.training.stretches import in_stretches
 from isogloss.training.tensor_loss import TensorLoss
 
-_STRETCH = 64
 _Lengths = tuple[int, int]
 
 
@@ -111,16 +111,9 @@ class TorchPairs(PairLearner):
         for encoder in self.encoders:
             encoder.train()
         self._rate.fill_(rate)
-        losses = [np.empty(0)]
-        for first in range(0, len(order), _STRETCH * batch_size):
-            losses.append(self._advance(order[first : first + _STRETCH * batch_size], batch_size))
-            bad = np.flatnonzero(~np.isfinite(losses[-1]))
-            if len(bad):
-                losses[-1] = losses[-1][: bad[0] + 1]
-                break
-        return np.concatenate(losses)
+        return in_stretches(order, batch_size, partial(self._advance, batch_size))
 
-    def _advance(self, order: NDArray[np.int64], batch_size: int) -> NDArray[np.float64]:
+    def _advance(self, batch_size: int, order: NDArray[np.int64]) -> NDArray[np.float64]:
         """A stretch of batches; what follows a loss that is not finite is of no account and changes nothing."""
         recorded = self._recording(batch_size) if self._recorded and len(order) >= batch_size else None
         numbers, losses = as_tensor(order, self._device), []

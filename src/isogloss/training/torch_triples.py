@@ -24,10 +24,10 @@ from isogloss.training.extra_term import ExtraTerm
 from isogloss.training.learner import Learner, State
 from isogloss.training.pairs import TextIds
 from isogloss.training.recorded_step import RecordedStep
+from isogloss.training.stretches import in_stretches
 from isogloss.training.torch_adam import NamedAdam
 from isogloss.training.triples import Negatives, Triples
 
-_STRETCH = 64
 _Lengths = tuple[int, int]
 
 
@@ -105,18 +105,9 @@ class TorchTriples(Learner):
     def advance(self, order: NDArray[np.int64], batch_size: int, rate: float) -> NDArray[np.float64]:
         self.scorer.train()
         self._rate.fill_(rate)
-        losses = [np.empty(0)]
-        for first in range(0, len(order), _STRETCH * batch_size):
-            losses.append(self._advance(order[first : first + _STRETCH * batch_size], batch_size))
-            if self._extra:
-                self._extra.check()
-            bad = np.flatnonzero(~np.isfinite(losses[-1]))
-            if len(bad):
-                losses[-1] = losses[-1][: bad[0] + 1]
-                break
-        return np.concatenate(losses)
+        return in_stretches(order, batch_size, partial(self._advance, batch_size))
 
-    def _advance(self, order: NDArray[np.int64], batch_size: int) -> NDArray[np.float64]:
+    def _advance(self, batch_size: int, order: NDArray[np.int64]) -> NDArray[np.float64]:
         """A stretch of batches; what follows a loss that is not finite is of no account and changes nothing."""
         recorded = self._recording(batch_size) if self._recorded and len(order) >= batch_size else None
         batches = [slice(first, min(len(order), first + batch_size)) for first in range(0, len(order), batch_size)]
@@ -129,6 +120,8 @@ class TorchTriples(Learner):
                 losses.append(recorded(numbers[batch]))
             else:
                 losses.append(self._step(numbers[batch], self._longest(order[batch], drawn[batch])))
+        if self._extra:
+            self._extra.check()
         return torch.stack(losses).double().cpu().numpy()
 
     def _longest(self, pairs: NDArray[np.int64], negatives: NDArray[np.int32]) -> _Lengths:
