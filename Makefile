@@ -5,11 +5,12 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 CORES ?= auto
 
-.PHONY: help demo test lint docs bench soak clean
+.PHONY: help demo test test-fast lint docs bench soak clean
 
 help:
 	@echo "make demo   install isogloss into $(VENV) and run 'isogloss demo'"
 	@echo "make test   install the development tools too; run ruff, mypy, import-linter and pytest"
+	@echo "make test-fast   those tests that need no browser, no database and no cluster"
 	@echo "make lint   the first three of those only"
 	@echo "make docs   the documentation as a site, into build/site"
 	@echo "make soak   the long tests: killed writers, hostile queries, a fuzzed service (docs/results/reliability.md)"
@@ -22,6 +23,10 @@ demo: $(VENV)/.core
 test: lint
 	@echo "== pytest"
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(CORES)  # a process a core already: threads would fight
+
+test-fast: $(VENV)/.dev
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(CORES) --ignore tests/cluster --ignore tests/end_to_end --ignore tests/stores \
+		--ignore tests/docs --ignore tests/training/test_distributed_processes.py
 
 lint: $(VENV)/.dev
 	@echo "== ruff"
@@ -40,6 +45,7 @@ soak: $(VENV)/.dev
 	OPENBLAS_NUM_THREADS=1 ISOGLOSS_HOSTILE=10000 ISOGLOSS_FUZZ=3000 $(BIN)/python -m pytest -v --durations=5 \
 		tests/server/test_hostile_queries.py tests/server/test_fuzzed_service.py \
 		tests/indexing/test_index_writer.py tests/indexing/test_index_care.py
+	OPENBLAS_NUM_THREADS=1 ISOGLOSS_KILLS=20 $(BIN)/python -m pytest -v tests/cluster/test_sharded_faults.py -k acknowledged_is
 
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/tokenizers.py

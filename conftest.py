@@ -3,10 +3,15 @@
 import importlib.util
 from pathlib import Path
 
-_NEEDED = {"triton": ["src/isogloss/training/average_triton.py"]}
+_NEEDED = {
+    "triton": "src/isogloss/training/average_triton.py",
+    "qdrant_client": "src/isogloss/stores/qdrant.py",
+    "psycopg": "src/isogloss/stores/pgvector*.py",
+    "ray": "src/isogloss/cluster/*.py",
+}
 collect_ignore = [
-    str(Path(__file__).parent / path)
-    for package, paths in _NEEDED.items()
+    str(path)
+    for package, pattern in _NEEDED.items()
     if importlib.util.find_spec(package) is None
-    for path in paths
+    for path in Path(__file__).parent.glob(pattern)
 ]

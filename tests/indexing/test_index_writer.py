@@ -9,10 +9,10 @@ import pytest
 
 from isogloss.base.errors import InputError
 from isogloss.corpus.records import Document
-from isogloss.index import segments
+from isogloss.index import compaction, segments
 from isogloss.index.commit import Commit
 from isogloss.index.lock import WriteLock
-from isogloss.indexing import IndexWriter, commit_builder, compaction, make_index, open_index
+from isogloss.indexing import IndexWriter, commit_builder, make_index, open_index
 from isogloss.systems.bm25 import UntranslatedBM25
 
 

@@ -11,8 +11,9 @@ from isogloss.corpus.records import Document
 from isogloss.index.field_lists import build_field_lists
 from isogloss.index.store import DocumentStore
 from isogloss.lexical.joined_postings import JoinedPostings
-from isogloss.search.engine import Engine, Shelf
+from isogloss.search.engine import Engine
 from isogloss.search.scales import divisors
+from isogloss.search.shelf import MappedShelf
 from isogloss.systems.registry import make_system
 
 FRENCH = {"f1": "sel de mer", "f2": "mer et vent", "f3": "le vent", "f4": "sel sel sel"}
@@ -27,7 +28,7 @@ def shelf(tmp_path):
         documents = Collection([Document(id_, text, language=language) for id_, text in texts.items()], language)
         system = make_system("bm25-dict", ("en", language), {"lexicon": str(path)})
         system.index(documents, ("text",))
-        return Shelf(system, DocumentStore.of(documents))
+        return MappedShelf(system, DocumentStore.of(documents))
 
     return make
 

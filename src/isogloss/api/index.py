@@ -13,13 +13,13 @@ from typing import Any
 
 from isogloss.api.given import Documents, as_source, documents_of
 from isogloss.api.settings import as_settings
-from isogloss.base.errors import import_extra
+from isogloss.base.errors import InputError, import_extra
 from isogloss.corpus.records import Document
 from isogloss.evaluation.system import Contribution
 from isogloss.indexing import make_index, open_index
 from isogloss.indexing.reader import OpenIndex
 from isogloss.indexing.writer import IndexWriter
-from isogloss.search.engine import Engine, Hit
+from isogloss.search.engine import Engine, Hits
 from isogloss.search.reranking import Reranker
 from isogloss.vectors.lexicon import Lexicon
 
@@ -49,25 +49,31 @@ class Index:
 
     def __init__(self, opened: OpenIndex) -> None:
         self._opened = opened
+        self._closing = weakref.finalize(self, opened.close)
         self._reranker: Reranker | None = None
 
     @classmethod
     def make(
         cls, documents: Documents, language: str | Sequence[str], *, path: Path | str | None = None,
         system: str | Path = "psq", query_language: str = "en", lexicon: LexiconGiven | None = None,
-        fields: tuple[str, ...] = ("title", "text"), overwrite: bool = False, **options: Any,
+        fields: tuple[str, ...] = ("title", "text"), overwrite: bool = False, store: str = "", **options: Any,
     ) -> Index:  # fmt: skip
         """Index documents of one or more languages for queries of another, as ``isogloss index`` does.
 
         ``system`` is the name of a system or the path of a run; other options are those of the system
-        (``isogloss systems NAME``).
+        (``isogloss systems NAME``). ``store`` is the address of an engine that is to hold documents and vectors.
         """
+        if store and path is None:
+            raise InputError("path: an index in a store is there to stay, so it needs a path")
         scratch = Path(tempfile.mkdtemp(prefix="isogloss-"))
         where = Path(path) if path is not None else scratch / "index"
         try:
             settings = as_settings(options) | _lexicon_setting(lexicon, scratch)
             languages = [language] if isinstance(language, str) else list(language)
-            make_index(where, str(system), as_source(documents), languages, query_language, fields, settings, overwrite)
+            make_index(
+                where, str(system), as_source(documents), languages, query_language, fields, settings, overwrite,
+                store=store,
+            )  # fmt: skip
             made = cls.open(where)
         except BaseException:
             shutil.rmtree(scratch)
@@ -105,13 +111,20 @@ class Index:
     def __repr__(self) -> str:
         return f"<Index {self.path}: {len(self):,} documents in {', '.join(self.languages)}>"
 
+    def close(self) -> None:
+        """Let go of the store that holds the documents, where one does; this happens by itself too, at the end."""
+        self._closing()
+
     def about(self) -> dict[str, Any]:
         """What there is to know of it: documents, deleted ones, segments, recall, bytes."""
         return self._opened.about()
 
     def refresh(self) -> Index:
         """See what others have changed since."""
-        self._opened = self._opened.refreshed()
+        before, self._opened = self._opened, self._opened.refreshed()
+        if before.store is not self._opened.store:  # another index has taken its place
+            self.close()
+            self._closing = weakref.finalize(self, self._opened.close)
         return self
 
     def rerank(self, run: Path | str | None, depth: int = 50) -> Index:
@@ -124,14 +137,17 @@ class Index:
     def search(
         self, query: str, k: int = 10, languages: Sequence[str] | None = None,
         filters: Mapping[str, str] | None = None, offset: int = 0, explain: bool = True,
-    ) -> list[Hit]:  # fmt: skip
-        """The ``k`` best documents after the first ``offset``, of the given languages or of all."""
+    ) -> Hits:  # fmt: skip
+        """The ``k`` best documents after the first ``offset``, of the given languages or of all.
+
+        What is given back is a list; its ``missing`` names the parts of an index in shards that did not answer.
+        """
         return self.engine.search(query, k, languages, filters, offset, explain)
 
     def search_many(
         self, queries: Sequence[str], k: int = 10, languages: Sequence[str] | None = None,
         filters: Mapping[str, str] | None = None,
-    ) -> list[list[Hit]]:  # fmt: skip
+    ) -> list[Hits]:  # fmt: skip
         """The ``k`` best documents for each query, without explanations, on all cores where that pays."""
         return self.engine.search_many(queries, k, languages, filters)
 

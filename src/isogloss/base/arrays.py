@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isogloss.base.files import write_bytes
+
+_reading_headers = threading.Lock()  # numpy parses them as Python, which two threads of Python 3.11 must not do at once
 
 
 def save_array(path: Path, array: NDArray[Any]) -> None:
@@ -27,10 +30,11 @@ def load_array(path: Path) -> NDArray[Any]:
     A file that is no array is a ``ValueError``: whoever opens the whole says what to do.
     """
     try:
-        try:
-            mapped: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
-        except ValueError:
-            mapped = np.load(path, allow_pickle=False)
+        with _reading_headers:
+            try:
+                mapped: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
+            except ValueError:
+                mapped = np.load(path, allow_pickle=False)
     except (EOFError, ValueError) as error:
         raise ValueError(f"{path.name} is not a whole array: {error}") from error
     return mapped

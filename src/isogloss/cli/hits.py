@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from isogloss.search.engine import Engine, Hit
+from isogloss.search.engine import Engine, Hit, Hits
 from isogloss.search.shown_hits import Reason, reasons_of, snippet_of
 from isogloss.search.snippets import Snippet
 
@@ -67,6 +67,13 @@ def print_unknown(out: Console, words: Sequence[str]) -> None:
     """A line with the words of the query that the index can do nothing with, if there are any."""
     if words:
         out.print(Text(f"not known: {_listed(words, ', ')}", "magenta"))
+
+
+def missing_line(hits: Hits) -> str:
+    """What to say if parts of the index did not answer; else nothing."""
+    return (
+        f"warning: not the whole index was searched: no answer from {', '.join(hits.missing)}" if hits.missing else ""
+    )
 
 
 def print_translations(out: Console, translations: Mapping[str, Sequence[tuple[str, Sequence[str]]]]) -> None:

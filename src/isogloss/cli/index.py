@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,12 +16,14 @@ if TYPE_CHECKING:
     from isogloss.corpus.problems import Problems
     from isogloss.corpus.source import Source
     from isogloss.index.manifest import Manifest
+    from isogloss.indexing.making import Encode
 
 _EXAMPLE = """\
   isogloss index bm25-dict --documents demo --language fr --language sw -o my-index
   isogloss index psq --documents folder:manuals --language de -o manuals.index --set lexicon=en-de.txt
   isogloss index psq --documents jsonl:pages.jsonl --language fr --language it -o pages.index --set
   'lexicon=dictionaries/{pair}.txt'
+  isogloss index my-run --documents demo --language fr -o my-index --store postgresql://localhost/pages
   isogloss index new-run --into my-index --re-encode     # all its documents by another model
   isogloss index --check my-index                        # is every file what was written?"""
 
@@ -47,6 +50,16 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: 
     )  # fmt: skip
     add_settings(parser)
     add_output(parser, required=False, what="the index, a directory")
+    parser.add_argument(
+        "--store", metavar="URL",
+        help="keep documents and vectors in an engine (postgresql://…, qdrant:FOLDER, ray:FOLDER?shards=N); INDEX says "
+        "where they are, without the password: for that there are ISOGLOSS_STORE and the engine's own ways",
+    )  # fmt: skip
+    parser.add_argument(
+        "--on", choices=("ray",),
+        help="encode the documents on a Ray cluster: that of RAY_ADDRESS, which is enough to say so, or one that is "
+        "started on this machine",
+    )  # fmt: skip
     parser.add_argument("--into", metavar="INDEX", help="use the model for an index that is there")
     parser.add_argument(
         "--re-encode", action="store_true", help="with --into: encode all documents of the index anew by this model"
@@ -66,6 +79,8 @@ def run(options: argparse.Namespace) -> int:
     if not options.system:
         raise InputError("index: a SYSTEM_OR_RUN is needed; see 'isogloss index --help'")
     if options.into:
+        if options.store:
+            raise InputError("index: --store is for a new index; one that is there stays where it is")
         return _into(options)
     return _make(options)
 
@@ -79,14 +94,27 @@ def _make(options: argparse.Namespace) -> int:
     _need(options, "documents", "language", "output")
     check_outputs(options.overwrite, options.output, source=options.documents)
     problems = Problems(not options.skip_bad)
-    manifest = make_index(
-        Path(options.output), options.system, open_source(options.documents), options.language, options.query_language,
-        parse_fields(options.fields), settings_for(options.system, [options.system], options.settings),
-        options.overwrite, problems, not options.no_source_documents,
-    )  # fmt: skip
+    with _encoding(options) as encode:
+        manifest = make_index(
+            Path(options.output), options.system, open_source(options.documents), options.language,
+            options.query_language, parse_fields(options.fields),
+            settings_for(options.system, [options.system], options.settings), options.overwrite, problems,
+            not options.no_source_documents, options.store or "", encode,
+        )  # fmt: skip
     _tell(options.output, manifest, options.quiet)
     tell_problems(problems, options.quiet)
     return 0
+
+
+def _encoding(options: argparse.Namespace) -> AbstractContextManager[Encode | None]:
+    """What encodes the documents: a cluster, or nothing in particular."""
+    from isogloss.cluster.connecting import wants_ray
+
+    if not wants_ray(options.on):
+        return nullcontext()
+    from isogloss.cluster.encoding import encoding_on_ray
+
+    return encoding_on_ray(Path(options.output))
 
 
 def _into(options: argparse.Namespace) -> int:
@@ -114,11 +142,11 @@ def _add_by_model(options: argparse.Namespace, source: Source, problems: Problem
     from isogloss.indexing.making import ready_system
     from isogloss.indexing.re_encoding import refuse_another_model
 
-    index = open_index(Path(options.into))
     settings = settings_for(options.system, [options.system], options.settings)
-    for language in options.language or index.engine.shelves:
-        pair = (index.manifest.query_language, language)
-        refuse_another_model(index, language, ready_system(options.system, source, pair, settings, problems))
+    with closing(open_index(Path(options.into))) as index:
+        for language in options.language or index.engine.shelves:
+            pair = (index.manifest.query_language, language)
+            refuse_another_model(index, language, ready_system(options.system, source, pair, settings, problems))
     add_documents(options.into, source, options.language, settings, problems, options.quiet)
 
 
@@ -155,6 +183,8 @@ def _tell(path: str, manifest: Manifest, quiet: bool) -> None:
     counts = ", ".join(f"{count:,} in {language}" for language, count in manifest.documents.items())
     if manifest.sources:
         counts += f", and {manifest.sources:,} in {manifest.query_language} to search with"
+    if manifest.store:
+        counts += f", in {manifest.store.url} as {manifest.store.name}"
     note(f"{path}: {counts}; search with: isogloss search {path} 'your query'", quiet)
 
 

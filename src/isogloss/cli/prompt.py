@@ -9,7 +9,7 @@ from rich.text import Text
 
 from isogloss.base.errors import InputError
 from isogloss.cli.history import History, history_file
-from isogloss.cli.hits import print_explanation, print_hits, print_translations, print_unknown
+from isogloss.cli.hits import missing_line, print_explanation, print_hits, print_translations, print_unknown
 from isogloss.corpus.records import joined_fields
 from isogloss.search.query_language import guess_query_language, language_note
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from isogloss.index.manifest import Manifest
-    from isogloss.search.engine import Engine, Hit
+    from isogloss.search.engine import Engine, Hits
 
 
 class Prompt:
@@ -38,7 +38,7 @@ class Prompt:
         self.explain = explain
         self.language = language
         self.filters = filters
-        self.hits: list[Hit] | None = None
+        self.hits: Hits | None = None
         engine.choose(languages)  # a language that is not there is an error now, not at every query
 
     def run(self, name: str) -> None:
@@ -67,6 +67,7 @@ class Prompt:
     def _answer(self, query: str, typed: bool = True) -> None:
         self.hits = self.engine.search(query, self.k, self.languages, self.filters)
         print_hits(self.out, self.engine, self.hits, self.explain)
+        self._say(missing_line(self.hits), "red")
         print_unknown(self.out, self.engine.unknown_words(query, self.languages))
         if typed:
             print_translations(self.out, self.engine.translations(query, self.languages))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -68,14 +69,14 @@ def run(options: argparse.Namespace) -> None:
         raise InputError("search: give a QUERY (there is no terminal to ask for one)")
     check_outputs(options.overwrite, options.json)
     filters = parse_filters(options.filter)
-    index = open_index(Path(options.index), options.skip_damaged)
-    engine = _reranking(index.engine, options)
-    for damaged in index.damaged:
-        note(f"left out: {damaged}", options.quiet)
-    if one_shot:
-        _answer(index.manifest, engine, options, filters)
-    else:
-        _prompt(index.manifest, engine, options, filters)
+    with closing(open_index(Path(options.index), options.skip_damaged)) as index:
+        engine = _reranking(index.engine, options)
+        for damaged in index.damaged:
+            note(f"left out: {damaged}", options.quiet)
+        if one_shot:
+            _answer(index.manifest, engine, options, filters)
+        else:
+            _prompt(index.manifest, engine, options, filters)
 
 
 def parse_filters(filters: Sequence[str]) -> dict[str, str]:
@@ -90,7 +91,7 @@ def parse_filters(filters: Sequence[str]) -> dict[str, str]:
 
 
 def _answer(manifest: Manifest, engine: Engine, options: argparse.Namespace, filters: dict[str, str]) -> None:
-    from isogloss.cli.hits import hit_object, print_hits, print_unknown
+    from isogloss.cli.hits import hit_object, missing_line, print_hits, print_unknown
     from isogloss.corpus.records import joined_fields
     from isogloss.search.query_language import language_note
 
@@ -101,6 +102,7 @@ def _answer(manifest: Manifest, engine: Engine, options: argparse.Namespace, fil
     language = _language(manifest, query, options.query_language)
     if options.json:
         found = {"query": query, "hits": [hit_object(engine, hit) for hit in hits], "unknown_words": unknown}
+        found |= {"missing": list(hits.missing)} if hits.missing else {}
         found |= {"document": document.id} if document else {}
         found |= {"query_language": language} if options.query_language else {}
         write_json(options.json, found, options.overwrite)
@@ -110,6 +112,8 @@ def _answer(manifest: Manifest, engine: Engine, options: argparse.Namespace, fil
         print_unknown(out, unknown)
         if remark := language_note(language, manifest.query_language, manifest.documents):
             out.print(remark, style="magenta", markup=False)
+    if hits.missing:
+        note(missing_line(hits), options.quiet)
 
 
 def _reranking(engine: Engine, options: argparse.Namespace) -> Engine:

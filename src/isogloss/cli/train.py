@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import argparse
+import logging
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isogloss.base.errors import InputError
+from isogloss.base.progress import set_quiet
 from isogloss.cli.main import add_command
-from isogloss.cli.options import SOURCE_HELP, add_json, add_output, add_settings, seed, settings_for
+from isogloss.cli.options import SOURCE_HELP, add_json, add_output, add_settings, count, seed, settings_for
 from isogloss.cli.output import check_outputs, console, note, print_table, write_json
 
 if TYPE_CHECKING:
     from isogloss.api.training import TrainingRun
+    from isogloss.training.distributed import Team
 
 _EXAMPLE = """\
   isogloss train smooth --data demo --pair en-fr -o my-run
   isogloss train smooth --data wikiclir:DIR --pair en-sw -o run --set encoder=cnn --set epochs=10 --seed 1
   isogloss train --resume -o run
   isogloss train smooth --data demo --pair en-fr -o best --grid 'eps=0.25;0.5;1' --grid 'thresholds=0.2,0.7;0.1,0.6'
+  isogloss train layerwise --data demo --pair en-fr -o run --on ray --workers 4
+  torchrun --nproc-per-node 4 -m isogloss train layerwise --data demo --pair en-fr -o run
   isogloss evaluate my-run --data demo --pair en-fr"""
 _SHOWN = ("NDCG@5", "MRR_mr", "P_mr@1", "MAP", "R_mr@10")
 
@@ -40,33 +46,66 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: 
         help="try all combinations of these values first, then train with the best on dev (repeatable); all trials are "
         "kept in grid.jsonl; paper: what the system's paper chose from ('isogloss systems NAME' shows it)",
     )  # fmt: skip
+    parser.add_argument(
+        "--on", choices=("ray",),
+        help="share the work among processes of a Ray cluster: that of RAY_ADDRESS, which is enough to say so, or one "
+        "that is started on this machine",
+    )  # fmt: skip
+    parser.add_argument("--workers", type=count, metavar="N", help="with --on ray: how many processes (default 2)")
     add_json(parser, "the dev measures")
     add_output(parser, what="the run: config.toml, metrics.jsonl, model/, run.trec (a directory)")
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:
-    """Train a system and leave a run directory."""
-    from isogloss.api.training import resume_training, train
+    """Train a system and leave a run directory; of several processes the first one writes and speaks."""
+    from isogloss.training.distributed import team_of_environment
     from isogloss.training.run_directory import RunDirectory
 
-    if options.resume:
-        _check_resumed(options)
-        if RunDirectory.open(Path(options.output)).finished:
-            note(f"{options.output}: this run is finished; nothing to do", options.quiet)
-            return
-        done = resume_training(options.output)
-    else:
-        _check_new(options)
-        settings = settings_for(options.system, [options.system], options.settings)
-        done = train(
-            options.system, options.data, options.pair, options.output, seed=options.seed or 0,
-            grid=_axes(options.system, options.grid, settings), skip_bad=options.skip_bad, overwrite=options.overwrite,
-            settings=settings,
-        )  # fmt: skip
+    with team_of_environment() as team:
+        if team.rank:
+            set_quiet(True)
+            logging.getLogger("isogloss").setLevel(logging.CRITICAL)
+        done = _trained(options, team)
+    if done is None or team.rank:
+        return
     if options.json:
         write_json(options.json, done.results, options.overwrite)
     _report(done, RunDirectory.open(Path(options.output)).config, options)
+
+
+def _trained(options: argparse.Namespace, team: Team) -> TrainingRun | None:
+    """The run; None where it was finished before."""
+    from isogloss.api.training import resume_training, train
+    from isogloss.training.run_directory import RunDirectory
+
+    sharing: dict[str, Any] = _sharing(options, team)
+    if options.resume:
+        _check_resumed(options)
+        if team.decide(lambda: RunDirectory.open(Path(options.output)).finished):
+            note(f"{options.output}: this run is finished; nothing to do", options.quiet or team.rank > 0)
+            return None
+        return resume_training(options.output, **sharing)
+    team.decide(partial(_check_new, options))
+    settings = settings_for(options.system, [options.system], options.settings)
+    return train(
+        options.system, options.data, options.pair, options.output, seed=options.seed or 0,
+        grid=_axes(options.system, options.grid, settings), skip_bad=options.skip_bad, overwrite=options.overwrite,
+        settings=settings, **sharing,
+    )  # fmt: skip
+
+
+def _sharing(options: argparse.Namespace, team: Team) -> dict[str, Any]:
+    """With whom the work is shared: the processes of torchrun, or those of a Ray cluster."""
+    from isogloss.cluster.connecting import wants_ray
+
+    if options.workers is not None and not wants_ray(options.on):
+        raise InputError("train: --workers is about Ray; add --on ray, or use torchrun --nproc-per-node")
+    if team.size == 1 and wants_ray(options.on):
+        return {"on": "ray", "workers": options.workers or 2}
+    if options.on:
+        raise InputError("train: --on ray starts processes of its own; leave torchrun out")
+    return {"team": team}
 
 
 def _check_resumed(options: argparse.Namespace) -> None:

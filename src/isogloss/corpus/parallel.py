@@ -17,6 +17,11 @@ from isogloss.corpus.judgments import Judgments
 from isogloss.corpus.problems import Problems
 from isogloss.corpus.records import Document, Query, joined_fields
 
+
+class NoPagesError(InputError):
+    """The train split has no translated pages; nothing is wrong with the data."""
+
+
 _Pages = Mapping[str, list[Document]]
 """Query id to the pages that are relevant for it."""
 
@@ -42,7 +47,7 @@ def translated_pages(dataset: Dataset, fields: tuple[str, ...] = ("text",)) -> l
                 found.setdefault((type(source), source.id, target.id), texts)
     if not found:
         what = f"the train split has no translated pages for {'-'.join(dataset.pair)}"
-        raise InputError(f"{dataset.source.name}: {what}")
+        raise NoPagesError(f"{dataset.source.name}: {what}")
     return list(found.values())
 
 

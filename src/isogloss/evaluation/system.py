@@ -73,6 +73,8 @@ class System(ABC):
     """Documents that do not score above this count as not found."""
     joins: ClassVar[bool] = False
     """Whether several saved parts can be searched as one collection; if not, each change indexes all documents anew."""
+    comparable: bool = False
+    """Whether its scores mean the same for every query and every language, so that they need no scale."""
     searches: ClassVar[bool] = True
     """Whether it is made to search whole collections, rather than to rank lists that something faster has found."""
 

@@ -28,10 +28,18 @@ def build_field_lists(documents: Iterable[Document]) -> Postings:
     ids: list[int] = []
     offsets = [0]
     for document in documents:
-        named = dict.fromkeys(key for name, value in document.fields.items() for key in _keys(name, value))
-        ids.extend(number_of.setdefault(key, len(number_of)) for key in named)
+        ids.extend(number_of.setdefault(key, len(number_of)) for key in field_keys(document))
         offsets.append(len(ids))
     return Postings.build(TokenizedTexts(list(number_of), np.asarray(ids, np.int32), np.asarray(offsets, np.int64)))
+
+
+def field_keys(document: Document) -> list[str]:
+    """Every ``name=value`` that a filter can ask for to find a document, each once.
+
+    >>> field_keys(Document("1", "", fields={"kind": ["manual", "guide"], "year": 2024, "free": True}))
+    ['kind=manual', 'kind=guide', 'year=2024', 'free=true']
+    """
+    return list(dict.fromkeys(key for name, value in document.fields.items() for key in _keys(name, value)))
 
 
 def matching_rows(lists: JoinedPostings, filters: Mapping[str, str]) -> NDArray[np.bool_]:

@@ -17,12 +17,25 @@ FILE, COPY = "index.json", "index.copy.json"
 
 
 @dataclass(frozen=True)
+class StoreNote:
+    """Where the documents and vectors of an index are, if not in its own files.
+
+    ``url`` has no password in it, ``name`` is what the index is called there, vectors have ``dimension`` components.
+    """
+
+    url: str
+    name: str
+    dimension: int
+
+
+@dataclass(frozen=True)
 class Manifest:
     """The system of an index with all its options, the language of the queries, the documents per language.
 
     ``sources`` is how many documents in the language of the queries are kept beside them, to search with. ``identity``
     tells an index from the one that took its place. ``usual`` scores make languages comparable. How many ``documents``
     there are changes with every commit: they are counted when the index is opened; only the first format wrote them.
+    ``store`` is where the documents are, if somewhere else.
     """
 
     system: str
@@ -35,6 +48,7 @@ class Manifest:
     sources: int = 0
     identity: str = ""
     usual: dict[str, float] = field(default_factory=dict)
+    store: StoreNote | None = None
 
     def save(self, directory: Path) -> None:
         """Write ``index.json``, and a copy in case it is damaged."""
@@ -48,7 +62,8 @@ class Manifest:
 
     @property
     def _content(self) -> bytes:
-        content = {name: value for name, value in asdict(self).items() if name != "documents" or self.format == 1}
+        left_out = {"documents" if self.format != 1 else "", "store" if self.store is None else ""}
+        content = {name: value for name, value in asdict(self).items() if name not in left_out}
         return (json.dumps(content, ensure_ascii=False, indent=2) + "\n").encode()
 
     @classmethod
@@ -64,7 +79,8 @@ class Manifest:
                 what = f"has format {content['format']}, this isogloss reads format {' and '.join(map(str, READABLE))}"
                 raise InputError(f"{path}: {what}; make the index again with 'isogloss index'")
             usual: dict[str, Any] = {} if content["format"] == 1 else {"documents": {}}
-            manifest = cls(**{**usual, **content, "fields": tuple(content["fields"])})
+            store = StoreNote(**content["store"]) if content.get("store") else None
+            manifest = cls(**{**usual, **content, "fields": tuple(content["fields"]), "store": store})
             if not (isinstance(manifest.options, dict) and isinstance(manifest.documents, dict)):
                 raise TypeError("its options and documents must be objects")
         except (ValueError, KeyError, TypeError) as error:

@@ -26,14 +26,8 @@ def usual_scores(engine: Engine) -> dict[str, float]:
         return {}
     found = {}
     for language, shelf in engine.shelves.items():
-        rankings = [
-            (query, shelf.system.search(query, 1, shelf.live)) for query in track(queries, "comparing languages")
-        ]
-        best = [
-            float(ranking.scores[0]) / shelf.system.best_possible(query) ** BOUND_POWER
-            for query, ranking in rankings
-            if len(ranking.scores)
-        ]
+        answers = [(query, shelf.search(query, 1).found) for query in track(queries, "comparing languages")]
+        best = [found[0].score / shelf.system.best_possible(query) ** BOUND_POWER for query, found in answers if found]
         if best and np.mean(best) > 0:
             found[language] = float(np.mean(best))
     return found

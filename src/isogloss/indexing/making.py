@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -24,10 +24,12 @@ from isogloss.index.commit import Commit, LanguageEntry, SegmentEntry
 from isogloss.index.lock import FILE as LOCK
 from isogloss.index.lock import WriteLock
 from isogloss.index.manifest import FILE, Manifest
-from isogloss.index.segments import FOLDERS, SEGMENTS, SHARED, SOURCES, check_language, new_name, write_segment
+from isogloss.index.segments import SEGMENTS, SHARED, SOURCES, check_language, new_name, write_segment
 from isogloss.index.store import DocumentStore
 from isogloss.indexing.calibration import usual_scores
+from isogloss.indexing.new_store import NewStore, dropping_the_old_store, new_store
 from isogloss.indexing.reader import open_index
+from isogloss.indexing.stored_shelf import for_store
 from isogloss.systems.model_directory import load_model
 from isogloss.systems.passages import by_passages
 from isogloss.systems.registry import make_system, system_names
@@ -35,22 +37,34 @@ from isogloss.text.language import identify_language
 
 _FILES = ("lexicon", "query_vectors", "document_vectors")
 
+Encode = Callable[[System, Collection, tuple[str, ...]], None]
+"""Makes documents the ones that a system scores, reading the given fields: ``System.index``, or the same elsewhere."""
+
 
 def make_index(
     path: Path, name: str, source: Source, languages: Sequence[str], query_language: str = "en",
     fields: tuple[str, ...] = ("title", "text"), settings: Mapping[str, str] | None = None,
     overwrite: bool = False, problems: Problems | None = None, source_documents: bool = True,
+    store: str = "", encode: Encode | None = None,
 ) -> Manifest:  # fmt: skip
     """Index the documents of some languages for queries of another. The index appears whole or not at all.
 
     ``source_documents``: documents in the language of the queries, where the source has some, are kept to search with.
+    ``store``: the address of an engine that is to hold documents and vectors (:mod:`isogloss.stores.opening`).
     """
     _check(languages)
     refuse_existing(path, overwrite)
-    with replacing(path, overwrite) as partial:
-        draft = NewIndex(partial, fields)
-        for language in languages:
-            system = ready_system(name, source, (query_language, language), settings, problems)
+    pairs = [(query_language, language) for language in languages]
+    check = for_store if store else None
+    systems = (ready_system(name, source, pair, settings, problems, check) for pair in pairs)
+    with ExitStack() as stack:
+        stack.enter_context(dropping_the_old_store(path))
+        made = None
+        if store:
+            made = stack.enter_context(new_store(store, path, (for_store(system) for system in systems)))
+        partial = stack.enter_context(replacing(path, overwrite))
+        draft = NewIndex(partial, fields, encode=encode, store=made)
+        for language, system in zip(languages, made.systems if made else systems, strict=True):
             documents = _of_language(load_collection(source, language, problems), languages, source)
             draft.add(language, system, documents)
         sources = 0
@@ -60,27 +74,29 @@ def make_index(
 
 
 class NewIndex:
-    """An index in the making, in an empty directory."""
+    """An index in the making, in an empty directory; its documents go into files there, or into a store."""
 
-    def __init__(self, directory: Path, fields: tuple[str, ...], generation: int = 1) -> None:
+    def __init__(
+        self, directory: Path, fields: tuple[str, ...], generation: int = 1, encode: Encode | None = None,
+        store: NewStore | None = None,
+    ) -> None:  # fmt: skip
         self._directory, self._fields, self._generation = directory, fields, generation
+        self._encode, self._store = encode, store
         self._languages: dict[str, LanguageEntry] = {}
         self._files: dict[str, FileNote] = {}
-        for folder in FOLDERS:
-            if folder != SOURCES:
-                (directory / folder).mkdir()
+        self._counts: dict[str, int] = {}
 
     def add(self, language: str, system: System, documents: Collection) -> None:
         """Index the documents of a language."""
-        system.index(documents, self._fields)
-        name = new_name(language, self._generation)
-        note = write_segment(self._directory, name, documents, system.save_part)
-        self._files[f"{SEGMENTS}/{name}/{checksums.FILE}"] = note
+        if self._encode is None:
+            system.index(documents, self._fields)
+        else:
+            self._encode(system, documents, self._fields)
+        self._languages[language] = self._keep(language, system, documents)
         shared = self._directory / SHARED / language
-        shared.mkdir()
+        shared.mkdir(parents=True)
         system.save_shared(shared)
         self._files[f"{SHARED}/{language}/{checksums.FILE}"] = write_checksums(shared)
-        self._languages[language] = LanguageEntry((SegmentEntry(name, len(documents)),))
         self._system = system
 
     def finish(self, query_language: str, sources: int) -> Manifest:
@@ -88,24 +104,36 @@ class NewIndex:
         if sources:
             self._files[f"{SOURCES}/{checksums.FILE}"] = write_checksums(self._directory / SOURCES)
         options = kept_options(self._system)
-        counts = {language: entry.live for language, entry in self._languages.items()}
         made_by, identity = f"isogloss {isogloss.__version__}", secrets.token_hex(8)
         manifest = Manifest(
             self._system.name,
             options,
             query_language,
             self._fields,
-            counts,
+            self._counts,
             made_by,
             sources=sources,
             identity=identity,
+            store=self._store.note if self._store else None,
         )
         self._save(manifest)
-        if sources and len(counts) > 1:
-            manifest = replace(manifest, usual=usual_scores(open_index(self._directory).engine))
+        if sources and len(self._languages) > 1:
+            with closing(open_index(self._directory)) as opened:
+                manifest = replace(manifest, usual=usual_scores(opened.engine))
             self._save(manifest)
         (self._directory / LOCK).touch()
         return manifest
+
+    def _keep(self, language: str, system: System, documents: Collection) -> LanguageEntry:
+        """Write the documents of a language and what the system made of them."""
+        self._counts[language] = len(documents)
+        if self._store is not None:
+            self._store.fill(language, for_store(system), documents)
+            return LanguageEntry()
+        name = new_name(language, self._generation)
+        note = write_segment(self._directory, name, documents, system.save_part)
+        self._files[f"{SEGMENTS}/{name}/{checksums.FILE}"] = note
+        return LanguageEntry((SegmentEntry(name, len(documents)),))
 
     def _save(self, manifest: Manifest) -> None:
         files = {FILE: manifest.note, **self._files}
@@ -129,9 +157,12 @@ def replacing(path: Path, overwrite: bool) -> Iterator[Path]:
 
 def ready_system(
     name: str, source: Source | None, pair: Pair, settings: Mapping[str, str] | None = None,
-    problems: Problems | None = None,
+    problems: Problems | None = None, check: Callable[[System], object] | None = None,
 ) -> System:  # fmt: skip
-    """A system by name, fitted to the source where it learns; or one that was trained before, by its directory."""
+    """A system by name, fitted to the source where it learns; or one that was trained before, by its directory.
+
+    ``check`` sees it before it is fitted, which may take long.
+    """
     if name not in system_names() and Path(name).is_dir():
         system = load_model(Path(name))
         if settings:
@@ -141,6 +172,8 @@ def ready_system(
             raise InputError(f"{name}: {what}")
         return by_passages(system)
     made = make_system(name, pair, settings, source)
+    if check is not None:
+        check(made)
     if made.learns:
         if source is None:
             raise InputError(f"{name}: has to learn first; give it data with --documents SOURCE")

@@ -21,6 +21,7 @@ from isogloss.index.manifest import Manifest
 from isogloss.index.segments import SOURCES
 from isogloss.indexing.making import NewIndex, kept_options, ready_system, replacing
 from isogloss.indexing.reader import OpenIndex, open_index
+from isogloss.search.shelf import MappedShelf
 
 
 def re_encode(
@@ -31,14 +32,20 @@ def re_encode(
 
     ``name`` is a system, fitted to the source where it learns, or the directory of a model.
     """
+    if Manifest.load(path).store is not None:
+        what = "its documents are in a store, where they cannot be encoded anew"
+        raise InputError(f"{path}: {what}; make the index again with 'isogloss index --store URL --overwrite'")
     with replacing(path, overwrite=True) as partial:
         old = open_index(path)
         query_language = old.manifest.query_language
         new = NewIndex(partial, old.manifest.fields, old.generation + 1)
         for language, shelf in old.engine.shelves.items():
             system = ready_system(name, source, (query_language, language), settings, problems)
+            assert isinstance(shelf, MappedShelf)
             rows = (row for row in range(len(shelf.store)) if shelf.live is None or shelf.live[row])
-            new.add(language, system, Collection((shelf.store[row] for row in rows), language))
+            new.add(
+                language, system, Collection((document for document in shelf.documents(rows) if document), language)
+            )
         if old.manifest.sources:
             shutil.copytree(path / SOURCES, partial / SOURCES, ignore=shutil.ignore_patterns(FILE))
         return new.finish(query_language, old.manifest.sources)

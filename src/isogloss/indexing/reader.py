@@ -13,18 +13,19 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from isogloss.base.arrays import load_array
 from isogloss.base.errors import InputError
-from isogloss.evaluation.system import Allowed, System
+from isogloss.evaluation.system import System
 from isogloss.index import checksums
-from isogloss.index.commit import Commit, LanguageEntry, SegmentEntry
+from isogloss.index.commit import Commit, LanguageEntry
 from isogloss.index.manifest import Manifest
-from isogloss.index.segments import SEGMENTS, SHARED, SOURCES, Segment, read_deleted
-from isogloss.index.store import DocumentStore, JoinedStore, LiveStore, Rows
-from isogloss.lexical.joined_postings import JoinedPostings
-from isogloss.search.engine import Engine, Shelf
+from isogloss.index.segment_reader import SegmentReader
+from isogloss.index.segments import SHARED, SOURCES, Segment
+from isogloss.index.store import DocumentStore, JoinedStore, LiveStore
+from isogloss.indexing.stored_shelf import StoredShelf, for_store
+from isogloss.search.engine import Engine
+from isogloss.search.shelf import MappedShelf, Shelf
+from isogloss.stores.opening import OwnedStore, open_store
+from isogloss.stores.store import StoreUnavailableError
 from isogloss.systems.registry import build_system, parse_options, system_type
 
 _ATTEMPTS = 20
@@ -47,6 +48,8 @@ class OpenIndex:
     damaged: tuple[str, ...] = ()
     """Segments that were left out, each with what is wrong with it."""
     skip_damaged: bool = False
+    store: OwnedStore | None = field(default=None, repr=False)
+    """Where the documents are, if not in files here."""
 
     def __iter__(self) -> Iterator[Any]:
         return iter((self.manifest, self.engine))
@@ -69,9 +72,14 @@ class OpenIndex:
             return self
         return open_index(self.path, self.skip_damaged, self)
 
+    def close(self) -> None:
+        """Let go of the store, if there is one; the same index at other moments has the same."""
+        if self.store is not None:
+            self.store.close()
+
     def about(self) -> dict[str, Any]:
         """What there is to know of it, as plain values."""
-        systems = {language: shelf.system.about() for language, shelf in self.engine.shelves.items()}
+        systems = {language: shelf.about() for language, shelf in self.engine.shelves.items()}
         segments = self.commit.segments
         return {
             "path": str(self.path),
@@ -81,13 +89,18 @@ class OpenIndex:
             "query_language": self.manifest.query_language,
             "documents": dict(self.manifest.documents),
             "deleted": sum(segment.deleted for segment in segments),
-            "segments": len(segments) or len(self.manifest.documents),
+            "segments": len(segments) or (0 if self.store else len(self.manifest.documents)),
             "sources": self.manifest.sources,
             "bytes": self._bytes,
             "recall": {name: about["recall"] for name, about in systems.items() if "recall" in about},
             "vectors": {name: about for name, about in systems.items() if about},
             "damaged": list(self.damaged),
+            **self._about_store(),
         }
+
+    def _about_store(self) -> dict[str, Any]:
+        note = self.manifest.store
+        return {} if self.store is None or note is None else {"store": {"url": note.url, **self.store.about()}}
 
     @cached_property
     def _bytes(self) -> int:
@@ -110,6 +123,8 @@ def open_index(path: Path | str, skip_damaged: bool = False, before: OpenIndex |
             if manifest.format == 1:
                 return _open_first_format(path, manifest)
             return _Opening(path, manifest, commit, skip_damaged, before).opened()
+        except StoreUnavailableError:
+            raise
         except (OSError, ValueError, InputError) as error:
             if seen == (manifest, commit):  # nobody has changed it in between: it is the index itself
                 if isinstance(error, InputError):
@@ -140,23 +155,47 @@ class _Opening:
     ) -> None:
         self.path, self.manifest, self.commit, self.skip_damaged = path, manifest, commit, skip_damaged
         self.before = before if before is not None and before.commit.identity == commit.identity else None
-        self.segments: dict[str, Segment] = {}
-        self.damaged: list[str] = []
+        self.reader = SegmentReader(path, commit, self.before.segments if self.before else None, skip_damaged)
 
     def opened(self) -> OpenIndex:
         """All of it."""
         systems = {language: self._system(language) for language in self.commit.languages}
-        shelves = {}
-        for language, entry in self.commit.languages.items():
-            shelf = self._shelf(language, entry, systems[language])
-            if shelf is not None:
-                shelves[language] = shelf
+        store = self._store()
+        try:
+            shelves = self._mapped(systems) if store is None else self._stored(systems, store)
+        except BaseException:
+            if store is not None and self.before is None:
+                store.close()
+            raise
         counts = {language: shelf.count for language, shelf in shelves.items()}
         manifest = replace(self.manifest, documents=counts)
         engine = Engine(shelves, sources_of(self.path, manifest, shelves), manifest.fields, manifest.usual)
         return OpenIndex(
-            self.path, manifest, engine, self.commit, self.segments, systems, tuple(self.damaged), self.skip_damaged
-        )
+            self.path, manifest, engine, self.commit, self.reader.segments, systems, tuple(self.reader.damaged),
+            self.skip_damaged, store,
+        )  # fmt: skip
+
+    def _mapped(self, systems: Mapping[str, System]) -> dict[str, Shelf[Any]]:
+        shelves: dict[str, Shelf[Any]] = {}
+        for language, entry in self.commit.languages.items():
+            shelf = self._shelf(language, entry, systems[language])
+            if shelf is not None:
+                shelves[language] = shelf
+        return shelves
+
+    def _stored(self, systems: Mapping[str, System], store: OwnedStore) -> dict[str, Shelf[Any]]:
+        assert self.manifest.store is not None
+        counts, dimension = store.counts(), self.manifest.store.dimension
+        return {
+            language: StoredShelf(for_store(system), store, language, dimension, counts.get(language, 0))
+            for language, system in systems.items()
+        }
+
+    def _store(self) -> OwnedStore | None:
+        note = self.manifest.store
+        if note is None or self.before is not None:
+            return None if self.before is None else self.before.store
+        return open_store(note.url, note.name)
 
     def _system(self, language: str) -> System:
         if self.before is not None and language in self.before.systems:
@@ -165,54 +204,17 @@ class _Opening:
         checksums.check_directory(folder, shared_note(self.commit, language))
         return bare_system(self.manifest, language).load_shared(folder)
 
-    def _shelf(self, language: str, entry: LanguageEntry, system: System) -> Shelf | None:
-        whole = [segment for segment in entry.segments if self._open(segment)]
+    def _shelf(self, language: str, entry: LanguageEntry, system: System) -> Shelf[Any] | None:
+        whole = self.reader.whole(entry)
         if self.before is not None and self.before.commit.languages.get(language) == entry:
             return self.before.engine.shelves.get(language)
         if not whole:
             return None
-        live = self._live(whole)
-        segments = [self.segments[segment.name] for segment in whole]
-        order = self._order(entry, whole, segments)
-        system = copy(system).load_parts([segment.part for segment in segments], order)
-        if live is not None:
-            system.count_only(live)
-        fields = JoinedPostings([segment.fields for segment in segments])
-        return Shelf(system, JoinedStore([segment.store for segment in segments], order), live, fields)
-
-    def _open(self, entry: SegmentEntry) -> bool:
-        """Whether a segment is whole; it is opened then."""
-        if self.before is not None and entry.name in self.before.segments:
-            self.segments[entry.name] = self.before.segments[entry.name]
-            return True
-        try:
-            note = self.commit.files[f"{SEGMENTS}/{entry.name}/{checksums.FILE}"]
-            checksums.check_directory(self.path / SEGMENTS / entry.name, note)
-            if entry.deleted_file:
-                checksums.check_file(self.path / entry.deleted_file, self.commit.files[entry.deleted_file])
-            self.segments[entry.name] = Segment.load(self.path, entry.name)
-        except (OSError, ValueError, KeyError) as error:
-            if not self.skip_damaged:
-                raise
-            self.damaged.append(f"{entry.name}: {error}")
-            return False
-        return True
-
-    def _live(self, entries: list[SegmentEntry]) -> Allowed | None:
-        if not any(entry.deleted for entry in entries):
-            return None
-        return np.concatenate([live_rows(self.path, entry) for entry in entries])
-
-    def _order(self, entry: LanguageEntry, whole: list[SegmentEntry], segments: list[Segment]) -> Rows:
-        if len(entry.segments) == 1:
-            return segments[0].store.id_order
-        checksums.check_file(self.path / entry.order_file, self.commit.files[entry.order_file])
-        order: Rows = load_array(self.path / entry.order_file)
-        if len(whole) < len(entry.segments):
-            names = {segment.name for segment in whole}
-            order = order[np.repeat([s.name in names for s in entry.segments], [s.documents for s in entry.segments])]
-            order = np.argsort(np.argsort(order))
-        return order
+        rows = self.reader.rows(entry, whole)
+        system = copy(system).load_parts(rows.parts, rows.order)
+        if rows.live is not None:
+            system.count_only(rows.live)
+        return MappedShelf(system, rows.store, rows.live, rows.fields)
 
 
 def _size(path: Path) -> int:
@@ -222,19 +224,12 @@ def _size(path: Path) -> int:
         return 0
 
 
-def live_rows(path: Path, entry: SegmentEntry) -> Allowed:
-    """Which documents of a segment are not deleted."""
-    if not entry.deleted_file:
-        return np.ones(entry.documents, dtype=bool)
-    return ~read_deleted(path, entry.deleted_file)[: entry.documents]
-
-
 def sources_of(
-    path: Path, manifest: Manifest, shelves: Mapping[str, Shelf]
+    path: Path, manifest: Manifest, shelves: Mapping[str, Shelf[Any]]
 ) -> Callable[[], DocumentStore | JoinedStore | LiveStore] | None:
     """What opens the documents to search with; where those that are searched are in the same language, it is them."""
-    if manifest.query_language in shelves:
-        shelf = shelves[manifest.query_language]
+    shelf = shelves.get(manifest.query_language)
+    if isinstance(shelf, MappedShelf):
         return lambda: shelf.store if shelf.live is None else LiveStore(shelf.store, shelf.live)
 
     def open_sources() -> DocumentStore:
@@ -256,7 +251,7 @@ def _open_first_format(path: Path, manifest: Manifest) -> OpenIndex:
         system.id_order = store.id_order
         systems[language] = system.load_shared(path / language / "system")
         loaded = copy(system).load_parts([path / language / "system"], store.id_order)
-        shelves[language] = Shelf(loaded, store)
+        shelves[language] = MappedShelf(loaded, store)
     engine = Engine(shelves, sources_of(path, manifest, shelves), manifest.fields)
     return OpenIndex(path, manifest, engine, Commit(""), {}, systems)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import secrets
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from isogloss.base.errors import InputError
 from isogloss.base.files import sync_directory, sync_tree
@@ -17,12 +18,12 @@ from isogloss.corpus.collection import Collection
 from isogloss.index import checksums
 from isogloss.index.checksums import FileNote, write_checksums
 from isogloss.index.commit import Commit, LanguageEntry, SegmentEntry
+from isogloss.index.commit_writer import remove
 from isogloss.index.lock import WriteLock
 from isogloss.index.manifest import FILE, FORMAT, Manifest
 from isogloss.index.segments import FOLDERS, SEGMENTS, SHARED, SOURCES, new_name, write_segment
-from isogloss.indexing.commit_builder import remove
 from isogloss.indexing.reader import open_index
-from isogloss.search.engine import Shelf
+from isogloss.search.shelf import MappedShelf, Shelf
 
 
 def upgrade_index(path: Path) -> bool:
@@ -54,7 +55,8 @@ def upgrade_in_place(path: Path) -> None:
         remove(path / language)
 
 
-def _upgraded(path: Path, language: str, shelf: Shelf, files: dict[str, FileNote]) -> LanguageEntry:
+def _upgraded(path: Path, language: str, shelf: Shelf[Any], files: dict[str, FileNote]) -> LanguageEntry:
+    assert isinstance(shelf, MappedShelf)
     if language in FOLDERS:
         raise InputError(f"{path}: the language {language!r} cannot be brought up; make the index again")
     system, store, name = shelf.system, shelf.store, new_name(language, 1)

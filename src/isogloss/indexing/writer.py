@@ -19,12 +19,14 @@ from isogloss.base.errors import InputError
 from isogloss.corpus.collection import Collection
 from isogloss.corpus.records import Document
 from isogloss.evaluation.system import System
+from isogloss.index.commit_writer import CommitWriter, sweep
+from isogloss.index.compaction import Merge, choose_merge, merge_all
 from isogloss.index.lock import WriteLock
 from isogloss.index.manifest import FORMAT, Manifest
 from isogloss.index.segments import check_language, new_name
-from isogloss.indexing.commit_builder import CommitBuilder, sweep
-from isogloss.indexing.compaction import Merge, choose_merge, merge_all
+from isogloss.indexing.commit_builder import CommitBuilder
 from isogloss.indexing.reader import OpenIndex, open_index
+from isogloss.indexing.stored_commit import StoredCommit
 from isogloss.indexing.upgrade import upgrade_in_place
 from isogloss.systems.registry import make_system
 from isogloss.text.language import identify_language
@@ -79,6 +81,7 @@ class IndexWriter:
         try:
             self.wait()
         finally:
+            self._index.close()
             self._lock.release()
 
     @property
@@ -108,16 +111,15 @@ class IndexWriter:
         count = 0
         for language in languages or dict.fromkeys([*self._index.engine.shelves, *self._added]):
             added, gone = self._added.get(language, {}), self._gone.setdefault(language, set())
-            for id_ in wanted:
-                was_added = added.pop(id_, None) is not None
-                count += was_added or self._is_there(language, id_)
-                gone.add(id_)
+            was_added = {id_ for id_ in wanted if added.pop(id_, None) is not None}
+            count += len(was_added | self._known(language, [id_ for id_ in wanted if id_ not in gone]))
+            gone.update(wanted)
         return count
 
     def commit(self) -> int:
         """Make everything since the last commit seen, and lasting; the generation of the index."""
         with self._committing:
-            with CommitBuilder(self._index) as builder:
+            with self._builder() as builder:
                 for language in dict.fromkeys([*self._gone, *self._added]):
                     documents = Collection(self._added.get(language, {}).values(), language)
                     builder.change(language, documents, self._gone.get(language, set()), self._system(language))
@@ -145,7 +147,7 @@ class IndexWriter:
             self._merging.join()
             self._merging = None
 
-    def _finish(self, builder: CommitBuilder) -> None:
+    def _finish(self, builder: CommitWriter) -> None:
         if builder.commit():
             self._index = self._index.refreshed()
             sweep(self.path, self._index.commit, self._building)
@@ -213,6 +215,11 @@ class IndexWriter:
             raise InputError(f"{self.path}: has {known}, and cannot take documents in {language!r}: {error}") from error
         return system
 
-    def _is_there(self, language: str, id_: str) -> bool:
+    def _known(self, language: str, ids: Sequence[str]) -> set[str]:
+        """Those of the ids that the index has."""
         shelf = self._index.engine.shelves.get(language)
-        return shelf is not None and id_ not in self._gone.get(language, ()) and shelf.find(id_) is not None
+        return set() if shelf is None else shelf.known(ids)
+
+    def _builder(self) -> CommitBuilder | StoredCommit:
+        index, note = self._index, self._index.manifest.store
+        return CommitBuilder(index) if index.store is None or note is None else StoredCommit(index, index.store, note)

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
-
-import numpy as np
+from typing import Any, NamedTuple
 
 from isogloss.base.errors import InputError
 from isogloss.corpus.records import Document, joined_fields
-from isogloss.evaluation.ranking import Ranking
-from isogloss.evaluation.system import Allowed, Contribution, System
-from isogloss.index.field_lists import matching_rows
-from isogloss.index.store import DocumentStore, JoinedStore, LiveStore
-from isogloss.lexical.joined_postings import JoinedPostings
+from isogloss.evaluation.system import Contribution
+from isogloss.index.store import LiveStore
 from isogloss.search.scales import divisors
+from isogloss.search.shelf import Candidates, Filters, Shelf, Store
 
 CLASSES = ("not relevant", "partially relevant", "relevant")
-Store = DocumentStore | JoinedStore
-Filters = Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -41,33 +35,12 @@ class Hit:
     relevance: str | None = None
 
 
-@dataclass(frozen=True)
-class Shelf:
-    """The documents of one language, the system that scores them, which are not deleted, the lists of their fields."""
+class Hits(list[Hit]):
+    """What was found, the best first; ``missing`` says which parts of the index did not answer, if any did not."""
 
-    system: System
-    store: Store
-    live: Allowed | None = None
-    fields: JoinedPostings | None = None
-
-    @property
-    def count(self) -> int:
-        """How many documents are not deleted."""
-        return len(self.store) if self.live is None else int(np.count_nonzero(self.live))
-
-    def allowed(self, filters: Filters | None) -> Allowed | None:
-        """Which rows may be found; None if all may."""
-        if not filters:
-            return self.live
-        if self.fields is None:
-            raise InputError("filter: this index keeps no lists of fields; bring it up with 'isogloss index --upgrade'")
-        matching = matching_rows(self.fields, filters)
-        return matching if self.live is None else matching & self.live
-
-    def find(self, id_: str) -> int | None:
-        """The row of a document by its id, if it is not deleted."""
-        row = self.store.find(id_)
-        return row if row is not None and (self.live is None or self.live[row]) else None
+    def __init__(self, hits: Iterable[Hit] = (), missing: Iterable[str] = ()) -> None:
+        super().__init__(hits)
+        self.missing = tuple(dict.fromkeys(missing))
 
 
 Reorder = Callable[[str, Sequence[Hit]], list[Hit]]
@@ -80,8 +53,12 @@ class _Found(NamedTuple):
     score: float
     id: str
     language: str
-    row: int
+    place: Any
     divisor: float
+
+
+_At = tuple[str, Any]
+"""A language and a place on its shelf."""
 
 
 class Engine:
@@ -92,7 +69,7 @@ class Engine:
     """
 
     def __init__(
-        self, shelves: Mapping[str, Shelf], open_sources: Callable[[], Store | LiveStore] | None = None,
+        self, shelves: Mapping[str, Shelf[Any]], open_sources: Callable[[], Store | LiveStore] | None = None,
         fields: tuple[str, ...] = ("title", "text"), usual: Mapping[str, float] | None = None,
     ) -> None:  # fmt: skip
         self.shelves = dict(shelves)
@@ -110,20 +87,18 @@ class Engine:
     def search(
         self, query: str, k: int = 10, languages: Sequence[str] | None = None, filters: Filters | None = None,
         offset: int = 0, explain: bool = True,
-    ) -> list[Hit]:  # fmt: skip
+    ) -> Hits:  # fmt: skip
         """The ``k`` best documents after the first ``offset``, of the given languages or of all.
 
         ``filters``: only documents that have these fields with these values.
         """
         wanted = max(offset + k, self._depth)
-        rankings = {
-            language: [shelf.system.search(query, wanted, shelf.allowed(filters))]
-            for language, shelf in self.choose(languages).items()
-        }
+        found = {language: shelf.search(query, wanted, filters) for language, shelf in self.choose(languages).items()}
         if self._reorder is None:
-            return self._hits(query, rankings, 0, offset, k, explain)
-        hits = self._reorder(query, self._hits(query, rankings, 0, 0, wanted, False))[offset : offset + k]
-        return [self._explained(query, hit) for hit in hits] if explain else hits
+            return self._hits(query, found, offset, k, explain)
+        hits = self._hits(query, found, 0, wanted, False)
+        shown = self._reorder(query, hits)[offset : offset + k]
+        return Hits([self._explained(query, hit) for hit in shown] if explain else shown, hits.missing)
 
     def reordering(self, reorder: Reorder, depth: int) -> Engine:
         """The same engine, of which the first ``depth`` hits of each search are put in another order."""
@@ -134,33 +109,37 @@ class Engine:
     def search_many(
         self, queries: Sequence[str], k: int = 10, languages: Sequence[str] | None = None,
         filters: Filters | None = None,
-    ) -> list[list[Hit]]:  # fmt: skip
+    ) -> list[Hits]:  # fmt: skip
         """The ``k`` best documents for each query: what ``search`` gives, without explanations, faster."""
         wanted = max(k, self._depth)
-        rankings = {
-            language: shelf.system.search_texts(queries, wanted, shelf.allowed(filters))
-            for language, shelf in self.choose(languages).items()
-        }
-        found = [self._hits(query, rankings, number, 0, wanted, False) for number, query in enumerate(queries)]
-        if self._reorder is not None:
-            found = [self._reorder(query, hits) for query, hits in zip(queries, found, strict=True)]
-        return [hits[:k] for hits in found]
+        chosen = self.choose(languages)
+        per_language = [shelf.search_many(queries, wanted, filters) for shelf in chosen.values()]
+        per_query = zip(*per_language, strict=True) if chosen else [()] * len(queries)
+        found = [dict(zip(chosen, of_query, strict=True)) for of_query in per_query]
+        listed = [self._listed(query, each)[:wanted] for query, each in zip(queries, found, strict=True)]
+        documents = self._documents(hit for of_query in listed for hit in of_query)
+        made = []
+        for query, of_query, each in zip(queries, listed, found, strict=True):
+            hits = self._shown(query, of_query, documents, 1, False)
+            made.append(Hits((self._reorder(query, hits) if self._reorder else hits)[:k], _missing(each)))
+        return made
 
     def get(self, id_: str, language: str | None = None) -> Document | None:
         """A document by its id, of a language or of the first that has it."""
         for shelf in self.choose([language] if language else None).values():
-            row = shelf.find(id_)
-            if row is not None:
-                return shelf.store[row]
+            place = shelf.find(id_)
+            if place is not None:
+                return shelf.documents([place])[0]
         return None
 
     def explain(self, query: str, language: str, id_: str) -> tuple[Contribution, ...]:
         """What made the score of a document, in the measure of the score that ``search`` gives."""
         shelf = self.choose([language])[language]
-        row = shelf.find(id_)
-        if row is None:
+        place = shelf.find(id_)
+        document = None if place is None else shelf.documents([place])[0]
+        if document is None:
             raise InputError(f"document: {id_!r} is not in this index in {language!r}")
-        return self._explain(query, language, row, shelf.store[row], self._divisors(query)[language])
+        return self._explain(query, language, place, document, self._divisors(query)[language])
 
     def unknown_words(self, query: str, languages: Sequence[str] | None = None) -> list[str]:
         """The words of a query that no system of the given languages, or of all, can do anything with."""
@@ -186,7 +165,7 @@ class Engine:
             raise InputError(f"document: {name!r} is neither a number from 1 to {len(store)} nor the id of one")
         return store[row]
 
-    def choose(self, languages: Sequence[str] | None) -> dict[str, Shelf]:
+    def choose(self, languages: Sequence[str] | None) -> dict[str, Shelf[Any]]:
         """The shelves of the given languages, or all."""
         unknown = [language for language in languages or () if language not in self.shelves]
         if unknown:
@@ -197,26 +176,49 @@ class Engine:
         """What was indexed of a document."""
         return joined_fields(document, self.fields)
 
-    def _hits(
-        self, query: str, rankings: Mapping[str, Sequence[Ranking]], number: int, offset: int, k: int, explain: bool
+    def _hits(self, query: str, found: Mapping[str, Candidates[Any]], offset: int, k: int, explain: bool) -> Hits:
+        """The best of what each language found for a query."""
+        listed = self._listed(query, found)[offset : offset + k]
+        return Hits(self._shown(query, listed, self._documents(listed), offset + 1, explain), _missing(found))
+
+    def _listed(self, query: str, found: Mapping[str, Candidates[Any]]) -> list[_Found]:
+        """What each language found, in one list."""
+        scales = self._divisors(query)
+        listed = [
+            _Found(each.score / scales[language], each.id, language, each.place, scales[language])
+            for language, candidates in found.items()
+            for each in candidates.found
+        ]
+        listed.sort(key=lambda hit: (-hit.score, hit.id, hit.language))
+        return listed
+
+    def _documents(self, found: Iterable[_Found]) -> dict[_At, Document]:
+        """The documents of what was found, fetched for a language at once, without those that are gone by now."""
+        places: dict[str, dict[Any, None]] = {}
+        for hit in found:
+            places.setdefault(hit.language, {})[hit.place] = None
+        fetched = {language: self.shelves[language].documents(list(own)) for language, own in places.items()}
+        return {
+            (language, place): document
+            for language, own in places.items()
+            for place, document in zip(own, fetched[language], strict=True)
+            if document is not None
+        }
+
+    def _shown(
+        self, query: str, found: Sequence[_Found], documents: Mapping[_At, Document], rank: int, explain: bool
     ) -> list[Hit]:
-        """The best of what each language found for a query: the ``number``-th ranking of each."""
-        found, scales = [], self._divisors(query)
-        for language, of_language in rankings.items():
-            ranking, store, divisor = of_language[number], self.shelves[language].store, scales[language]
-            for row, score in zip(ranking.rows.tolist(), ranking.scores.tolist(), strict=True):
-                found.append(_Found(score / divisor, store.id_of(row), language, row, divisor))
-        found.sort(key=lambda hit: (-hit.score, hit.id, hit.language))
+        """What was found as hits, of which the first has this rank."""
+        there = [hit for hit in found if (hit.language, hit.place) in documents]
         return [
-            self._hit(query, rank, hit, explain)
-            for rank, hit in enumerate(found[offset : offset + k], start=offset + 1)
+            self._hit(query, number, hit, documents[hit.language, hit.place], explain)
+            for number, hit in enumerate(there, start=rank)
         ]
 
-    def _hit(self, query: str, rank: int, found: _Found, explain: bool) -> Hit:
+    def _hit(self, query: str, rank: int, found: _Found, document: Document, explain: bool) -> Hit:
         shelf = self.shelves[found.language]
-        document = shelf.store[found.row]
-        explanation = self._explain(query, found.language, found.row, document, found.divisor) if explain else ()
-        passage = shelf.system.passage(query, found.row)
+        explanation = self._explain(query, found.language, found.place, document, found.divisor) if explain else ()
+        passage = shelf.passage(query, found.place)
         relevance = _relevance(found.score * found.divisor, shelf.system.thresholds())
         return Hit(rank, found.score, found.language, document, explanation, passage, relevance)
 
@@ -224,14 +226,19 @@ class Engine:
         return replace(hit, explanation=self.explain(query, hit.language, hit.document.id))
 
     def _explain(
-        self, query: str, language: str, row: int, document: Document, divisor: float
+        self, query: str, language: str, place: Any, document: Document, divisor: float
     ) -> tuple[Contribution, ...]:
-        parts = self.shelves[language].system.explain(query, row, self.text_of(document))
+        parts = self.shelves[language].explain(query, place, self.text_of(document))
         return tuple(part._replace(score=part.score / divisor) for part in parts)
 
     def _divisors(self, query: str) -> dict[str, float]:
         """What the scores of each language are divided by."""
         return divisors(query, {language: shelf.system for language, shelf in self.shelves.items()}, self._usual)
+
+
+def _missing(found: Mapping[str, Candidates[Any]]) -> list[str]:
+    """The parts that did not answer."""
+    return [part for candidates in found.values() for part in candidates.missing]
 
 
 def _relevance(score: float, thresholds: Sequence[float]) -> str | None:

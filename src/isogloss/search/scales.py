@@ -26,8 +26,11 @@ USUAL_POWER = 0.25
 
 
 def divisors(query: str, systems: Mapping[str, System], usual: Mapping[str, float]) -> dict[str, float]:
-    """What the scores of each language are divided by; a language of which nothing usual is known is taken as such."""
-    if len(systems) < 2:
+    """What the scores of each language are divided by; a language of which nothing usual is known is taken as such.
+
+    Nothing where scores are comparable as they are.
+    """
+    if len(systems) < 2 or all(system.comparable for system in systems.values()):
         return dict.fromkeys(systems, 1.0)
     bounds = {language: system.best_possible(query) for language, system in systems.items()}
     means = {language: usual.get(language, 0.0) for language in systems}

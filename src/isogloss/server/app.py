@@ -33,6 +33,7 @@ from isogloss.server.service import Service
 from isogloss.server.static_page import PAGE, PageFile, page_response, read_page
 from isogloss.server.work import WorkPool
 from isogloss.server.writing import Writer
+from isogloss.stores.store import StoreUnavailableError
 from isogloss.systems.rerankers import load_reranker
 
 _Endpoint = Callable[[Request], Awaitable[Response]]
@@ -78,6 +79,7 @@ def make_app(index: Path | Settings) -> Starlette:
         await asyncio.to_thread(service.warm)
         yield
         searches.close(wait=False)
+        service.close()
         metrics.close()
         await asyncio.to_thread(flush)
 
@@ -89,6 +91,7 @@ def make_app(index: Path | Settings) -> Starlette:
     )
     app.router.redirect_slashes = False
     app.state.searches, app.state.writes, app.state.writer = searches, writes, writer
+    app.state.service = service
     return app
 
 
@@ -142,7 +145,8 @@ async def _refused(request: Request, error: Exception) -> Response:
 
 
 async def _input_error(request: Request, error: Exception) -> Response:
-    return refusal_response(Refusal(422, " ".join(str(error).split())), request.scope[TRACE].request_id)
+    status = 503 if isinstance(error, StoreUnavailableError) else 422
+    return refusal_response(Refusal(status, " ".join(str(error).split())), request.scope[TRACE].request_id)
 
 
 async def _http_error(request: Request, error: Exception) -> Response:

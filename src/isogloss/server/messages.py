@@ -24,6 +24,9 @@ QueryLanguage = Annotated[
 Which = Annotated[
     Literal["main", "compare"], Meta(description="the index of the service, or the one beside it (--compare)")
 ]
+Missing = Annotated[
+    list[str], Meta(description="parts of the index that did not answer: the hits are only those of the others")
+]
 Filter = Annotated[str, Meta(max_length=1000, pattern="^[^:]+:", description="name:value of a field")]
 
 
@@ -157,6 +160,7 @@ class SearchAnswer(Struct):
     hits: list[HitMessage]
     unknown_words: list[str]
     translations: dict[str, list[Meaning]]
+    missing: Missing
     generation: int
     milliseconds: float
 
@@ -166,6 +170,7 @@ class FoundMessage(Struct):
 
     query: str
     hits: list[HitMessage]
+    missing: Missing
 
 
 class BatchAnswer(Struct):

@@ -34,7 +34,7 @@ def serve(settings: Settings, host: str, port: int, workers: int, announce: Call
     with listen(host, port) as listener:
         address = _address(host, listener)
         if workers > 1:
-            make_app(settings)  # what is wrong with the index is said here, once
+            make_app(settings).state.service.close()  # what is wrong with the index is said here, once
             announce(address)
             Supervisor(settings, listener, workers).run()
         else:

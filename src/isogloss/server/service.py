@@ -81,6 +81,7 @@ class Service:
             ],
             unknown_words=engine.unknown_words(request.q, languages),
             translations={language: meanings(words) for language, words in translations.items()},
+            missing=list(hits.missing),
             generation=index.generation,
             milliseconds=watch.milliseconds,
         )
@@ -93,7 +94,9 @@ class Service:
         found = engine.search_many(request.queries, request.k, request.languages or None, request.filters or None)
         results = [
             FoundMessage(
-                query, [hit_message(engine, hit, rank, _nothing, False) for rank, hit in enumerate(hits, start=1)]
+                query,
+                [hit_message(engine, hit, rank, _nothing, False) for rank, hit in enumerate(hits, start=1)],
+                list(hits.missing),
             )
             for query, hits in zip(request.queries, found, strict=True)
         ]
@@ -137,6 +140,12 @@ class Service:
             self.search(SearchRequest(query, k=1, index=which))
             self.search_batch(BatchRequest([query, query], k=1, index=which))
 
+    def close(self) -> None:
+        """Let go of the indexes."""
+        for index in (self.main, self.compare):
+            if index is not None:
+                index.seen.close()
+
     def status(self, writable: bool) -> StatusAnswer:
         """How things are."""
         limits = LimitsMessage(
@@ -164,6 +173,8 @@ def _status_of(index: OpenIndex) -> IndexStatus:
     except FileNotFoundError:  # a writer took something away while it was being counted
         about = {}
     about.pop("path", None)  # where it lies is nobody's business
+    if "store" in about:
+        about["store"] = {name: about["store"].get(name) for name in ("engine", "search")}
     return IndexStatus(
         index.path.name, manifest.system, manifest.query_language, documents_of(index), index.generation, about
     )

@@ -22,7 +22,7 @@ from isogloss.base.errors import InputError
 from isogloss.corpus.dataset import Dataset
 from isogloss.corpus.problems import Problems
 from isogloss.evaluation.system import Contribution, SystemOptions
-from isogloss.models.encoders.weighted import WeightedAverage, idf_weights
+from isogloss.models.encoders.weighted import WeightedAverage, idf, idf_weights, word_statistics
 from isogloss.systems.dense import DenseSystem
 from isogloss.systems.lexicons import INDUCED, LEXICON_HELP, fill_languages, induce_from
 from isogloss.text.batches import TokenizedTexts, tokenize_texts
@@ -83,6 +83,7 @@ class Aligned(DenseSystem):
     options_type = AlignedOptions
     options: AlignedOptions
     learns = True
+    _document_encoder: WeightedAverage
 
     def __init__(self, options: SystemOptions, query_language: str, document_language: str) -> None:
         super().__init__(options, query_language, document_language)
@@ -124,12 +125,29 @@ class Aligned(DenseSystem):
     def index_texts(self, texts: Sequence[str]) -> None:
         tokens = tokenize_texts(texts, label=f"indexing {len(texts):,} documents")
         if not self._weighed:
-            weights = idf_weights(self._document_vectors, tokens)
-            self._document_encoder = WeightedAverage(self._document_vectors, weights)
+            self._weigh(word_statistics(self._document_vectors, tokens)[0], len(texts))
         encoded = self._document_encoder.encode_tokens(tokens)
         if not self._weighed:
             self._document_common = self._common(encoded)
         self.index_vectors(_unit(encoded, self._document_common))
+
+    @property
+    def is_quick(self) -> bool:
+        return True
+
+    @property
+    def weighs(self) -> bool:
+        return not self._weighed
+
+    def count_words(self, texts: Sequence[str]) -> NDArray[np.int64]:
+        """How many texts hold each word."""
+        return word_statistics(self._document_vectors, tokenize_texts(texts))[0]
+
+    def weigh(self, counts: NDArray[np.int64], texts: int) -> None:
+        if self.settings.remove_common:
+            raise InputError("aligned: remove_common needs all documents at once; leave it out, or do without Ray")
+        self._weigh(counts, texts)
+        self._document_common = np.zeros(self._document_vectors.dimension, dtype=np.float32)
 
     def encode_queries(self, texts: Sequence[str]) -> Matrix:
         return _unit(self._query_encoder.encode(texts), self._query_common)
@@ -199,6 +217,9 @@ class Aligned(DenseSystem):
         self._document_vectors = self._document_encoder.vectors
         self._weighed = True
         return self
+
+    def _weigh(self, holding: NDArray[np.int64], texts: int) -> None:
+        self._document_encoder = WeightedAverage(self._document_vectors, idf(holding, texts))
 
     def _sides(self) -> tuple[tuple[str, WeightedAverage, Vector], ...]:
         return (

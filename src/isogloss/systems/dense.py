@@ -24,6 +24,8 @@ class DenseSystem(System):
     """A system that maps queries and documents to vectors; similarity is their inner product."""
 
     joins = True
+    ranks_by_product: bool = True
+    """Whether the score is the inner product of the two vectors, so that any engine for vectors can rank."""
     _index: VectorIndex
     _is_new: bool
     _live: Allowed | None = None
@@ -35,6 +37,23 @@ class DenseSystem(System):
     @abstractmethod
     def encode_documents(self, texts: Sequence[str]) -> Matrix:
         """One row a document."""
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether it encodes many thousand documents a second, as averages of word vectors do."""
+        return False
+
+    @property
+    def weighs(self) -> bool:
+        """Whether the vector of a document depends on all others: then ``count_words`` and ``weigh`` come first."""
+        return False
+
+    def count_words(self, texts: Sequence[str]) -> NDArray[np.int64]:
+        """What vectors depend on in all documents, as counts that add up over stretches of texts."""
+        return np.zeros(0, dtype=np.int64)
+
+    def weigh(self, counts: NDArray[np.int64], texts: int) -> None:
+        """Encode documents from now on as the counts of so many texts say."""
 
     def index_texts(self, texts: Sequence[str]) -> None:
         self.index_vectors(self.encode_documents(texts))

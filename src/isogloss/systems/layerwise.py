@@ -58,7 +58,8 @@ class Layerwise(Matcher, DenseSystem):
     def __init__(self, options: SystemOptions, query_language: str, document_language: str) -> None:
         super().__init__(options, query_language, document_language)
         self.made = self.options.with_variant()
-        self._way: type[DenseSystem] | type[Matcher] = DenseSystem if self.made.scorer == "cosine" else Matcher
+        self.ranks_by_product = self.made.scorer == "cosine"
+        self._way: type[DenseSystem] | type[Matcher] = DenseSystem if self.ranks_by_product else Matcher
 
     def build(self, tables: WordTables) -> LayeredScorer:
         from isogloss.models.encoders.layered_cnn import LayeredCnn

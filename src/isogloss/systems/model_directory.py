@@ -12,13 +12,13 @@ import isogloss
 from isogloss.base.errors import InputError
 from isogloss.base.files import atomic_directory, atomic_file
 from isogloss.systems.registry import parse_options, system_type
-from isogloss.systems.trained import TrainedSystem
+from isogloss.systems.trained import Trainable
 
 FORMAT = 1
 _CONFIG = "config.json"
 
 
-def save_model(system: TrainedSystem, directory: Path, training: Mapping[str, Any], overwrite: bool = False) -> None:
+def save_model(system: Trainable, directory: Path, training: Mapping[str, Any], overwrite: bool = False) -> None:
     """Write a model; ``training`` is what the card says of where it comes from."""
     with atomic_directory(directory, overwrite) as partial:
         config = {
@@ -38,7 +38,7 @@ def is_model(path: Path) -> bool:
     return _folder(path) is not None
 
 
-def load_model(path: Path) -> TrainedSystem:
+def load_model(path: Path) -> Trainable:
     """The system of a model directory or of a run directory, ready to index documents."""
     folder = _folder(path)
     if folder is None:
@@ -53,7 +53,7 @@ def load_model(path: Path) -> TrainedSystem:
         made = system_type(config["system"])
         options = parse_options(made.name, made.options_type, {name: str(v) for name, v in config["options"].items()})
         system = made(options, config["query_language"], config["document_language"])
-        assert isinstance(system, TrainedSystem)
+        assert isinstance(system, Trainable)
         system.load_model(folder)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(f"{folder}: the model is damaged ({error}); train it again") from error
@@ -64,7 +64,7 @@ def _folder(path: Path) -> Path | None:
     return next((folder for folder in (path, path / "model") if (folder / _CONFIG).is_file()), None)
 
 
-def _card(system: TrainedSystem, training: Mapping[str, Any]) -> str:
+def _card(system: Trainable, training: Mapping[str, Any]) -> str:
     """What the model is, what it was trained on, how well it did, and how to use it."""
     usual = {name: default for name, default, _ in system.options_type.describe()}
     changed = {name: value for name, value in asdict(system.options).items() if value != usual[name]}

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from copy import copy
 from itertools import chain
 from pathlib import Path
-from typing import Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,14 @@ _REMEMBERED = 10_000
 
 class FindsPassages(System):
     """A system that knows what to do with the option ``passages`` itself."""
+
+
+class Cut(NamedTuple):
+    """Texts cut into passages: how many each has, where each begins and ends in its text, and all of them."""
+
+    counts: NDArray[np.int64]
+    spans: NDArray[np.int32]
+    passages: list[str]
 
 
 class Passages(FindsPassages):
@@ -60,12 +68,23 @@ class Passages(FindsPassages):
         self.inner.fit(training)
 
     def index_texts(self, texts: Sequence[str]) -> None:
+        cut = self.cut(texts)
+        self.take(cut.counts, cut.spans)
+        self.inner.index_texts(cut.passages)
+
+    def cut(self, texts: Sequence[str]) -> Cut:
+        """The passages of some texts."""
         spans = [passage_spans(text, self.options.passages) for text in texts]
         counts = np.fromiter(map(len, spans), np.int64, len(spans))
-        self._use(counts, [np.fromiter(chain.from_iterable(spans), np.dtype((np.int32, 2)), int(counts.sum()))])
-        self._take_order(self.id_order, len(texts))
+        places: Any = np.fromiter(chain.from_iterable(spans), np.dtype((np.int32, 2)), int(counts.sum()))
+        passages = [text[begin:end] for text, own in zip(texts, spans, strict=True) for begin, end in own]
+        return Cut(counts, places, passages)
+
+    def take(self, counts: NDArray[np.int64], spans: NDArray[np.int32]) -> None:
+        """Score documents of so many passages, at these places, which the inner system is about to index."""
+        self._use(counts, [spans])
+        self._take_order(self.id_order, len(counts))
         self.inner.id_order = self._passage_order()
-        self.inner.index_texts([text[begin:end] for text, own in zip(texts, spans, strict=True) for begin, end in own])
 
     def scores(self, query: str) -> Scores:
         return self._best(self.inner.scores(query), self._offsets[:-1])

@@ -19,6 +19,7 @@ _SYSTEMS = {
     "aligned": "aligned:Aligned",
     "smooth": "smooth:Smooth",
     "layerwise": "layerwise:Layerwise",
+    "bridge": "bridge:Bridge",
     "hybrid": "hybrid:Hybrid",
     "pretrained": "pretrained:Pretrained",
     "bm25-mt": "bm25_mt:TranslatedBM25",

@@ -13,7 +13,7 @@ from isogloss.search.reranking import Reranker, ScoreTexts
 from isogloss.systems.dense import DenseSystem
 from isogloss.systems.matcher import Matcher
 from isogloss.systems.model_directory import load_model
-from isogloss.systems.trained import TrainedSystem
+from isogloss.systems.trained import Trainable
 
 
 def load_reranker(run: Path, depth: int = 50) -> Reranker:
@@ -22,7 +22,7 @@ def load_reranker(run: Path, depth: int = 50) -> Reranker:
     return Reranker(_scoring(system, run), (system.query_language, system.document_language), depth)
 
 
-def _scoring(system: TrainedSystem, run: Path) -> ScoreTexts:
+def _scoring(system: Trainable, run: Path) -> ScoreTexts:
     """A function that keeps nothing of one call for the next, so that threads may share it."""
     if isinstance(system, Matcher):
         return lambda query, texts: _read(system, query, texts)

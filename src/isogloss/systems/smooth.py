@@ -49,6 +49,10 @@ class Smooth(TrainedSystem, DenseSystem):
     def recipe(self) -> Recipe:
         return self.options.recipe()
 
+    @property
+    def is_quick(self) -> bool:
+        return self.options.encoder == "average"
+
     def prepare(self, training: Dataset) -> tuple[Learner, Judge | None]:
         made = prepare(self.options, training)
         self._words = made.words

@@ -8,29 +8,21 @@ from typing import Self
 
 from isogloss.corpus.dataset import Dataset
 from isogloss.evaluation.system import System
+from isogloss.training.distributed import Team
 from isogloss.training.learner import Learner, State
 from isogloss.training.loop import Judge, Keeper, Trained, Training
 from isogloss.training.recipe import Recipe
 from isogloss.training.watching import LiveLine
 
 
-class TrainedSystem(System):
-    """A system whose parameters are learned step by step."""
+class Trainable(System):
+    """A system that learns a model, which can be kept without any documents."""
 
     learns = True
 
-    @property
     @abstractmethod
-    def recipe(self) -> Recipe:
-        """How it is trained."""
-
-    @abstractmethod
-    def prepare(self, training: Dataset) -> tuple[Learner, Judge | None]:
-        """What learns from a dataset's train split, and what measures it on its dev split where it has one."""
-
-    @abstractmethod
-    def adopt(self, parameters: State) -> None:
-        """Score with these parameters from now on."""
+    def train(self, training: Dataset, keeper: Keeper | None = None, team: Team | None = None) -> Trained:
+        """Learn from the train split."""
 
     @abstractmethod
     def save_model(self, directory: Path) -> None:
@@ -50,9 +42,26 @@ class TrainedSystem(System):
     def fit(self, training: Dataset) -> None:
         self.train(training)
 
-    def train(self, training: Dataset, keeper: Keeper | None = None) -> Trained:
-        """Learn, from the keeper's last checkpoint where it has one."""
+
+class TrainedSystem(Trainable):
+    """A system whose parameters are learned step by step."""
+
+    @property
+    @abstractmethod
+    def recipe(self) -> Recipe:
+        """How it is trained."""
+
+    @abstractmethod
+    def prepare(self, training: Dataset) -> tuple[Learner, Judge | None]:
+        """What learns from a dataset's train split, and what measures it on its dev split where it has one."""
+
+    @abstractmethod
+    def adopt(self, parameters: State) -> None:
+        """Score with these parameters from now on."""
+
+    def train(self, training: Dataset, keeper: Keeper | None = None, team: Team | None = None) -> Trained:
+        """Learn, from the keeper's last checkpoint where it has one; with the other processes of a team."""
         learner, judge = self.prepare(training)
-        trained = Training(learner, self.recipe, judge, keeper, LiveLine()).run()
+        trained = Training(learner, self.recipe, judge, keeper, LiveLine(), team).run()
         self.adopt(trained.parameters)
         return trained

@@ -65,8 +65,10 @@ def tokenize_texts(
 
 
 def available_cores() -> int:
-    """The cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """The cores this process may use; ``OMP_NUM_THREADS`` bounds them, as it does for the libraries beneath."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    told = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]
+    return min(cores, int(told)) if told.isdecimal() and int(told) else cores
 
 
 _Chunk = tuple[list[str], NDArray[np.int32], NDArray[np.int64]]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-_NAMES = {
+SNOWBALL_NAMES = {
     "ar": "arabic", "ca": "catalan", "cs": "czech", "da": "danish", "de": "german", "el": "greek", "en": "english",
     "eo": "esperanto", "es": "spanish", "et": "estonian", "eu": "basque", "fa": "persian", "fi": "finnish",
     "fr": "french", "ga": "irish", "hi": "hindi", "hu": "hungarian", "hy": "armenian", "id": "indonesian",
@@ -14,6 +14,7 @@ _NAMES = {
     "pt": "portuguese", "ro": "romanian", "ru": "russian", "sr": "serbian", "st": "sesotho", "sv": "swedish",
     "ta": "tamil", "tr": "turkish", "yi": "yiddish",
 }  # fmt: skip
+"""ISO 639-1 codes to what Snowball, and PostgreSQL after it, calls the languages."""
 
 
 def has_stemmer(language: str | None) -> bool:
@@ -36,9 +37,9 @@ def stem(words: Sequence[str], language: str | None) -> list[str]:
 
 @lru_cache(maxsize=None)
 def _stemmer(language: str) -> Any:
-    if language not in _NAMES:
+    if language not in SNOWBALL_NAMES:
         return None
     import Stemmer  # here, so that training runs where it is not installed
 
-    name = _NAMES[language]
+    name = SNOWBALL_NAMES[language]
     return Stemmer.Stemmer(name) if name in Stemmer.algorithms() else None  # older ones have fewer

@@ -5,7 +5,9 @@ r"""The layer-wise adversary: a critic on each layer, which the encoder fights o
 The encoder goes down L: alpha_j > 0 makes layer j alike for both languages (it fights the critic), alpha_j < 0 makes it
 differ (it helps), alpha_j = 0 only watches. That is the paper's text; its eq. 7 has the opposite sign.
 
-Before each step of the encoder the critics take ``steps`` of their own, on the same texts.
+Before each step of the encoder the critics take ``steps`` of their own, on the same texts. Where several processes
+share a batch, each of them sees the vectors of all of it and takes the same steps: critics are small, and a critic's
+gradient would have to travel ``steps`` times.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from isogloss.base.errors import InputError
 from isogloss.models.critics import Critic, between, gradient_penalty
 from isogloss.models.encoders.torch_encoder import fill
 from isogloss.models.matchers.scorer import Compared, Features
+from isogloss.training.distributed_gradients import SharedSteps
 from isogloss.training.extra_term import ExtraTerm
 from isogloss.training.learner import State
 from isogloss.training.loop import TrainingStopped
@@ -68,9 +71,15 @@ class LayerwiseAdversary(ExtraTerm):
         self._sums = {name: torch.zeros(layers, device=device) for name in ("distance", "gradient")}
         self._taken, self._worst = torch.zeros((), device=device), torch.zeros(layers, device=device)
         self._epoch = -1
+        self._shared: SharedSteps | None = None
+
+    def join(self, shared: SharedSteps) -> None:
+        self._shared = shared
 
     def prepare(self, compared: Compared, stopped: Tensor) -> None:
         features = tuple((query.detach(), document.detach()) for query, document in compared.features)
+        if self._shared:
+            features = _of_whole_batch(features, self._shared)
         for _ in range(self._settings.steps):
             losses: list[Tensor] = []
             gradients: list[Tensor] = []
@@ -84,8 +93,12 @@ class LayerwiseAdversary(ExtraTerm):
 
     def value(self, compared: Compared) -> Tensor:
         total = compared.positive.new_zeros(())
-        for weight, critic, pair in zip(self._weights, self.critics, compared.features, strict=True):
-            if weight:
+        for layer, (weight, critic, pair) in enumerate(
+            zip(self._weights, self.critics, compared.features, strict=True)
+        ):
+            if weight and self._shared:  # what the critic says of the whole batch decides whether it says anything
+                total = total + weight * (self._found[layer] >= 0) * critic.difference(*pair)
+            elif weight:
                 total = total + weight * critic.distance(*pair)
         return total
 
@@ -97,7 +110,9 @@ class LayerwiseAdversary(ExtraTerm):
     def _gather(self, features: Features, gradients: Sequence[Tensor], stopped: Tensor) -> None:
         """Add up what ``report`` says, and remember the worst for ``check``."""
         with torch.no_grad():
-            found = torch.stack([each.difference(*pair) for each, pair in zip(self.critics, features, strict=True)])
+            self._found = found = torch.stack(
+                [each.difference(*pair) for each, pair in zip(self.critics, features, strict=True)]
+            )
             slopes = torch.stack([each.norm(dim=1).mean() for each in gradients])
             usable = torch.stack([(query.isfinite().all() & document.isfinite().all()) for query, document in features])
             size = torch.where(usable, found.abs().nan_to_num(nan=torch.inf), 0)
@@ -141,6 +156,13 @@ class LayerwiseAdversary(ExtraTerm):
 
     def _tensors(self) -> dict[str, Tensor]:
         return {**self._named, **self._adam.moments(), **self._sums, "taken": self._taken}
+
+
+def _of_whole_batch(features: Features, shared: SharedSteps) -> Features:
+    """The vectors of all texts of a batch, of which each process has those of its own share."""
+    sizes = [query.shape[1] for query, _ in features]
+    sides = [torch.split(shared.whole(torch.cat(each, dim=1)), sizes, dim=1) for each in zip(*features, strict=True)]
+    return tuple(zip(*sides, strict=True))
 
 
 def doubts(entry: Mapping[str, Any]) -> list[str]:

@@ -5,6 +5,12 @@ r"""Learning the average model by lazy Adam, in numpy: what every faster way has
 A step touches only the rows of words that occur in its batch. *Lazy* Adam updates those rows and their moments alone,
 with the bias correction of the global step (as ``torch.optim.SparseAdam``); dense Adam would also move all other rows a
 little. The gradient of the batch's mean loss is clipped by its norm over both tables.
+
+The gradient of a row is a sum of vectors, one for each text that holds the word: what its pair says of the text's mean.
+Where several processes learn together (``distributed.py``) each computes these two vectors for its share of the pairs,
+and they are all that travels: every process knows which words the other texts hold, adds up the same rows in the same
+order, and takes the same step. Of a batch of 128 pairs with 64 numbers a vector that is 66 kB; the touched rows
+themselves would be 7 MB, both tables 51 MB (``benchmarks/training_distributed.py``).
 """
 
 from __future__ import annotations
@@ -14,6 +20,7 @@ from numpy.typing import NDArray
 
 from isogloss.models.losses.loss import BAND, CompiledLoss
 from isogloss.models.similarity import smooth_cosine, smooth_cosine_gradient
+from isogloss.training.distributed import Alone, Team
 from isogloss.training.learner import State
 from isogloss.training.pair_learner import PairLearner
 from isogloss.training.pairs import Ids, Pairs, TextIds
@@ -32,9 +39,13 @@ class NumpyAverage(PairLearner):
         self.loss, self.eps, self.clip = loss, eps, clip
         self._tables = [_with_moments(query_table), _with_moments(document_table)]
         self._step = 0
+        self._team: Team = Alone()
 
     def use(self, pairs: Pairs) -> None:
         self.pairs = pairs
+
+    def join(self, team: Team) -> None:
+        self._team = team
 
     def advance(self, order: NDArray[np.int64], batch_size: int, rate: float) -> NDArray[np.float64]:
         losses = []
@@ -53,21 +64,34 @@ class NumpyAverage(PairLearner):
 
     def gradients(self, batch: NDArray[np.int64]) -> tuple[float, list[tuple[Ids, Table]]]:
         """The mean loss of a batch; for each table the touched rows and the gradient of each."""
-        pairs = self.pairs
-        sides = [
-            _pool(table[:, 0], texts, numbers[batch])
-            for table, texts, numbers in zip(
-                self._tables, (pairs.queries, pairs.documents), (pairs.query_of, pairs.document_of), strict=True
+        shared = self._of_pairs(batch[self._team.rows(len(batch))], len(batch))
+        whole = self._team.gather(shared, len(batch))
+        query, document, losses = np.split(whole, [(shared.shape[1] - 1) // 2, shared.shape[1] - 1], axis=1)
+        gradients = []
+        for of_words, (texts, numbers) in zip((query, document), self._sides(), strict=True):
+            lengths = texts.lengths[numbers[batch]]
+            gradients.append(_gather(np.repeat(of_words, lengths, axis=0), texts.words_of(numbers[batch])))
+        return float(losses.mean(dtype=np.float64)), gradients
+
+    def _of_pairs(self, pairs: NDArray[np.int64], number: int) -> Table:
+        """What each pair of a batch of ``number`` says: the slope of each word of both texts, and its loss."""
+        (queries, query_words), (documents, document_words) = (
+            _pool(table[:, 0], texts, numbers[pairs])
+            for table, (texts, numbers) in zip(self._tables, self._sides(), strict=True)
+        )
+        losses, slopes = _loss(self.loss, smooth_cosine(queries, documents, self.eps), self.pairs.grades[pairs])
+        towards = smooth_cosine_gradient(queries, documents, self.eps)
+        made = [
+            toward * (1 - vectors**2) * (slopes / number / np.maximum(lengths, 1))[:, None]
+            for vectors, toward, lengths in zip(
+                (queries, documents), towards, (query_words, document_words), strict=True
             )
         ]
-        queries, documents = (np.tanh(means) for means, _, _ in sides)
-        losses, slopes = _loss(self.loss, smooth_cosine(queries, documents, self.eps), pairs.grades[batch])
-        towards = smooth_cosine_gradient(queries, documents, self.eps)
-        gradients = []
-        for vectors, toward, (_, ids, lengths) in zip((queries, documents), towards, sides, strict=True):
-            of_means = toward * (1 - vectors**2) * (slopes / len(batch) / np.maximum(lengths, 1))[:, None]
-            gradients.append(_gather(np.repeat(of_means, lengths, axis=0).astype(np.float32), ids))
-        return float(losses.mean()), gradients
+        return np.concatenate([*made, losses[:, None]], axis=1).astype(np.float32)
+
+    def _sides(self) -> tuple[tuple[TextIds, Ids], tuple[TextIds, Ids]]:
+        pairs = self.pairs
+        return (pairs.queries, pairs.query_of), (pairs.documents, pairs.document_of)
 
     def parameters(self) -> State:
         query, document = self._tables
@@ -91,17 +115,16 @@ def _with_moments(table: Table) -> Table:
     return rows
 
 
-def _pool(table: Table, texts: TextIds, numbers: Ids) -> tuple[NDArray[np.float64], Ids, NDArray[np.int64]]:
-    """The mean of each text's rows (zero where it has none), the ids of all of them, and how many each text has."""
-    starts, lengths = texts.offsets[numbers], texts.lengths[numbers]
+def _pool(table: Table, texts: TextIds, numbers: Ids) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """The tanh of the mean of each text's rows (zero where it has none), and how many each text has."""
+    ids, lengths = texts.words_of(numbers), texts.lengths[numbers]
     ends = np.cumsum(lengths)
-    ids = texts.ids[np.repeat(starts - ends + lengths, lengths) + np.arange(ends[-1] if len(ends) else 0)]
     means = np.zeros((len(numbers), table.shape[1]))
     known = lengths > 0
     if len(ids):
         means[known] = np.add.reduceat(table[ids].astype(np.float64), (ends - lengths)[known], axis=0)
         means[known] /= lengths[known, None]
-    return means, ids, lengths
+    return np.tanh(means), lengths
 
 
 def _gather(rows: Table, ids: Ids) -> tuple[Ids, Table]:

@@ -14,6 +14,7 @@ from isogloss.base.errors import InputError, import_extra
 from isogloss.models.losses.loss import BAND, CompiledLoss
 from isogloss.training.average import BETA1, BETA2, Table
 from isogloss.training.average_recording import STEPS, Model, Recording, Texts, put
+from isogloss.training.distributed import Team
 from isogloss.training.learner import State
 from isogloss.training.pair_learner import PairLearner
 from isogloss.training.pairs import Pairs
@@ -49,6 +50,9 @@ class CudaAverage(PairLearner):
         )
         self._step = 0
         self.use(pairs)
+
+    def join(self, team: Team) -> None:
+        raise InputError(f"training: {team.size} processes share the average model on the CPU only; set device=cpu")
 
     def use(self, pairs: Pairs) -> None:
         self.pairs = pairs

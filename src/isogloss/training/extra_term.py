@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from isogloss.models.matchers.scorer import Compared
+from isogloss.training.distributed_gradients import SharedSteps
 from isogloss.training.learner import State
 
 
@@ -17,6 +18,10 @@ class ExtraTerm(ABC):
     @abstractmethod
     def use(self, device: torch.device, generator: torch.Generator) -> None:
         """Compute there, with random numbers from there; called before anything else."""
+
+    @abstractmethod
+    def join(self, shared: SharedSteps) -> None:
+        """See only this process's share of each batch from now on; called before ``prepare``."""
 
     @abstractmethod
     def prepare(self, compared: Compared, stopped: Tensor) -> None:

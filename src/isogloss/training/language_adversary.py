@@ -15,6 +15,7 @@ from torch import Tensor
 
 from isogloss.models.matchers.clann import Clann
 from isogloss.models.matchers.scorer import Compared
+from isogloss.training.distributed_gradients import SharedSteps
 from isogloss.training.extra_term import ExtraTerm
 from isogloss.training.learner import State
 
@@ -31,6 +32,10 @@ class LanguageAdversary(ExtraTerm):
         self._lambda = torch.zeros((), device=device)
         self._sums = torch.zeros(2, device=device)
         self._epoch = -1
+        self._shared: SharedSteps | None = None
+
+    def join(self, shared: SharedSteps) -> None:
+        self._shared = shared
 
     def prepare(self, compared: Compared, stopped: Tensor) -> None:
         """It has no steps of its own."""
@@ -39,7 +44,8 @@ class LanguageAdversary(ExtraTerm):
     def value(self, compared: Compared) -> Tensor:
         ((queries, documents),) = compared.features
         loss = self._scorer.language_loss(queries, documents, self._lambda)
-        self._sums += self._going * torch.stack([loss.detach(), torch.ones_like(loss)])
+        said = self._shared.sum(loss) if self._shared else loss.detach()
+        self._sums += self._going * torch.stack([said, torch.ones_like(said)])
         return loss
 
     def begin_epoch(self, epoch: int) -> None:

@@ -8,6 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from isogloss.base.errors import InputError
+from isogloss.training.distributed import Team
+
 State = dict[str, NDArray[Any]]
 
 
@@ -22,6 +25,10 @@ class Learner(ABC):
     @abstractmethod
     def examples(self) -> int:
         """How many examples (pairs, triples) an epoch has."""
+
+    def join(self, team: Team) -> None:
+        """Take only this process's share of each batch from now on; the steps stay those of the whole batch."""
+        raise InputError(f"training: this cannot be learned by {team.size} processes; train it with one")
 
     def begin_epoch(self, epoch: int) -> None:  # noqa: B027 - most have nothing to prepare
         """Prepare epoch ``epoch`` (from 0): draw new negatives, say. Depends on the epoch and the seed only."""

@@ -2,7 +2,7 @@
 
 An interrupted or killed run goes on from its last checkpoint to the same result as one that was never stopped: the
 order of an epoch depends on the seed and the epoch alone, and a checkpoint holds the learner's whole state and the
-place in the epoch.
+place in the epoch. Several processes run it side by side (``distributed.py``): the first decides, measures and keeps.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any, NoReturn, Protocol
 import numpy as np
 
 from isogloss.base.errors import InputError
+from isogloss.training.distributed import Alone, PeerLost, Team
 from isogloss.training.interruption import Interruption
 from isogloss.training.learner import Learner, State
 from isogloss.training.recipe import Recipe
@@ -24,6 +25,7 @@ Judge = Callable[[State], Mapping[str, float]]
 _CHUNK_SECONDS = 0.3
 _RECORD_SECONDS = 1.0
 _CHECKPOINT_SECONDS = 20.0
+_ECHO_SECONDS = 2.0  # torchrun passes a Ctrl-C on that the terminal has told all of its processes already
 
 
 class TrainingStopped(InputError):  # noqa: N818 - it is not always an error
@@ -83,15 +85,17 @@ class Trained:
 
 
 class Training:
-    """One training: a learner, a recipe, perhaps a judge on dev, a keeper and a watcher."""
+    """One training: a learner, a recipe, perhaps a judge on dev, a keeper and a watcher, and who learns along."""
 
     def __init__(
         self, learner: Learner, recipe: Recipe, judge: Judge | None = None, keeper: Keeper | None = None,
-        watcher: Watcher | None = None,
+        watcher: Watcher | None = None, team: Team | None = None,
     ) -> None:  # fmt: skip
         if recipe.patience and judge is None:
             raise InputError("patience: early stopping needs judged dev queries to measure on, and there are none")
-        self.learner, self.recipe, self.judge, self.keeper, self.watcher = learner, recipe, judge, keeper, watcher
+        self._team = team or Alone()
+        self.learner, self.recipe, self.judge = learner, recipe, judge
+        self.keeper, self.watcher = (None, None) if self._team.rank else (keeper, watcher)
         self._position = Position()
         self._best: State = {}
         self._kept_at = self._recorded_at = time.monotonic()
@@ -100,25 +104,35 @@ class Training:
         """Train to the end, from the last checkpoint where there is one."""
         if self.learner.examples == 0:
             raise InputError("training: there are no examples to learn from (no judged query in the train split)")
-        self._resume()
+        self._begin()
         try:
-            with Interruption() as interruption:
+            with Interruption(deaf=_ECHO_SECONDS if self._team.size > 1 else 0.0) as interruption:
                 while self._position.epoch < self.recipe.epochs and not self._enough():
                     self._epoch(interruption)
-                    if interruption.asked:
+                    if self._team.any(interruption.asked):
                         self._interrupted()
+        except PeerLost as lost:
+            kept = f"; {self.keeper.how_to_resume}" if self.keeper else ""
+            raise PeerLost(f"{lost}{kept}") from lost
         finally:
             if self.watcher:
                 self.watcher.end()
         self._keep(always=True)
         return Trained(self._best or self.learner.parameters(), self._position.history)
 
-    def _resume(self) -> None:
-        """Go on from the last checkpoint where there is one."""
-        found = self.keeper.resume() if self.keeper else None
-        if not found:
+    def _begin(self) -> None:
+        """Go on from the last checkpoint where there is one; all processes from the same state."""
+        if self._team.size > 1:
+            self.learner.join(self._team)
+            if self._team.agree(self.learner.examples) != self.learner.examples:
+                raise InputError("training: the processes read different data; give all of them the same")
+        found = self._team.decide(lambda: self.keeper.resume() if self.keeper else None)
+        if found:
+            self._position, state, self._best = found
+        elif self._team.size > 1:
+            state = self._team.decide(self.learner.state)
+        else:
             return
-        self._position, state, self._best = found
         try:
             self.learner.restore(state)
         except (KeyError, ValueError) as error:
@@ -130,7 +144,7 @@ class Training:
         self.learner.begin_epoch(position.epoch)
         order, rate = recipe.order(position.epoch, self.learner.examples), recipe.rate_of(position.epoch)
         batches = -(-len(order) // recipe.batch)
-        for chunk in _chunks(position, batches):
+        for chunk in _chunks(position, batches, self._team):
             started = time.perf_counter()
             examples = order[chunk.start * recipe.batch : chunk.stop * recipe.batch]
             losses = self.learner.advance(examples, recipe.batch, rate)
@@ -143,7 +157,7 @@ class Training:
                 self._diverged(batches, float(losses[-1]))
             if self.watcher:
                 self.watcher.show(position, batches, recipe, len(examples) / max(seconds, 1e-9))
-            if interruption.asked:
+            if self._team.any(interruption.asked):
                 self._interrupted()
             self._keep()
         self._close_epoch(len(order), batches, rate)
@@ -156,9 +170,9 @@ class Training:
             "epoch": position.epoch, "loss": position.losses / batches, "rate": rate, "batches": batches,
             "seconds": round(position.seconds, 3), "examples_per_second": round(examples / max(position.seconds, 1e-9)),
         }  # fmt: skip
-        if self.judge:
+        if judge := self.judge:
             parameters = self.learner.parameters()
-            entry |= self.judge(parameters)
+            entry |= self._team.decide(lambda: judge(parameters))
             if self.recipe.patience and entry[self.recipe.measure] > position.best:
                 position.best, position.best_epoch, self._best = entry[self.recipe.measure], position.epoch, parameters
         position.history.append(entry)
@@ -185,7 +199,7 @@ class Training:
     def _diverged(self, batches: int, loss: float) -> NoReturn:
         self._keep(always=True)
         where = f"batch {self._position.batch + 1} of {batches} in epoch {self._position.epoch + 1}"
-        kept = "; the last good checkpoint is kept" if self.keeper else ""
+        kept = self._team.decide(lambda: "; the last good checkpoint is kept" if self.keeper else "")
         advice = "try a lower rate or a lower clip, and look at the word vectors if some were given"
         raise TrainingStopped(f"training: the loss of {where} is {loss}{kept}; {advice}")
 
@@ -193,17 +207,16 @@ class Training:
         self._keep(always=True)
         epoch, batch = self._position.epoch, self._position.batch
         where = f"in epoch {epoch + 1}, batch {batch}" if batch else f"after epoch {epoch}"
-        kept = f"it is kept; {self.keeper.how_to_resume}" if self.keeper else "it is lost"
+        kept = self._team.decide(lambda: f"it is kept; {self.keeper.how_to_resume}" if self.keeper else "it is lost")
         raise TrainingInterrupted(f"interrupted {where}: {kept}")
 
 
-def _chunks(position: Position, batches: int) -> Iterator[range]:
+def _chunks(position: Position, batches: int, team: Team) -> Iterator[range]:
     """Stretches of batches, each of about a third of a second: time to look up and show how it goes."""
-    start, size = position.batch, 1
-    while start < batches:
+    size = 1
+    while position.batch < batches:
         begun = time.perf_counter()
-        yield range(start, min(batches, start + size))
-        start += size
+        yield range(position.batch, min(batches, position.batch + team.agree(size)))
         if time.perf_counter() - begun < _CHUNK_SECONDS / 2:
             size *= 2
 

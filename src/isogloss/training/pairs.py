@@ -25,6 +25,19 @@ class TextIds:
         """How many known words each text has."""
         return np.diff(self.offsets)
 
+    def words_of(self, texts: NDArray[np.integer]) -> Ids:
+        """The words of some texts, one text after the other.
+
+        >>> TextIds(np.array([7, 8, 9], np.int32), np.array([0, 2, 2, 3])).words_of(np.array([2, 0])).tolist()
+        [9, 7, 8]
+        """
+        starts = self.offsets[texts]
+        lengths = self.offsets[texts + 1] - starts
+        ends = np.cumsum(lengths)
+        places = np.repeat(starts - ends + lengths, lengths) + np.arange(ends[-1] if len(ends) else 0)
+        found: Ids = self.ids[places]
+        return found
+
 
 @dataclass(frozen=True, slots=True)
 class Pairs:

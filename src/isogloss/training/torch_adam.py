@@ -9,7 +9,7 @@ in mixed-precision training).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
 import torch
@@ -18,6 +18,8 @@ from torch.nn.utils import clip_grad_norm_
 from torch.optim.adam import adam
 
 ADAM_EPSILON = 1e-8
+AddUp = Callable[[Sequence[nn.Parameter], Tensor], Tensor]
+"""Adds up gradients and a loss over several processes."""
 
 
 class NamedAdam:
@@ -31,6 +33,7 @@ class NamedAdam:
         self._first = {f"first.{name}": torch.zeros_like(each) for name, each in parameters.items()}
         self._second = {f"second.{name}": torch.zeros_like(each) for name, each in parameters.items()}
         self._steps = [torch.zeros((), device=each.device) for each in self.parameters]
+        self.add_up: AddUp | None = None
 
     def step(self, loss: Tensor, rate: Tensor, stopped: Tensor) -> Tensor:
         """A step down the gradient of ``loss``; none where ``stopped`` is 1, which it becomes where that is not finite.
@@ -40,6 +43,8 @@ class NamedAdam:
         torch.autograd.backward(loss, inputs=self.parameters)
         for parameter in self.parameters:  # one that the loss does not depend on
             parameter.grad = torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
+        if self.add_up:
+            loss = self.add_up(self.parameters, loss)
         norm = clip_grad_norm_(self.parameters, self._clip)
         finite = norm.isfinite() & loss.detach().isfinite()
         stopped.copy_(torch.maximum(stopped, (~finite).float()))

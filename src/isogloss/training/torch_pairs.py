@@ -6,7 +6,7 @@ A GPU would wait for the processor that feeds it, so a step is recorded there an
 nothing is asked of the GPU within a stretch of batches: texts and pairs lie on the device, losses stay there until the
 stretch ends. From the first step whose loss or gradient is not finite, the fused Adam kernel is told to leave
 parameters, moments and step counts alone (``found_inf``, as in mixed-precision training), so that the end of the
-stretch finds them as they were before that step.
+stretch finds them as they were before that step. Steps that are shared with other processes are not recorded.
 
 Each pair's texts are encoded for themselves: in shuffled batches hardly any text occurs twice.
 """
@@ -30,6 +30,8 @@ from isogloss.models.encoders.torch_encoder import as_tensor, fill, named_parame
 from isogloss.models.losses.loss import CompiledLoss, Loss
 from isogloss.models.similarity import smooth_cosine
 from isogloss.training.average import ADAM_EPSILON, BETA1, BETA2
+from isogloss.training.distributed import Team
+from isogloss.training.distributed_gradients import SharedSteps
 from isogloss.training.learner import State
 from isogloss.training.pair_learner import PairLearner
 from isogloss.training.pairs import Ids, Pairs, TextIds
@@ -90,10 +92,15 @@ class TorchPairs(PairLearner):
             for module in encoder.modules():
                 if isinstance(module, Dropout):
                     module.generator = self._generator
+        self._shared: SharedSteps | None = None
         self.use(pairs)
 
     def _names(self) -> dict[str, torch.nn.Parameter]:
         return named_parameters(*self.encoders)
+
+    def join(self, team: Team) -> None:
+        self._shared = SharedSteps(team, (module for encoder in self.encoders for module in encoder.modules()))
+        self._recorded = False
 
     def use(self, pairs: Pairs) -> None:
         if len(pairs) and int(pairs.grades.max()) >= self._loss.grades:
@@ -124,8 +131,19 @@ class TorchPairs(PairLearner):
                 losses.append(recorded(numbers[batch]))
             else:
                 lengths = self._queries.longest(order[batch]), self._documents.longest(order[batch])
-                losses.append(self._step(numbers[batch], lengths))
+                losses.append(self._step(numbers[batch][self._share(order[batch])], lengths))
         return torch.stack(losses).double().cpu().numpy()
+
+    def _share(self, batch: NDArray[np.int64]) -> slice:
+        """Which pairs of a batch are this process's."""
+        if self._shared is None:
+            return slice(None)
+        pairs, (query, document) = self.pairs, self.encoders
+        touched = {
+            query.table: pairs.queries.words_of(pairs.query_of[batch]),
+            document.table: pairs.documents.words_of(pairs.document_of[batch]),
+        }
+        return self._shared.begin(len(batch), touched)
 
     def _recording(self, batch_size: int) -> RecordedStep:
         """The step of a batch, padded to the longest text of all, with nothing changed by its recording."""
@@ -141,14 +159,17 @@ class TorchPairs(PairLearner):
 
     def _step(self, pairs: Tensor, lengths: _Lengths) -> Tensor:
         """Take one step, unless ``_stopped`` is 1 or becomes so here; the loss before it."""
-        loss = self._mean_loss(pairs, lengths)
+        loss, learned = self._mean_loss(pairs, lengths), list(self._learned.values())
+        if self._shared:
+            loss = loss * self._shared.weight
         torch.autograd.backward(loss)
-        learned: list[Tensor] = list(self._learned.values())
+        if self._shared:
+            loss = self._shared.add_up(learned, loss)
         norm = clip_grad_norm_(learned, self._clip)
         loss = torch.where(norm.isfinite(), loss.detach(), norm)
         self._stopped.copy_(torch.maximum(self._stopped, (~loss.isfinite()).float()))
         adam(
-            learned,
+            cast("list[Tensor]", learned),
             cast("list[Tensor]", [parameter.grad for parameter in learned]),
             list(self._first.values()),
             list(self._second.values()),

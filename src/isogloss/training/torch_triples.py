@@ -3,7 +3,8 @@
     L = mean over the batch of max(0, margin - s(q, d+) + s(q, d-))  + what an extra term adds
 
 (eq. 9 and 10 of the layer-wise paper). As in ``torch_pairs.py`` a step is recorded on a GPU and replayed, texts and
-pairs lie on the device, and nothing is asked of it within a stretch of batches.
+pairs lie on the device, and nothing is asked of it within a stretch of batches. Steps that are shared with other
+processes are not recorded; their negatives are drawn by the first process for all.
 """
 
 from __future__ import annotations
@@ -20,6 +21,9 @@ from isogloss.models.encoders.padding import pad_texts
 from isogloss.models.encoders.text_encoder import Dropout
 from isogloss.models.encoders.torch_encoder import as_tensor, fill
 from isogloss.models.matchers.scorer import Scorer, Texts
+from isogloss.models.matchers.word_tables import WordTables
+from isogloss.training.distributed import Alone, Team
+from isogloss.training.distributed_gradients import SharedSteps
 from isogloss.training.extra_term import ExtraTerm
 from isogloss.training.learner import Learner, State
 from isogloss.training.pairs import TextIds
@@ -88,19 +92,32 @@ class TorchTriples(Learner):
         self._negative_of = torch.zeros_like(self._positive_of)
         self._recordings: dict[int, RecordedStep] = {}
         self._epoch = -1
+        self._team: Team = Alone()
+        self._shared: SharedSteps | None = None
+
+    def join(self, team: Team) -> None:
+        self._team, self._shared, self._recorded = team, SharedSteps(team, self.scorer.modules()), False
+        self._adam.add_up = self._shared.add_up
+        if self._extra:
+            self._extra.join(self._shared)
 
     @property
     def examples(self) -> int:
         return len(self.triples)
 
     def begin_epoch(self, epoch: int) -> None:
-        self.negatives.begin_epoch(epoch)
+        self.negatives.restore(self._team.decide(partial(self._drawn, epoch)))
         if self._extra:
             self._extra.begin_epoch(epoch)
         if epoch != self._epoch:
             self._epoch = epoch
             self._idle.zero_()
             self._taken.zero_()
+
+    def _drawn(self, epoch: int) -> State:
+        """The negatives of an epoch."""
+        self.negatives.begin_epoch(epoch)
+        return self.negatives.state()
 
     def advance(self, order: NDArray[np.int64], batch_size: int, rate: float) -> NDArray[np.float64]:
         self.scorer.train()
@@ -119,10 +136,25 @@ class TorchTriples(Learner):
             if recorded and batch.stop - batch.start == batch_size:
                 losses.append(recorded(numbers[batch]))
             else:
-                losses.append(self._step(numbers[batch], self._longest(order[batch], drawn[batch])))
+                own = self._share(order[batch], drawn[batch])
+                losses.append(self._step(numbers[batch][own], self._longest(order[batch], drawn[batch])))
         if self._extra:
             self._extra.check()
         return torch.stack(losses).double().cpu().numpy()
+
+    def _share(self, pairs: NDArray[np.int64], negatives: NDArray[np.int32]) -> slice:
+        """Which pairs of a batch are this process's."""
+        if self._shared is None:
+            return slice(None)
+        triples, touched = self.triples, dict[torch.nn.Parameter, NDArray[np.int32]]()
+        queries = triples.queries.words_of(triples.query_of[pairs])
+        documents = triples.documents.words_of(np.concatenate([triples.positive_of[pairs], negatives]))
+        for tables in self.scorer.modules():
+            if isinstance(tables, WordTables) and tables.query is tables.document:
+                touched[tables.query] = np.concatenate([queries, documents])
+            elif isinstance(tables, WordTables):
+                touched |= {tables.query: queries, tables.document: documents}
+        return self._shared.begin(len(pairs), touched)
 
     def _longest(self, pairs: NDArray[np.int64], negatives: NDArray[np.int32]) -> _Lengths:
         triples = self.triples
@@ -154,6 +186,8 @@ class TorchTriples(Learner):
         if self._extra:
             self._extra.prepare(compared, self._stopped)
             loss = loss + self._extra.value(compared)
+        if self._shared:
+            loss, ranking = loss * self._shared.weight, self._shared.sum(ranking)
         norm = self._adam.step(loss, self._rate, self._stopped)
         going = 1 - self._stopped
         self._idle += going * (norm == 0)

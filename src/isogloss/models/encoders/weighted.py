@@ -79,14 +79,26 @@ def term_statistics(texts: TokenizedTexts) -> tuple[NDArray[np.int64], NDArray[n
     return holding, np.bincount(texts.ids, minlength=len(texts.terms))
 
 
-def idf_weights(vectors: WordVectors, texts: TokenizedTexts, mean_frequency: bool = False) -> NDArray[np.float32]:
-    """ln(N / df) of each word of the vectors; with ``mean_frequency`` its mean tf-idf over the texts that hold it.
+def word_statistics(vectors: WordVectors, texts: TokenizedTexts) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The same of each word of the vectors: numbers that add up over stretches of texts."""
+    statistics = np.zeros((2, len(vectors)), dtype=np.int64)
+    rows = np.fromiter((vectors.row_of.get(term, -1) for term in texts.terms), np.int64, len(texts.terms))
+    statistics[:, rows[rows >= 0]] = np.stack(term_statistics(texts))[:, rows >= 0]
+    return statistics[0], statistics[1]
+
+
+def idf(holding: NDArray[np.int64], texts: int, occurrences: NDArray[np.int64] | None = None) -> NDArray[np.float32]:
+    """ln(N / df) of words that so many of the texts hold; with ``occurrences`` the mean of tf-idf over those texts.
 
     A word that no text holds weighs as much as one that a single text holds.
     """
-    holding, occurrences = term_statistics(texts)
-    idf = np.log(max(1, len(texts)) / np.maximum(holding, 1))
-    values = idf * occurrences / np.maximum(holding, 1) if mean_frequency else idf
-    value_of = dict(zip(texts.terms, values.tolist(), strict=True))
-    unseen = float(np.log(max(2, len(texts))))
-    return np.fromiter((value_of.get(word, unseen) for word in vectors.words), dtype=np.float32, count=len(vectors))
+    values = np.log(max(1, texts) / np.maximum(holding, 1))
+    if occurrences is not None:
+        values = values * occurrences / np.maximum(holding, 1)
+    return np.where(holding > 0, values, np.log(max(2, texts))).astype(np.float32)
+
+
+def idf_weights(vectors: WordVectors, texts: TokenizedTexts, mean_frequency: bool = False) -> NDArray[np.float32]:
+    """The weight of each word of the vectors, by what some texts hold."""
+    holding, occurrences = word_statistics(vectors, texts)
+    return idf(holding, len(texts), occurrences if mean_frequency else None)

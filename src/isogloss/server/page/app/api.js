@@ -44,6 +44,7 @@ export async function askSearch(state, size, { signal, other = false, remembered
     language: said.query_language ?? "",
     expected: said.expected_language ?? "",
     unknown: said.unknown_words ?? [],
+    missing: said.missing ?? [],
     translations: said.translations ?? {},
     milliseconds: said.milliseconds ?? null,
   };

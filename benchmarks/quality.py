@@ -1,0 +1,73 @@
+"""Every system that searches whole collections, on every set: what it finds, and what it takes.
+
+    python benchmarks/quality.py DIR --data wikiclir:mdn:en-fr wikiclir:bible:en-sw demo:en-zh \
+        --lexicons 'dictionaries/{pair}.gz' --systems bm25,bm25-dict,psq,pretrained,bridge
+    python benchmarks/quality.py DIR --data … --only bridge        run these now; the page shows all that is there
+    python benchmarks/quality.py DIR --data … --only none          the page alone
+
+Dev queries, text field only, the protocols full and sampled. Each system is run alike on all sets (``quality_trials``).
+What was run is kept in DIR (JSON, values query by query, TREC runs) and not run again, so a killed run goes on where it
+was; a system that a language or a missing dictionary rules out leaves its cell blank, and is tried again. The page is
+DIR/quality.md, with DIR/quality.json and the figure.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from pathlib import Path
+
+from quality_page import write_page
+from quality_trials import SYSTEMS, Trial, line, make_trial, run_trial
+
+from isogloss.base.errors import InputError
+from isogloss.corpus.source import Pair, parse_pair
+from isogloss.papers.benches import Bench, Worker, run_on, show_reports
+from isogloss.papers.figures import need_drawing
+from isogloss.papers.kept_trials import TrialDirectory
+from isogloss.systems.registry import system_type
+
+
+def main() -> None:
+    options = _options()
+    need_drawing()
+    systems = options.systems.split(",")
+    for system in systems:
+        system_type(system.partition("+")[0])
+    trials = [make_trial(*each, system, options.lexicons) for each in options.data for system in systems]
+    only = systems if options.only is None else options.only.split(",")
+    store = TrialDirectory[Trial](options.directory)
+    there = [trial.name for trial in trials if store.holds(trial, "")]
+    missing = [trial for trial in trials if trial.system in only and trial.name not in there]
+
+    def worker() -> Worker[Trial]:
+        return Worker(options.directory, lambda trial: run_trial(trial, options.directory), line)
+
+    show_reports(run_on(Bench(options.directory), missing, worker, worker), len(missing), len(there) + len(missing))
+    print(write_page(options.directory, trials, shlex.join(["python", *sys.argv])))
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("directory", metavar="DIR", type=Path)
+    parser.add_argument("--data", nargs="+", required=True, type=_set, metavar="SOURCE:PAIR")
+    parser.add_argument(
+        "--lexicons", default="", metavar="PATH", help="dictionaries, {pair} standing for the languages"
+    )
+    parser.add_argument("--systems", default=",".join(SYSTEMS), metavar="LIST", help="(default: %(default)s)")
+    parser.add_argument("--only", metavar="LIST", help="run none but these now")
+    return parser.parse_args()
+
+
+def _set(text: str) -> tuple[str, Pair]:
+    """``wikiclir:mdn:en-fr`` to its source and its pair."""
+    source, _, pair = text.rpartition(":")
+    return source, parse_pair(pair)
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except InputError as error:
+        sys.exit(str(error))

@@ -1,0 +1,193 @@
+r"""Ray against one process: documents encoded a second, and whether shards find what one index finds.
+
+python benchmarks/scale_ray.py                                        made-up text, a quick and a slow encoder, shards
+python benchmarks/scale_ray.py wikiclir:DIR fr RUN [RUN ...]          a collection, and what 'isogloss train' has left
+
+Both sides read the documents, encode them and write the same shards to disk. One process with one thread does all of
+it, one block after the other; on Ray one process reads and writes, and two workers with a thread each encode. Starting
+Ray and its workers is not in the time, for it does not grow with the documents; it is shown beside. The rounds are
+interleaved, so that a slow spell of the machine hits both. Two cores are needed, or there is nothing to be gained.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+from side_by_side import best_times
+
+from isogloss.base.strings import StringTable
+from isogloss.cluster.blocks import QUICK, SLOW, Block, cut
+from isogloss.cluster.encoded import Arrays, dense_part, encode
+from isogloss.cluster.encoding_pool import EncodingPool
+from isogloss.cluster.shipping import ship
+from isogloss.cluster.vector_shards import VectorShards
+from isogloss.corpus.records import Document, joined_fields
+from isogloss.evaluation.system import System
+
+WORDS, LENGTH = 50_000, 150
+DOCUMENTS = {"average": 150_000, "lstm": 4_000}
+TEXT = ("title", "text")
+ROUNDS = 3
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
+QUERIES, SHARDED, DIMENSION, SHARDS, K = 1_000, 50_000, 64, 2, 10
+
+Documents = Callable[[], Iterator[Document]]
+
+
+def main(arguments: list[str]) -> None:
+    from isogloss.cluster.connecting import connected
+
+    started = time.perf_counter()
+    with connected(num_cpus=2, object_store_memory=512 * 2**20):
+        print(f"a cluster of this machine was started in {time.perf_counter() - started:.1f} s")
+        for name, system, documents in _given(*arguments) if arguments else _made_up():
+            encoding_ratio(name, system, documents)
+        sharded_search()
+
+
+def encoding_ratio(name: str, system: System, documents: Documents) -> float:
+    """Print, and give, how many times faster two workers are than one process."""
+    started = time.perf_counter()
+    with EncodingPool(2) as pool, tempfile.TemporaryDirectory() as scratch:
+        here, there, warm = (Path(scratch, name) for name in ("here", "there", "warm"))
+        pool.equip(ship(system))
+        while len(pool.nodes) < 2:
+            _on_ray(pool, system, partial(_first, documents, 4 * SLOW), warm)
+        _on_ray(pool, system, partial(_first, documents, 4 * QUICK), warm)
+        starting = time.perf_counter() - started
+        _one_process(system, partial(_first, documents, QUICK), warm)
+        ways = {"one process": partial(_one_process, system, documents, here)}
+        ways["two workers"] = partial(_on_ray, pool, system, documents, there)
+        best = best_times(ways, ROUNDS)
+        count = sum(1 for _ in documents())
+        same = all((there / path.name).read_bytes() == path.read_bytes() for path in here.iterdir())
+    ratio = best["one process"] / best["two workers"]
+    speeds = ", ".join(f"{way} {count / seconds:,.0f} documents/s" for way, seconds in best.items())
+    print(f"{name}: {count:,} documents: {speeds}: x {ratio:.2f}; shards {'identical' if same else 'DIFFERENT'};"
+          f" workers started and warm after {starting:.1f} s")  # fmt: skip
+    return ratio
+
+
+def sharded_search() -> bool:
+    """Print, and give, whether shards find for each query what one index finds."""
+    from isogloss.cluster.sharded import ShardedStore
+    from isogloss.stores.embedded import EmbeddedStore
+
+    rng = np.random.default_rng(0)
+    vectors = rng.standard_normal((SHARDED, DIMENSION)).astype(np.float32)
+    vectors[1::100] = vectors[::100]  # ties
+    queries = rng.standard_normal((QUERIES, DIMENSION)).astype(np.float32)
+    documents = [Document(f"d{row}", f"page {row}", language="fr") for row in range(SHARDED)]
+    with tempfile.TemporaryDirectory() as scratch:
+        one = EmbeddedStore(Path(scratch, "one"))
+        many = ShardedStore.create(f"ray:{scratch}?shards={SHARDS}&timeout=120", DIMENSION, name="many")
+        for store in (one, many):
+            for first in range(0, SHARDED, 10_000):
+                store.add(documents[first : first + 10_000], vectors[first : first + 10_000])
+        found, times = [], []
+        for store in (one, many):
+            started = time.perf_counter()
+            found.append(store.search("fr", queries, K))
+            times.append(time.perf_counter() - started)
+            for query in queries[:100]:
+                store.search("fr", query[np.newaxis], K)
+            times.append((time.perf_counter() - started - times[-1]) / 100)
+        many.close()
+    same = found[0] == found[1]
+    print(f"{QUERIES:,} queries over {SHARDED:,} x {DIMENSION}: {SHARDS} shards and one index answer"
+          f" {'identically' if same else 'DIFFERENTLY'}; at once {times[0]:.2f} s in one, {times[2]:.2f} s in shards;"
+          f" one by one {times[1] * 1000:.1f} ms and {times[3] * 1000:.1f} ms each")  # fmt: skip
+    return same
+
+
+def _one_process(system: System, documents: Documents, folder: Path) -> int:
+    return _write(system, folder, ((block, encode(system, block.texts)) for block in _blocks(system, documents)))
+
+
+def _on_ray(pool: EncodingPool, system: System, documents: Documents, folder: Path) -> int:
+    return _write(system, folder, pool.run("encode", _blocks(system, documents)))
+
+
+def _write(system: System, folder: Path, encoded: Iterator[tuple[Block, Arrays]]) -> int:
+    shards, count = VectorShards(folder, system.name), 0
+    for block, arrays in encoded:
+        VectorShards.write(shards.path(block), arrays)
+        count += len(block.texts)
+    return count
+
+
+def _first(documents: Documents, count: int) -> Iterator[Document]:
+    return islice(documents(), count)
+
+
+def _blocks(system: System, documents: Documents) -> Iterator[Block]:
+    texts = (joined_fields(document, TEXT) for document in documents())
+    return cut(texts, QUICK if dense_part(system).is_quick else SLOW)
+
+
+def _made_up() -> Iterator[tuple[str, System, Documents]]:
+    """Words as frequent as in real text, and models that nobody has trained."""
+    draw = random.Random(0)
+    words = sorted({"".join(draw.choices("abcdefghilmnoprstu", k=draw.randint(3, 11))) for _ in range(WORDS)})
+    weights = [1 / (rank + 3) for rank in range(len(words))]
+    pages = [" ".join(draw.choices(words, weights, k=draw.randint(LENGTH // 2, 3 * LENGTH // 2))) for _ in range(5_000)]
+    for encoder, count in DOCUMENTS.items():
+        yield f"smooth, {encoder}", _untrained(encoder, words), partial(_repeated, pages, count)
+
+
+def _repeated(pages: list[str], count: int) -> Iterator[Document]:
+    return (Document(str(row), pages[row % len(pages)]) for row in range(count))
+
+
+def _untrained(encoder: str, words: list[str]) -> System:
+    from isogloss.systems.smooth import Smooth
+    from isogloss.systems.smooth_model import SmoothModel, tower_sizes
+    from isogloss.systems.smooth_options import SmoothOptions
+
+    options = SmoothOptions(encoder=encoder, dimension=64)
+    tables = [np.random.default_rng(side).standard_normal((len(words), 64), np.float32) for side in range(2)]
+    if encoder == "average":
+        parameters = dict(zip(("query_table", "document_table"), tables, strict=True))
+    else:
+        from isogloss.models.encoders.torch_encoder import named_parameters
+        from isogloss.models.encoders.towers import make_encoders
+
+        made = make_encoders(encoder, *tables, tower_sizes(options), False, trained=False)
+        parameters = {name: value.detach().numpy() for name, value in named_parameters(*made).items()}
+    system = Smooth(options, "en", "fr")
+    system.model = SmoothModel(options, dict.fromkeys(("query", "document"), StringTable.of(words)), parameters)
+    return system
+
+
+def _given(source: str, language: str, *runs: str) -> Iterator[tuple[str, System, Documents]]:
+    """A collection, as often as it takes to be worth the while, and systems that were trained."""
+    from isogloss.corpus import load_collection, open_source
+    from isogloss.indexing.making import ready_system
+    from isogloss.systems.model_directory import load_model
+
+    pages = load_collection(open_source(source), language).texts(TEXT)
+    for run in runs:
+        if Path(run).is_dir():
+            system = load_model(Path(run))
+        else:
+            system = ready_system(run, open_source(source), ("en", language))
+        dense = dense_part(system)
+        if dense.weighs:
+            system.index_texts(pages)
+        count = DOCUMENTS["average" if dense.is_quick else "lstm"]
+        yield f"{run} on {source}", system, partial(_repeated, pages, count)
+
+
+if __name__ == "__main__":
+    if not ONE_THREAD.items() <= os.environ.items():  # libraries read it when they are imported: begin again
+        os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **ONE_THREAD})
+    main(sys.argv[1:])

@@ -1,0 +1,1 @@
+"""What ``bridge`` is worth: what each ingredient gives, and whether its scores mean what they say."""

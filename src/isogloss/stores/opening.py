@@ -1,0 +1,86 @@
+"""One registry names the engines an index can be kept in: ``isogloss index … --store ENGINE:WHERE``."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from importlib import import_module
+from pathlib import Path
+from typing import NamedTuple, Protocol, Self, cast
+
+from isogloss.base.errors import InputError, import_extra
+from isogloss.stores.addresses import engine_of, in_use
+from isogloss.stores.store import VectorStore
+
+
+class Engine(NamedTuple):
+    """Where the class of an engine is, the package that it needs, and the extra that installs that."""
+
+    where: str
+    package: str
+    extra: str
+
+
+ENGINES = {
+    "postgresql": Engine("isogloss.stores.pgvector:PgVectorStore", "psycopg", "pgvector"),
+    "qdrant": Engine("isogloss.stores.qdrant:QdrantStore", "qdrant_client", "qdrant"),
+    "ray": Engine("isogloss.cluster.sharded:ShardedStore", "ray", "ray"),
+}
+"""Engines are imported when they are asked for, so that they can live in any room and need any package."""
+_LONGEST_NAME = 31
+
+
+class OwnedStore(VectorStore, Protocol):
+    """A store that an index was made in, under a name that is the index's own."""
+
+    @classmethod
+    def create(cls, url: str, dimension: int, *, name: str) -> Self:
+        """A new and empty one; an ``InputError`` if there is one of that name."""
+        ...
+
+    @classmethod
+    def open(cls, url: str, *, name: str) -> Self:
+        """One that is there; an ``InputError`` if it is not."""
+        ...
+
+    def drop(self) -> None:
+        """Take away everything that ``create`` made and whatever was added to it, and close."""
+        ...
+
+
+def create_store(url: str, dimension: int, name: str) -> OwnedStore:
+    """A new store for vectors of so many components."""
+    return _engine(url).create(url, dimension, name=name)
+
+
+def open_store(url: str, name: str) -> OwnedStore:
+    """The store of an index, by the address that the index keeps or by what the environment says in its place."""
+    used = in_use(url)
+    return _engine(used).open(used, name=name)
+
+
+def check_engine(url: str) -> None:
+    """Raise unless there is such an engine, and it is installed."""
+    _engine(url)
+
+
+def new_name(index: Path) -> str:
+    """A name for what an index keeps in a store: readable, plain letters, and never there before.
+
+    >>> import re
+    >>> bool(re.fullmatch("my_index_[0-9a-f]{8}", new_name(Path("My index"))))
+    True
+    """
+    letters = re.sub(r"[^a-z0-9]+", "_", index.name.lower()).strip("_")[:_LONGEST_NAME].strip("_")
+    plain = letters if letters[:1].isalpha() else f"i_{letters}".rstrip("_")[:_LONGEST_NAME]
+    return f"{plain}_{secrets.token_hex(4)}"
+
+
+def _engine(url: str) -> type[OwnedStore]:
+    name = engine_of(url)
+    if name not in ENGINES:
+        raise InputError(f"store: {name!r} is not one of {', '.join(ENGINES)}")
+    engine = ENGINES[name]
+    import_extra(engine.package, engine.extra, f"an index in {name}")
+    module, _, made = engine.where.partition(":")
+    return cast("type[OwnedStore]", getattr(import_module(module), made))

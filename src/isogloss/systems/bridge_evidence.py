@@ -1,0 +1,116 @@
+r"""What ``bridge`` looks at in a document: how much it and the query say of each other, in one passage and in all.
+
+    passage said      said(q, p)   of the passage p of d that says the query best
+    document said     said(q, d)   d: all its passages
+    passage meant     said(p, q)   the other way round: how much likelier the passage is for the query
+    document meant    said(d, q)
+    passage length    ln |p| / |q|
+    document length   ln |d| / |q|
+    vectors           the cosine of the vectors of q and p
+    pretrained        the cosine of a pretrained encoder's vectors of q and d, where one is used
+
+Passages overlap, so most words of a document count twice in ``d``: alike for all, but for its first and last words.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isogloss.lexical.channel import Asked, Floats, Numbers
+from isogloss.lexical.channel_texts import Heard
+from isogloss.systems.bridge_documents import Documents, Part
+from isogloss.training.pairs import TextIds
+from isogloss.training.softmax_average import encode
+
+EVIDENCE = (
+    "passage said", "document said", "passage meant", "document meant", "passage length", "document length",
+    "vectors", "pretrained",
+)  # fmt: skip
+Values = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Word vectors of both languages by the numbers of a channel, *unknown* last."""
+
+    query: Floats
+    document: Floats
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One row a document and one column a kind of evidence; which passage of each is its best."""
+
+    values: Values
+    passages: Numbers
+
+
+@dataclass(frozen=True)
+class Question:
+    """A query as evidence is gathered for it."""
+
+    asked: Asked
+    vector: Floats
+    pretrained: Floats | None = None
+
+
+def question_vector(asked: Asked, tables: Tables) -> Floats:
+    """The vector of a query: words of their own have none."""
+    known = np.ones(len(asked.words), bool)
+    known[list(asked.own)] = False
+    ids = np.repeat(asked.numbers[known], asked.times[known].astype(np.int64)).astype(np.int32)
+    (vector,) = encode(tables.query, TextIds(ids, np.asarray([0, len(ids)], np.int64)))
+    found: Floats = vector
+    return found
+
+
+def gather(question: Question, documents: Documents, rows: Numbers, tables: Tables) -> Evidence:
+    """The evidence of some documents."""
+    values = np.zeros((len(rows), len(EVIDENCE)))
+    passages = np.zeros(len(rows), np.int64)
+    for part, part_rows, which in documents.split(rows):
+        values[which], passages[which] = _of_part(question, part, part_rows, tables)
+    return Evidence(values, passages)
+
+
+def _of_part(question: Question, part: Part, rows: Numbers, tables: Tables) -> tuple[Values, Numbers]:
+    asked, found = question.asked, part.passages_of(rows)
+    heard = part.texts.hear(asked, found.numbers)
+    said = heard.said.sum(axis=1)
+    best = _first_best(said, found.starts)
+    whole = add_up(heard, found.starts)
+    length = max(1.0, asked.length)
+    odds = part.texts.channel.odds_of(asked)
+    gains = np.log1p(odds * whole.counts / np.maximum(1, whole.lengths)[:, None])
+    values = np.zeros((len(rows), len(EVIDENCE)))
+    values[:, 0] = said[best]
+    values[:, 1] = (gains * (asked.times / length)).sum(axis=1)
+    values[:, 2] = heard.meant[best] / np.maximum(1, heard.lengths[best])
+    values[:, 3] = whole.meant / np.maximum(1, whole.lengths)
+    values[:, 4] = np.log(np.maximum(1, heard.lengths[best]) / length)
+    values[:, 5] = np.log(np.maximum(1, whole.lengths) / length)
+    words, starts = part.texts.words_of(found.numbers[best])
+    values[:, 6] = encode(tables.document, TextIds(words.astype(np.int32), starts)) @ question.vector
+    if question.pretrained is not None and part.vectors is not None:
+        values[:, 7] = part.vectors[rows] @ question.pretrained
+    return values, best - found.starts[:-1]
+
+
+def add_up(heard: Heard, starts: Numbers) -> Heard:
+    """Of documents what was heard of their passages; ``said`` is not a sum and is left as it is."""
+    firsts = starts[:-1]
+    return heard._replace(
+        counts=np.add.reduceat(heard.counts, firsts, axis=0),
+        meant=np.add.reduceat(heard.meant, firsts),
+        lengths=np.add.reduceat(heard.lengths, firsts),
+    )
+
+
+def _first_best(scores: Floats, starts: Numbers) -> Numbers:
+    """The place of the first of the best in each run."""
+    best = np.maximum.reduceat(scores, starts[:-1])
+    is_best = np.flatnonzero(scores == np.repeat(best, np.diff(starts)))
+    return is_best[np.searchsorted(is_best, starts[:-1])]

@@ -1,0 +1,90 @@
+r"""What made a score of ``bridge``, in pairs of words that add up to it.
+
+*said* is a sum over the words of the query: each is put down to its word, beside the words of the document that say it.
+*meant* is a sum over the words t of the document; of each, a query word w gets the share P(t | w) n(w, q) / sum_w' …
+The cosine of the vectors is linear in the query's word vectors. Lengths, and the pretrained encoder, have no word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isogloss.evaluation.system import Contribution
+from isogloss.lexical.channel_texts import QueryTable
+from isogloss.systems.bridge_documents import Part
+from isogloss.systems.bridge_evidence import EVIDENCE, Evidence, Question
+from isogloss.systems.bridge_model import BridgeModel
+from isogloss.training.pairs import TextIds
+from isogloss.training.softmax_average import encode
+
+_SHOWN = 3
+_NO_WORDS = {"passage length": "(length)", "document length": "(length)", "pretrained": "(pretrained)"}
+Values = NDArray[np.float64]
+
+
+def explain(
+    question: Question, part: Part, row: int, evidence: Evidence, model: BridgeModel, written: Mapping[str, str]
+) -> list[Contribution]:
+    """One line a word of the query, the best first; ``written`` is how the query writes its terms."""
+    asked, values = question.asked, evidence.values[0]
+    weight = dict(zip(EVIDENCE, model.weights.tolist(), strict=True))
+    passages = part.passages_of(np.asarray([row])).numbers
+    best = passages[evidence.passages[:1]]
+    table = QueryTable(part.texts.channel, asked)
+    scores = np.zeros(len(asked.words))
+    saying = np.zeros((len(asked.words), table.said.shape[1]))
+    for texts, which in ((best, "passage"), (passages, "document")):
+        words, _ = part.texts.words_of(texts, asked)
+        said = np.log1p(table.odds * table.said[:, words].sum(axis=1) / max(1, len(words)))
+        scores += weight[f"{which} said"] * said * asked.times / max(1.0, asked.length)
+        scores += weight[f"{which} meant"] * _meant(table, words)
+        saying += table.said * np.bincount(words, minlength=table.said.shape[1])
+    scores += weight["vectors"] * _by_vector(question, part, int(best[0]), model)
+    unknown = set(np.flatnonzero(asked.numbers == len(part.texts.channel.query_words)).tolist()) - set(asked.own)
+    lines = [
+        Contribution(
+            written.get(word, word),
+            () if place in unknown else _names(part, saying[place], question),
+            float(scores[place]),
+        )
+        for place, word in enumerate(asked.words)
+    ]
+    rest: dict[str, float] = {}
+    for name, shown in _NO_WORDS.items():
+        rest[shown] = rest.get(shown, 0.0) + weight[name] * float(values[EVIDENCE.index(name)])
+    lines += [Contribution(name, (), value) for name, value in rest.items() if value]
+    return sorted((line for line in lines if line.score), key=lambda line: -line.score)
+
+
+def _meant(table: QueryTable, words: NDArray[np.int64]) -> Values:
+    """*meant*, shared out among the words of the query."""
+    gains = np.log1p(table.document_odds[words] * table.meant[words]) / max(1, len(words))
+    whole = table.meant[words]
+    shares: Values = (table.shares[:, words] / np.where(whole > 0, whole, 1)) @ gains
+    return shares
+
+
+def _by_vector(question: Question, part: Part, passage: int, model: BridgeModel) -> Values:
+    """The cosine, shared out among the words of the query."""
+    asked = question.asked
+    words, starts = part.texts.words_of(np.asarray([passage]))
+    vector = encode(model.tables.document, TextIds(words.astype(np.int32), starts))[0]
+    rows = model.tables.query[asked.numbers] * asked.times[:, None]
+    rows[list(asked.own)] = 0
+    length = float(np.linalg.norm(rows.sum(axis=0)))
+    shares: Values = (rows @ vector) / length if length else np.zeros(len(rows))
+    return shares
+
+
+def _names(part: Part, saying: Values, question: Question) -> tuple[str, ...]:
+    """The words of the document that say a word most; none for an unknown word, which is one of many alike."""
+    channel, own = part.texts.channel, question.asked.own_terms
+    best = np.argsort(-saying, kind="stable")[:_SHOWN]
+    numbers = [int(number) for number in best if saying[number] > 0 and number != channel.unknown]
+    return tuple(
+        channel.document_words[number] if number < channel.unknown else own[number - channel.unknown - 1]
+        for number in numbers
+    )

@@ -1,0 +1,76 @@
+"""What ``bridge`` has learned: a channel, word vectors, weights and a calibration; written and read."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from isogloss.base.files import atomic_file
+from isogloss.base.tensors import read_tensors, write_tensors
+from isogloss.lexical.channel import Channel
+from isogloss.systems.bridge_evidence import EVIDENCE, Tables
+from isogloss.systems.bridge_weights import Calibration, Values
+
+_FILE, _VECTORS = "bridge.json", "vectors.safetensors"
+USUAL_WEIGHTS = {
+    "passage said": 2.0, "document said": 1.0, "passage meant": 0.3, "document meant": 0.2, "passage length": 1.0,
+    "document length": -0.5, "vectors": 1.0,
+}  # fmt: skip
+"""Where no train queries say better."""
+
+
+@dataclass(frozen=True)
+class BridgeModel:
+    """All that no document decides. ``weights`` are in the order of the evidence."""
+
+    channel: Channel
+    tables: Tables
+    weights: Values
+    calibration: Calibration | None = None
+
+    def shown(self, scores: Values, context: float) -> Values:
+        """Scores as they compare with those of other queries; ``context`` is c(q)."""
+        return self.calibration.shown(scores, context) if self.calibration else scores
+
+    @property
+    def scale(self) -> float:
+        """What is shown of a score of 1 more than another."""
+        return self.calibration.slope if self.calibration else 1.0
+
+    @property
+    def thresholds(self) -> tuple[float, ...]:
+        """The scores from which on a document is more likely than not of the next grade."""
+        return self.calibration.thresholds if self.calibration else ()
+
+    def save(self, directory: Path) -> None:
+        """Write it into an existing directory."""
+        self.channel.save(directory)
+        write_tensors(directory / _VECTORS, {"query": self.tables.query, "document": self.tables.document})
+        content = {
+            "weights": dict(zip(EVIDENCE, self.weights.tolist(), strict=True)),
+            "calibration": self.calibration._asdict() if self.calibration else None,
+        }
+        with atomic_file(directory / _FILE) as file:
+            file.write(json.dumps(content, indent=2) + "\n")
+
+    @classmethod
+    def load(cls, directory: Path) -> BridgeModel:
+        """Read what ``save`` wrote."""
+        content = json.loads((directory / _FILE).read_text(encoding="utf-8"))
+        tensors, _ = read_tensors(directory / _VECTORS)
+        found = content["calibration"]
+        if found:
+            found = Calibration(float(found["slope"]), float(found["context"]), tuple(map(float, found["biases"])))
+        return cls(
+            Channel.load(directory), Tables(tensors["query"], tensors["document"]),
+            np.asarray([float(content["weights"][name]) for name in EVIDENCE]),
+            found,
+        )  # fmt: skip
+
+
+def usual_weights() -> Values:
+    """The weights where nothing says better."""
+    return np.asarray([USUAL_WEIGHTS.get(name, 0.0) for name in EVIDENCE])
