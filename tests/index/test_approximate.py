@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
+from isogloss.base.errors import InputError
 from isogloss.evaluation.ranking import Ranking
 from isogloss.index.approximate import ApproximateIndex, list_count
 from isogloss.index.exact import ExactIndex
@@ -183,5 +184,36 @@ def test_without_faiss_the_search_is_exact_with_a_remark(indexes, queries, monke
         assert found.rows.tolist() == wanted.rows.tolist()
 
 
-def test_lists_grow_with_the_root_of_the_rows():
-    assert [list_count(rows) for rows in (1, 1_000, 1_000_000, 4_000_000)] == [2, 64, 2048, 4096]
+def test_lists_grow_with_the_root_of_the_rows_and_wide_ones_are_fewer():
+    assert [list_count(rows, 64) for rows in (1, 1_000, 1_000_000, 4_000_000)] == [2, 64, 2048, 4096]
+    assert [list_count(1_000_000, dimension) for dimension in (1, 256, 1_024)] == [2048, 1024, 512]
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        (np.full(12, np.nan), "not finite, or is far too long"),
+        (np.full(12, 1e30), "not finite, or is far too long"),
+        (np.full(12, 1e300), "not finite, or is far too long"),
+        (np.zeros(13), "a query of 13 components, documents of 12"),
+    ],
+)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.filterwarnings("ignore:overflow encountered in cast")  # of the example itself
+def test_a_query_that_does_not_fit_is_refused(indexes, query, message, dtype):
+    with pytest.raises(InputError, match=message):
+        indexes[0].search(query.astype(dtype), 10)
+
+
+def test_queries_may_lie_in_memory_as_they_like(indexes, queries):
+    approximate, _ = indexes
+    wanted = [ranking.rows.tolist() for ranking in approximate.search_batch(queries, 10)]
+    frozen = queries.copy()
+    frozen.flags.writeable = False
+    for given in (
+        np.asfortranarray(queries),
+        queries.astype(np.float64),
+        np.repeat(queries, 2, axis=1)[:, ::2],
+        frozen,
+    ):
+        assert [ranking.rows.tolist() for ranking in approximate.search_batch(given, 10)] == wanted

@@ -39,6 +39,9 @@ _CODED_ROWS = 16_384  # that the codes are learnt from
 _MOST_CODES = 129  # a row: components share codes beyond
 _ADDED_ROWS = 65_536  # at a time
 _FILE, _LISTS = "approximate.npy", "lists.npy"
+_ONE_QUERY_AT_A_TIME = 11  # how faiss scans: by default it sorts all lists of all queries first, which takes longer
+_NARROW = 64  # components
+_FEW_QUERIES = 8  # for more, faiss finds the lists on all cores
 _LOOKED_AT = 16  # one row in so many tells how a filter is spread over the lists
 
 
@@ -51,7 +54,12 @@ class ApproximateIndex:
         self._content = content
         self._list_of = list_of
         self._index = _read(content)
-        self._half_squares, self._pointed_at = _pointed_at(self._index, dimension)
+        self._index.implem = _ONE_QUERY_AT_A_TIME
+        self._width = int(self._index.d)
+        centres: Floats = self._index.quantizer.reconstruct_n(0, self._index.nlist)
+        self._half_squares = np.einsum("rd,rd->r", centres, centres) / 2
+        self._pointed_at = _pointed_at(centres, self._half_squares, dimension)
+        self._columns = np.ascontiguousarray(centres[:, :dimension].T)
         self._parameters: dict[int, Any] = {}
 
     @classmethod
@@ -59,7 +67,7 @@ class ApproximateIndex:
         """Index the rows, some hundreds at least, none longer than ``longest``."""
         faiss = faiss_module()
         random = np.random.default_rng(_SEED)
-        lists, (codes, width) = list_count(len(rows)), _codes(rows.shape[1] + 1)
+        lists, (codes, width) = list_count(*rows.shape), _codes(rows.shape[1] + 1)
         chosen = random.choice(len(rows), size=min(len(rows), lists * _ROWS_A_LIST), replace=False)
         nearest = faiss.IndexFlatL2(width)
         nearest.add(_centres(_unit(rows[np.sort(chosen)], longest, width), lists))
@@ -88,12 +96,19 @@ class ApproximateIndex:
         """What it takes."""
         return self._content.nbytes + self._list_of.nbytes
 
-    def candidates(self, queries: Floats, count: int, probes: int, allowed: Allowed | None = None) -> NDArray[np.int64]:
-        """For each query (a row each) as many rows as asked, -1 where fewer are found, from so many of the lists."""
-        asked, lengths = self._asked(queries)
-        nearness, lists = self._pointed_at.search(asked, probes)
-        inner = nearness + lengths[:, np.newaxis] * self._half_squares[lists]
-        asked[:, queries.shape[1]] = 0
+    def candidates(
+        self,
+        queries: Floats,
+        count: int,
+        probes: int,
+        allowed: Allowed | None = None,
+        compiled: ModuleType | None = None,
+    ) -> NDArray[np.int64]:
+        """For each query (a row each) as many rows as asked, -1 where fewer are found, from so many of the lists.
+
+        With ``compiled`` functions it is the same, faster.
+        """
+        asked, inner, lists = self._nearest_lists(queries, probes, compiled)
         scores = np.empty((len(queries), count), dtype=np.float32)
         found = np.empty((len(queries), count), dtype=np.int64)
         pointer = self._faiss.swig_ptr
@@ -125,10 +140,24 @@ class ApproximateIndex:
         """Read what ``save`` wrote; what is not whole is a ``ValueError``."""
         return cls(load_array(directory / _FILE), load_array(directory / _LISTS), dimension)
 
+    def _nearest_lists(
+        self, queries: Floats, probes: int, compiled: ModuleType | None
+    ) -> tuple[Floats, Floats, NDArray[np.int64]]:
+        """The queries as faiss wants them, q' . c for the lists to look into, and which those are."""
+        if compiled and (len(queries) <= _FEW_QUERIES or self._faiss.omp_get_max_threads() == 1):
+            nearest: tuple[Floats, Floats, NDArray[np.int64]] = compiled.nearest_lists(
+                queries, self._columns, self._half_squares, probes, self._width
+            )
+            return nearest
+        asked, lengths = self._asked(queries)
+        nearness, lists = self._pointed_at.search(asked, probes)
+        asked[:, queries.shape[1]] = 0
+        return asked, nearness + lengths[:, np.newaxis] * self._half_squares[lists], lists
+
     def _asked(self, queries: Floats) -> tuple[Floats, Floats]:
         """Queries with their lengths as one more component, as ``_pointed_at`` wants them; and the lengths."""
         lengths = np.sqrt(np.einsum("rd,rd->r", queries, queries))
-        asked = np.zeros((len(queries), self._index.d), dtype=np.float32)
+        asked = np.zeros((len(queries), self._width), dtype=np.float32)
         asked[:, : queries.shape[1]] = queries
         asked[:, queries.shape[1]] = lengths
         return asked, lengths
@@ -147,9 +176,16 @@ def faiss_module() -> ModuleType:
     return import_extra("faiss", "ann", "an approximate index")
 
 
-def list_count(rows: int) -> int:
-    """How many lists for so many rows: about 2 sqrt(rows), a power of two."""
-    return int(2 ** round(np.log2(2 * np.sqrt(max(rows, 1)))))
+def list_count(rows: int, dimension: int) -> int:
+    """How many lists for so many rows: about 2 sqrt(rows), a power of two.
+
+    To find the nearest of them takes the longer the wider they are: of more than 64 components, there are fewer.
+
+    >>> list_count(1_000_000, 64), list_count(1_000_000, 256)
+    (2048, 1024)
+    """
+    fewer = min(_NARROW / max(dimension, 1), 1.0)
+    return int(2 ** round(np.log2(2 * np.sqrt(max(rows * fewer, 1)))))
 
 
 def _codes(dimension: int) -> tuple[int, int]:
@@ -179,17 +215,14 @@ def _read(content: NDArray[np.uint8]) -> Any:
         raise ValueError(f"{_FILE} is not a whole approximate index") from error
 
 
-def _pointed_at(index: Any, dimension: int) -> tuple[Floats, Any]:
-    """Of the centres |c|^2 / 2, and what finds the largest q . c - |q| |c|^2 / 2, as (q, |q|) . (c, -|c|^2 / 2).
+def _pointed_at(centres: Floats, half_squares: Floats, dimension: int) -> Any:
+    """What finds the largest q . c - |q| |c|^2 / 2, as (q, |q|) . (c, -|c|^2 / 2).
 
     The place of the component that made rows unit vectors is free for that: it is 0 in queries.
     """
-    centres: Floats = index.quantizer.reconstruct_n(0, index.nlist)
-    half_squares = np.einsum("rd,rd->r", centres, centres) / 2
-    centres[:, dimension] = -half_squares
-    pointed_at = faiss_module().IndexFlatIP(index.d)
-    pointed_at.add(centres)
-    return half_squares, pointed_at
+    pointed_at = faiss_module().IndexFlatIP(centres.shape[1])
+    pointed_at.add(np.hstack([centres[:, :dimension], -half_squares[:, np.newaxis], centres[:, dimension + 1 :]]))
+    return pointed_at
 
 
 def _unit(rows: Stored, longest: float, width: int) -> Floats:

@@ -75,6 +75,10 @@ class Quantised:
     def __getitem__(self, some: Slice) -> Quantised:
         return Quantised(self.codes[some], self.scales[some])
 
+    def take(self, some: NDArray[np.integer], axis: int = 0) -> Quantised:
+        """Some of the rows, as numpy's method of that name."""
+        return Quantised(self.codes.take(some, axis=axis), self.scales.take(some))
+
     def astype(self, dtype: DTypeLike) -> NDArray[np.floating]:
         """The rows as a matrix of float32 or float64: the same numbers in both."""
         rows: NDArray[np.floating] = self.codes.astype(dtype)

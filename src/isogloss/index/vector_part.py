@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from isogloss.base.errors import InputError, MissingExtraError
 from isogloss.evaluation.ranking import Ranking, Rows
@@ -20,8 +19,9 @@ from isogloss.evaluation.system import Allowed
 from isogloss.index.approximate import ApproximateIndex, faiss_module
 from isogloss.index.exact import ExactIndex
 from isogloss.index.recall import K, recall, sample_queries
+from isogloss.index.vector_fast import FAST
 from isogloss.index.vector_files import SavedRows, load_rows, save_rows
-from isogloss.index.vector_rescoring import ranked, rescored
+from isogloss.index.vector_rescoring import Rescoring
 from isogloss.index.vector_storage import STORAGES, Floats, Matrix, storage_of, stored_as
 from isogloss.index.vector_tuning import DEPTHS, Level, tune
 
@@ -31,6 +31,8 @@ _NEARLY_ALL = 0.995  # of it, where lists are going to lose some more
 _SMALL = 4_000_000  # components: 60,000 rows of 64, 16 MB as float32
 _SLOW = 24_000_000  # components: 375,000 rows of 64; 5 ms as float32, 10 ms as float16
 _QUERIES = 1_000
+_FEW_COMPONENTS = 8_192  # of queries: for more, BLAS may call other threads
+_SURELY_FINE = 1e30  # squared lengths of all queries together
 _FEWEST_ROWS = 1_000  # that lists can be made of
 
 
@@ -78,6 +80,7 @@ class VectorPart:
         self.given_recall = given_recall
         self.approximation: Approximation | None = None
         self.remark = ""
+        self._rescoring = Rescoring(exact)
 
     @classmethod
     def build(cls, matrix: Matrix, id_order: Rows, settings: Settings, given_recall: float = 1.0) -> VectorPart:
@@ -93,6 +96,8 @@ class VectorPart:
         part = cls(kept, settings, found, given_recall)
         if approximates:
             part.approximation, part.remark = _approximation(given, kept, queries, wanted)
+            FAST.begin()  # who waits for an index waits for this too: what is compiled is kept on disk for searches
+            part.search_batch(queries[:1], K)
         return part
 
     def __len__(self) -> int:
@@ -101,13 +106,8 @@ class VectorPart:
     def search_batch(self, queries: Matrix, k: int, allowed: Allowed | None = None) -> list[Ranking]:
         """The best rows for each query, scored exactly however they were found."""
         level = self._level(k)
-        if level is None or not len(queries):
-            return self.exact.search_batch(queries, k, allowed)
-        checked = self.exact.checked(queries)
-        candidates = self._candidates(checked, level, allowed)
-        if candidates is None or candidates[:, k - 1].min() < 0:  # too few are found, or too many lists hold them
-            return self.exact.search_batch(queries, k, allowed)
-        return ranked(rescored(self.exact.matrix, checked, candidates), candidates, k, self.exact.id_order)
+        found = self._search_lists(queries, k, level, allowed) if level and len(queries) else None
+        return self.exact.search_batch(queries, k, allowed) if found is None else found
 
     @property
     def recall(self) -> float:
@@ -150,22 +150,34 @@ class VectorPart:
             part.approximation, part.remark = _loaded(directory, about, exact.dimension)
         return part
 
-    def _candidates(self, queries: Floats, level: Level, allowed: Allowed | None) -> NDArray[np.int64] | None:
-        """What the lists give; nothing where an exact search is as fast."""
+    def _search_lists(self, queries: Matrix, k: int, level: Level, allowed: Allowed | None) -> list[Ranking] | None:
+        """What the lists give; nothing where they give too little, or an exact search is as fast."""
         if self.approximation is None:
             return None
-        lists, probes = self.approximation.lists, level.probes
+        lists, probes, checked = self.approximation.lists, level.probes, self._checked(queries)
         if allowed is not None and not allowed.all():
-            probes = lists.probes_for(queries, probes, allowed)
+            probes = lists.probes_for(checked, probes, allowed)
             if probes > lists.count // 2:
                 return None
         else:
             allowed = None
-        return lists.candidates(queries, level.candidates, probes, allowed)
+        compiled = FAST.functions(len(checked))
+        candidates = lists.candidates(checked, level.candidates, probes, allowed, compiled)
+        return self._rescoring.best(checked, candidates, k, compiled)
+
+    def _checked(self, queries: Matrix) -> Floats:
+        """Queries as contiguous float32 of its own, if they fit: for few, one look at all together may be enough."""
+        checked = np.array(queries, order="C")
+        few = checked.size <= _FEW_COMPONENTS and checked.dtype == np.float32
+        if few and checked.shape[1:] == (self.exact.dimension,) and np.vdot(checked, checked) <= _SURELY_FINE:
+            return checked
+        return np.array(self.exact.checked(queries), order="C")
 
     def _level(self, k: int) -> Level | None:
-        levels = self.approximation.levels if self.approximation and k > 0 else ()
-        return next((level for level in levels if k <= level.k), None)
+        for level in self.approximation.levels if self.approximation else ():
+            if 0 < k <= level.k:
+                return level
+        return None
 
 
 def _storages(settings: Settings, components: int) -> list[str]:

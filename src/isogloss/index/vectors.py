@@ -91,9 +91,9 @@ class VectorIndex:
         """The ``k`` best rows for each query (a row each), on all cores."""
         if allowed is not None and allowed.shape != (len(self),):
             raise ValueError(f"a mask of shape {allowed.shape} does not fit {len(self)} rows")
+        if len(self.parts) == 1:
+            return self.parts[0].search_batch(queries, k, allowed)
         found = self._each(lambda part, rows: part.search_batch(queries, k, None if allowed is None else allowed[rows]))
-        if len(found) == 1:
-            return found[0]
         return [self._merged(rankings, k) for rankings in zip(*found, strict=True)] if found else _nothing(len(queries))
 
     def scores(self, query: Vector) -> Floats:
