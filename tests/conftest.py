@@ -25,6 +25,13 @@ LEXICONS = {
 }
 
 
+@pytest.fixture(autouse=True)
+def no_cluster(request, monkeypatch):
+    """The cluster that tests of ``tests/cluster`` start for the whole session is not there for any other test."""
+    if "cluster" not in request.path.parts:
+        monkeypatch.delenv("RAY_ADDRESS", raising=False)
+
+
 @pytest.fixture(scope="session")
 def questions(tmp_path_factory):
     """Made-up questions in English and French under the same ids, French answers, 20 for training and 20 for dev."""
