@@ -96,6 +96,7 @@ def _on_ray(
         raise InputError(f"train: {on!r} is not where it can be trained; it can be on 'ray'")
     _refuse_grid(config)
     system = _made(config, {name: str(value) for name, value in config["options"].items()}, open_source(config["data"]))
+    _refuse_steps(config, system, shared=True)
     from isogloss.cluster.connecting import connected
 
     seen = 0 if begun else _seen(path)
@@ -156,7 +157,7 @@ def _run(
     settings = {name: str(value) for name, value in config["options"].items()}
     made = [_made(config, {**settings, **point}, source) for point in ({}, *grid_points(config["grid"]))]
     system = made[0]  # what is wrong with any of them was found now
-    _refuse_steps(config, system, team)
+    _refuse_steps(config, system, team.size > 1)
     dataset = load_dataset(source, pair, config["seed"], Problems(not config["skip_bad"]))
     if directory is None:
         kept = {"made_by": f"isogloss {isogloss.__version__}", **config, "options": asdict(system.options)}
@@ -173,13 +174,13 @@ def _run(
     return TrainingRun(path, _finish(system, dataset, directory, history), trials, measure)
 
 
-def _refuse_steps(config: Mapping[str, Any], system: Trainable, team: Team) -> None:
+def _refuse_steps(config: Mapping[str, Any], system: Trainable, shared: bool) -> None:
     """Complain where a system that does not learn step by step is asked for what needs steps."""
     if isinstance(system, TrainedSystem):
         return
     if config["grid"]:
         raise InputError(f"--grid: {system.name} finds what it needs by itself; leave it out")
-    if team.size > 1:
+    if shared:
         raise InputError(f"train: {system.name} learns in minutes in one process; train it without --on and torchrun")
 
 

@@ -20,10 +20,14 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s|(?<=[。！？])|\n")
 
 
 def usual_scores(engine: Engine) -> dict[str, float]:
-    """For each language the mean over sample queries of  max_d score(q, d) / bound(q)^a;  nothing without samples."""
-    queries = list(_samples(engine))
-    if not queries or not all(shelf.system.searches for shelf in engine.shelves.values()):
+    """For each language the mean over sample queries of  max_d score(q, d) / bound(q)^a;  nothing without samples.
+
+    Nothing either where scores are comparable as they are.
+    """
+    systems = [shelf.system for shelf in engine.shelves.values()]
+    if not all(system.searches for system in systems) or all(system.comparable for system in systems):
         return {}
+    queries = list(_samples(engine))
     found = {}
     for language, shelf in engine.shelves.items():
         answers = [(query, shelf.search(query, 1).found) for query in track(queries, "comparing languages")]

@@ -93,9 +93,6 @@ class Bridge(FindsPassages, Trainable):
         made._use(Documents([]))
         return made
 
-    def fit(self, training: Dataset) -> None:
-        self.train(training)
-
     def train(self, training: Dataset, keeper: Keeper | None = None, team: Team | None = None) -> Trained:
         """Fit the weights with all else learned without a fifth of the train queries; then learn all else from all."""
         started = time.perf_counter()

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from isogloss.base.arrays import load_array, save_array
 from isogloss.evaluation.system import Allowed
 from isogloss.lexical.channel import Asked, Channel, Floats, Numbers
-from isogloss.lexical.channel_texts import ChannelTexts, Heard
+from isogloss.lexical.channel_texts import ChannelTexts
 from isogloss.text.batches import TokenizedTexts, tokenize_texts
 from isogloss.text.passages import Span, passage_spans
 from isogloss.text.tokenizer import Tokenizer
@@ -23,7 +23,7 @@ Vectors = NDArray[np.float32] | None
 """Of a pretrained encoder, one a document."""
 
 
-class Passages(NamedTuple):
+class PassageNumbers(NamedTuple):
     """Passages of some documents, as numbers of a part, and where those of each document begin among them."""
 
     numbers: Numbers
@@ -59,13 +59,13 @@ class Part:
         passages = self.texts.postings[term].documents
         return bool(live[np.searchsorted(np.cumsum(self.counts), passages, side="right")].any())
 
-    def passages_of(self, rows: Numbers) -> Passages:
+    def passages_of(self, rows: Numbers) -> PassageNumbers:
         """All passages of some documents."""
         firsts = np.cumsum(self.counts) - self.counts
         counts = self.counts[rows]
         starts = np.append(0, np.cumsum(counts))
         numbers = np.arange(starts[-1]) + np.repeat(firsts[rows] - starts[:-1], counts)
-        return Passages(numbers, starts)
+        return PassageNumbers(numbers, starts)
 
     def best(self, asked: Asked) -> Floats:
         """said(q, p), roughly, of the best passage of every document."""
@@ -169,6 +169,3 @@ def _joined(parts: Sequence[TokenizedTexts]) -> TokenizedTexts:
         ids.append(np.asarray(numbers, np.int32)[part.ids] if numbers else part.ids)
         lengths.append(np.diff(part.offsets))
     return TokenizedTexts(list(number_of), np.concatenate(ids), np.cumsum(np.concatenate(lengths)))
-
-
-__all__ = ["Documents", "Heard", "Part", "Passages"]
