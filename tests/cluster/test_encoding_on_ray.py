@@ -91,15 +91,18 @@ def test_a_node_that_dies_takes_nothing_with_it(cluster, node, smooth, collectio
     monkeypatch.setattr(encoding, "EncodingPool", lambda workers: pools.append(made(workers)) or pools[-1])
 
     def documents():
-        """As many as it takes until both nodes encode, and some more when one of them is dead."""
+        """As many as it takes until both nodes encode, then until it is noticed that one is dead, and some more."""
         endless = cycle(collection)
-        while len(pools[0].nodes) < 2:
-            read.append(next(endless))
-            yield read[-1]
+
+        def reading(going_on):
+            while going_on():
+                read.append(next(endless))
+                yield read[-1]
+
+        yield from reading(lambda: len(pools[0].nodes) < 2)
         cluster.remove_node(node, allow_graceful=False)
-        for document in islice(endless, 200):
-            read.append(document)
-            yield document
+        yield from reading(lambda: len(pools[0].nodes) == 2)
+        yield from islice(reading(lambda: True), 200)
 
     with caplog.at_level(logging.WARNING, "isogloss"):
         lost, paths = encoding.encode_on_ray(smooth, documents(), TEXT, tmp_path / "lost", block=20)
