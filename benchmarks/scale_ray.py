@@ -12,35 +12,30 @@ interleaved, so that a slow spell of the machine hits both. Two cores are needed
 from __future__ import annotations
 
 import os
-import random
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
+from scale_texts import TEXT, Documents, blocks, made_up_pages, repeated, untrained
 from side_by_side import best_times
 
-from isogloss.base.strings import StringTable
-from isogloss.cluster.blocks import QUICK, SLOW, Block, cut
+from isogloss.cluster.blocks import QUICK, SLOW, Block
 from isogloss.cluster.encoded import Arrays, dense_part, encode
 from isogloss.cluster.encoding_pool import EncodingPool
 from isogloss.cluster.shipping import ship
 from isogloss.cluster.vector_shards import VectorShards
-from isogloss.corpus.records import Document, joined_fields
+from isogloss.corpus.records import Document
 from isogloss.evaluation.system import System
 
-WORDS, LENGTH = 50_000, 150
 DOCUMENTS = {"average": 150_000, "lstm": 4_000}
-TEXT = ("title", "text")
 ROUNDS = 3
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
 QUERIES, SHARDED, DIMENSION, SHARDS, K = 1_000, 50_000, 64, 2, 10
-
-Documents = Callable[[], Iterator[Document]]
 
 
 def main(arguments: list[str]) -> None:
@@ -52,6 +47,15 @@ def main(arguments: list[str]) -> None:
         for name, system, documents in _given(*arguments) if arguments else _made_up():
             encoding_ratio(name, system, documents)
         sharded_search()
+
+
+def checks() -> dict[str, float | bool]:
+    """Both checks on made-up text: how many times faster two workers encode, and whether shards find the same."""
+    from isogloss.cluster.connecting import connected
+
+    with connected(num_cpus=2, object_store_memory=512 * 2**20):
+        ratios = {name: encoding_ratio(name, system, documents) for name, system, documents in _made_up()}
+        return {**ratios, "identical": sharded_search()}
 
 
 def encoding_ratio(name: str, system: System, documents: Documents) -> float:
@@ -110,11 +114,13 @@ def sharded_search() -> bool:
 
 
 def _one_process(system: System, documents: Documents, folder: Path) -> int:
-    return _write(system, folder, ((block, encode(system, block.texts)) for block in _blocks(system, documents)))
+    return _write(
+        system, folder, ((block, encode(system, block.texts)) for block in blocks(dense_part(system), documents))
+    )
 
 
 def _on_ray(pool: EncodingPool, system: System, documents: Documents, folder: Path) -> int:
-    return _write(system, folder, pool.run("encode", _blocks(system, documents)))
+    return _write(system, folder, pool.run("encode", blocks(dense_part(system), documents)))
 
 
 def _write(system: System, folder: Path, encoded: Iterator[tuple[Block, Arrays]]) -> int:
@@ -129,43 +135,11 @@ def _first(documents: Documents, count: int) -> Iterator[Document]:
     return islice(documents(), count)
 
 
-def _blocks(system: System, documents: Documents) -> Iterator[Block]:
-    texts = (joined_fields(document, TEXT) for document in documents())
-    return cut(texts, QUICK if dense_part(system).is_quick else SLOW)
-
-
 def _made_up() -> Iterator[tuple[str, System, Documents]]:
-    """Words as frequent as in real text, and models that nobody has trained."""
-    draw = random.Random(0)
-    words = sorted({"".join(draw.choices("abcdefghilmnoprstu", k=draw.randint(3, 11))) for _ in range(WORDS)})
-    weights = [1 / (rank + 3) for rank in range(len(words))]
-    pages = [" ".join(draw.choices(words, weights, k=draw.randint(LENGTH // 2, 3 * LENGTH // 2))) for _ in range(5_000)]
+    """Models that nobody has trained, and documents for them."""
+    words, pages = made_up_pages()
     for encoder, count in DOCUMENTS.items():
-        yield f"smooth, {encoder}", _untrained(encoder, words), partial(_repeated, pages, count)
-
-
-def _repeated(pages: list[str], count: int) -> Iterator[Document]:
-    return (Document(str(row), pages[row % len(pages)]) for row in range(count))
-
-
-def _untrained(encoder: str, words: list[str]) -> System:
-    from isogloss.systems.smooth import Smooth
-    from isogloss.systems.smooth_model import SmoothModel, tower_sizes
-    from isogloss.systems.smooth_options import SmoothOptions
-
-    options = SmoothOptions(encoder=encoder, dimension=64)
-    tables = [np.random.default_rng(side).standard_normal((len(words), 64), np.float32) for side in range(2)]
-    if encoder == "average":
-        parameters = dict(zip(("query_table", "document_table"), tables, strict=True))
-    else:
-        from isogloss.models.encoders.torch_encoder import named_parameters
-        from isogloss.models.encoders.towers import make_encoders
-
-        made = make_encoders(encoder, *tables, tower_sizes(options), False, trained=False)
-        parameters = {name: value.detach().numpy() for name, value in named_parameters(*made).items()}
-    system = Smooth(options, "en", "fr")
-    system.model = SmoothModel(options, dict.fromkeys(("query", "document"), StringTable.of(words)), parameters)
-    return system
+        yield f"smooth, {encoder}", untrained(encoder, words), partial(repeated, pages, count)
 
 
 def _given(source: str, language: str, *runs: str) -> Iterator[tuple[str, System, Documents]]:
@@ -176,6 +150,7 @@ def _given(source: str, language: str, *runs: str) -> Iterator[tuple[str, System
 
     pages = load_collection(open_source(source), language).texts(TEXT)
     for run in runs:
+        system: System
         if Path(run).is_dir():
             system = load_model(Path(run))
         else:
@@ -184,7 +159,7 @@ def _given(source: str, language: str, *runs: str) -> Iterator[tuple[str, System
         if dense.weighs:
             system.index_texts(pages)
         count = DOCUMENTS["average" if dense.is_quick else "lstm"]
-        yield f"{run} on {source}", system, partial(_repeated, pages, count)
+        yield f"{run} on {source}", system, partial(repeated, pages, count)
 
 
 if __name__ == "__main__":

@@ -110,6 +110,28 @@ def test_a_check_names_what_is_damaged_and_the_rest_can_be_searched(run, tiny_in
     assert done.err.startswith("left out: fr-")
 
 
+def test_an_index_that_is_damaged_is_mended_and_says_what_has_to_be_added_again(run, tiny_index, more, here):
+    assert run("add", "index", "--documents", more).code == 0
+    assert run("index", "--repair", "index") == (0, "", "index: all files are what was written\n")
+    before = run("search", "index", "Orlane").out
+    (hurt,) = (path.parent for path in here.glob("index/segments/*/pages.bytes.npy") if b"f9" in path.read_bytes())
+    (hurt / "system" / "documents.npy").write_bytes(b"cut off")
+    assert "mend it with 'isogloss index --repair index'" in run("index", "--check", "index").err
+    done = run("index", "--repair", "index")
+    assert (done.code, done.out) == (0, "")
+    assert "index: mended; documents indexed anew: 2" in done.err
+    assert run("search", "index", "Orlane").out == before
+    (hurt,) = (path for path in here.glob("index/segments/*/pages.bytes.npy") if b"f9" in path.read_bytes())
+    hurt.write_bytes(b"cut off")
+    done = run("index", "--repair", "index")
+    assert done.code == 0
+    assert "to be added again, unless they were deleted: 2" in done.err
+    assert "fr\tf9\n" in done.out
+    assert run("add", "index", "--documents", more).code == 0
+    assert run("search", "index", "Orlane").out == before
+    assert run("index", "--check", "index").code == 0
+
+
 def test_an_index_that_is_up_to_date_is_said_to_be(run, tiny_index):
     assert run("index", "--upgrade", "index").err == "index: is up to date\n"
 

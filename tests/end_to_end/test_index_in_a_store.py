@@ -6,6 +6,8 @@ import pytest
 from tests.stores.given import few_pages
 from tests.stores.kept import kept_engine, names_in
 
+from isogloss.base.errors import InputError
+
 
 @pytest.fixture
 def engine():
@@ -114,3 +116,30 @@ def test_a_folder_of_qdrant_is_a_store(run, here, pages):
     assert "fr-honey" not in ids(run, "bees and honey")
     assert run(*indexing(pages), "--language", "fr", "-o", "index", "--overwrite").code == 0
     assert not (here / "index.store").exists()
+
+
+def test_approximate_search_is_for_engines_that_can(run, fails, stored, pages):
+    assert "this engine searches exactly" in fails("index", "--into", "index", "--approximate", "yes")
+    assert run("index", "--into", "index", "--approximate", "no").err == "index: searched exactly\n"
+    assert run("index", "--into", "index", "--approximate", "auto").err == ""
+    assert "--approximate is for --store" in fails(
+        *indexing(pages), "--language", "fr", "-o", "files", "--approximate", "yes"
+    )
+    assert run(*indexing(pages), "--language", "fr", "-o", "files").code == 0
+    assert "decide by themselves" in fails("index", "--into", "files", "--approximate", "yes")
+    assert "by itself" in fails(*indexing(pages), "--into", "index", "--approximate", "yes")
+
+
+def test_an_index_stays_where_only_its_approximate_search_fails(run, engine, pages, monkeypatch):
+    def refuse(path, how):
+        raise InputError("the server has too little memory")
+
+    monkeypatch.setattr("isogloss.indexing.stored_approximation.approximate_in_store", refuse)
+    asked = (*indexing(pages), "--language", "fr", "--store", "kept:store", "-o")
+    done = run(*asked, "index")
+    assert done.code == 0
+    assert "index: searched exactly (the server has too little memory); build it later" in done.err
+    wanted = run(*asked, "other", "--approximate", "yes")
+    assert wanted.code == 2
+    assert "too little memory" in wanted.err.splitlines()[-1]
+    assert ids(run, "bees and honey")

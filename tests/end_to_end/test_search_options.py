@@ -16,6 +16,17 @@ def mates_index(tmp_path_factory):
 
 
 @pytest.fixture
+def hopeless(run, tiny, here):
+    """An index whose system counts as relevant what nothing reaches."""
+    done = run(
+        "index", "smooth", "--documents", f"wikiclir:{tiny}", "--language", "fr", "-o", "hopeless",
+        *(each for option in ("thresholds=0.98,0.99", "dimension=4", "epochs=1") for each in ("--set", option)),
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    return here / "hopeless"
+
+
+@pytest.fixture
 def found(run, mates_index):
     """The answer as plain values."""
 
@@ -85,3 +96,14 @@ def test_an_index_made_without_source_documents_says_what_to_do(run, fails):
     command = ("index", "psq", "--documents", "demo", "--language", "fr", "-o", "index", "--no-source-documents")
     assert "to search with" not in run(*command).err
     assert "make it again from a source that has some" in fails("search", "index", "--doc", "1")
+
+
+def test_hits_of_which_none_is_relevant_begin_with_the_doubt(run, hopeless, mates_index):
+    shown = run("search", hopeless, "red apples", "-k", "2").out.splitlines()
+    assert shown[0] == "probably nothing here: even the best result scores below what counts as relevant"
+    assert shown[1].lstrip().startswith("1. ")
+    answer = json.loads(run("search", hopeless, "red apples", "--json", "-").out)
+    assert answer["doubtful"] is True
+    assert {hit["relevance"] for hit in answer["hits"]} == {"not relevant"}
+    assert "nothing here" not in run("search", mates_index, "honey").out
+    assert "doubtful" not in json.loads(run("search", mates_index, "honey", "--json", "-").out)

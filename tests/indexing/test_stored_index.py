@@ -197,7 +197,7 @@ def test_a_network_on_top_of_vectors_is_refused_too():
 
 @pytest.mark.parametrize("left", [0, 1])
 def test_an_index_that_fails_leaves_neither_itself_nor_a_store(tmp_path, engine, monkeypatch, left):
-    monkeypatch.setattr("isogloss.indexing.new_store._BATCH", 6)
+    monkeypatch.setattr("isogloss.indexing.new_store.BATCH", 6)
     engine.additions_left = left
     with pytest.raises(InputError, match="full"):
         make_index(
@@ -319,13 +319,54 @@ def test_the_environment_says_where_the_store_is_now(tmp_path, made, monkeypatch
         assert opened.engine.search("tea")
 
 
-def test_its_files_can_be_checked_and_it_is_not_encoded_anew(made, tmp_path):
+def test_its_files_can_be_checked(made):
     _, stored = made()
     count, problems = check_index(stored)
     assert count > 2
     assert problems == []
+
+
+def test_all_its_documents_are_encoded_anew_by_another_model(made, tmp_path):
+    files, stored = made(["fr", "sw"])
+    for path in (files, stored):
+        with IndexWriter(path) as writer:
+            writer.add([Document("new", "Le thé et le miel des abeilles.", language="fr", fields={"kind": "new"})])
+            writer.delete(["fr-tea"])
+            writer.commit()
+    (old,) = names_in(tmp_path / "kept")
+    for path in (files, stored):
+        re_encode(path, "aligned", few_pages(tmp_path), {"dimension": "7"})
+    (new,) = names_in(tmp_path / "kept")
+    assert new != old
+    with closing(open_index(stored)) as opened:
+        assert opened.manifest.store.dimension == 7
+        assert opened.manifest.documents == {"fr": 10, "sw": 10}
+        assert opened.generation == 3
+        for query in QUERIES:
+            alike(opened.engine.search(query), open_index(files).engine.search(query))
+
+
+@pytest.mark.parametrize("left", [0, 1])
+def test_what_fails_to_be_encoded_anew_stays_as_it_was(made, tmp_path, engine, left):
+    _, stored = made(["fr", "sw"])
+    before = names_in(tmp_path / "kept")
+    engine.additions_left = left
+    with pytest.raises(InputError, match="full"):
+        re_encode(stored, "aligned", few_pages(tmp_path), {"dimension": "7"})
+    assert names_in(tmp_path / "kept") == before
+    with closing(open_index(stored)) as opened:
+        assert opened.manifest.store.dimension == 12
+        assert opened.engine.search("tea")
+
+
+def test_documents_that_a_store_does_not_list_are_not_encoded_anew(made, tmp_path, monkeypatch):
+    _, stored = made()
+    monkeypatch.setattr("isogloss.indexing.re_encoding.Listing", tuple)  # which no store is
     with pytest.raises(InputError, match="cannot be encoded anew"):
         re_encode(stored, "aligned", few_pages(tmp_path))
+    with pytest.raises(InputError, match="one vector"):
+        monkeypatch.undo()
+        re_encode(stored, "bm25", few_pages(tmp_path))
     assert "store" in json.loads((stored / "index.json").read_text())
 
 

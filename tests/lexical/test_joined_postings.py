@@ -42,6 +42,9 @@ def test_several_parts_are_one_collection(parts):
         ours, theirs = (BM25(lists, expected_df=expected_df) for lists in (joined, whole))
         assert ours.scores(CONCEPTS).tolist() == theirs.scores(CONCEPTS).tolist()
         assert ours.best_possible(CONCEPTS) == theirs.best_possible(CONCEPTS)
+        rows = np.arange(whole.document_count)[::-1]
+        for scorer in (ours, theirs):
+            assert scorer.scores_at(CONCEPTS, rows).tolist() == scorer.scores(CONCEPTS)[rows].tolist()
 
 
 @given(parts=st.lists(TEXTS, min_size=1, max_size=3), data=st.data())
@@ -54,6 +57,8 @@ def test_documents_that_are_gone_count_no_more(parts, data):
     scores = BM25(joined).scores(CONCEPTS)
     assert scores[live].tolist() == BM25(whole).scores(CONCEPTS).tolist()
     assert not scores[~live].any()
+    some = np.arange(len(texts))[::2]
+    assert BM25(joined).scores_at(CONCEPTS, some).tolist() == scores[some].tolist()
     assert_same(joined.merged(live), whole)
     kept = joined.without_gone()
     assert kept.document_count == len(texts)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 torch = pytest.importorskip("torch")
 torch.set_num_threads(1)
 
-from isogloss.models.attribution import score_shares, shares_along, word_shares  # noqa: E402
+from isogloss.models.attribution import shares_along, word_shares  # noqa: E402
 from isogloss.models.encoders.layered_cnn import LayeredCnn  # noqa: E402
 from isogloss.models.encoders.towers import TowerSizes, make_tower  # noqa: E402
 from isogloss.models.word_shares import squashed_shares  # noqa: E402
@@ -75,20 +75,6 @@ def test_products_with_directions_are_those_of_the_shares(kind):
     directions = torch.randn(3, 4, generator=torch.Generator().manual_seed(0))
     found = shares_along(encode, vectors, directions)
     torch.testing.assert_close(found.words, word_shares(encode, vectors).words @ directions.T, atol=1e-3, rtol=1e-3)
-
-
-def test_a_score_that_is_no_inner_product_comes_apart_by_sides():
-    encode, left, right = tower_encoder("cnn", 2), words(2, 4), words(5, 3)
-
-    def score(queries, documents):
-        return ((encode(queries) - encode(documents)) ** 2).sum(dim=1).exp()
-
-    queries, documents = score_shares(score, left, right)
-    assert (queries.words.shape, documents.words.shape) == ((4,), (3,))
-    whole = float(score(left[None], right[None])[0].detach())
-    assert float(queries.words.sum() + documents.words.sum() + queries.rest) == pytest.approx(whole, rel=1e-5)
-    none = float(score(torch.zeros(1, 4, DIMENSION), torch.zeros(1, 3, DIMENSION))[0].detach())
-    assert float(queries.rest) == pytest.approx(none, abs=1e-2 * whole)
 
 
 def test_a_linear_encoder_gives_each_word_its_own():

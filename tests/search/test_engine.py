@@ -8,10 +8,11 @@ import pytest
 from isogloss.base.errors import InputError
 from isogloss.corpus.collection import Collection
 from isogloss.corpus.records import Document
+from isogloss.evaluation.ranking import Ranking
 from isogloss.index.field_lists import build_field_lists
 from isogloss.index.store import DocumentStore
 from isogloss.lexical.joined_postings import JoinedPostings
-from isogloss.search.engine import Engine
+from isogloss.search.engine import Engine, Hits
 from isogloss.search.scales import divisors
 from isogloss.search.shelf import MappedShelf
 from isogloss.systems.registry import make_system
@@ -203,9 +204,33 @@ def test_what_is_deleted_or_does_not_pass_the_filter_is_not_found(shelves):
 def test_the_class_of_a_hit_is_told_by_the_thresholds_of_its_system(shelves, monkeypatch, thresholds, classes):
     system = shelves["fr"].system
     monkeypatch.setattr(system, "thresholds", lambda: thresholds)
-    monkeypatch.setattr(system, "scores", lambda query: np.asarray([0.55, 0.4, 0.2, 0.0]))
+    found = Ranking(np.arange(3), np.asarray([0.55, 0.4, 0.2]))
+    monkeypatch.setattr(system, "search", lambda query, k, allowed=None: Ranking(found.rows[:k], found.scores[:k]))
     hits = Engine({"fr": shelves["fr"]}).search("salt")
     assert [hit.relevance for hit in hits] == classes
+
+
+@pytest.mark.parametrize(
+    ("thresholds", "doubtful"), [((), False), ((0.5,), False), ((0.2, 0.5), False), ((0.6,), True), ((0.6, 0.9), True)]
+)
+def test_answers_are_doubtful_whose_best_hit_is_not_relevant(shelves, monkeypatch, thresholds, doubtful):
+    system = shelves["fr"].system
+    monkeypatch.setattr(system, "thresholds", lambda: thresholds)
+    found = Ranking(np.arange(3), np.asarray([0.55, 0.4, 0.2]))
+    monkeypatch.setattr(system, "search", lambda query, k, allowed=None: Ranking(found.rows[:k], found.scores[:k]))
+    engine = Engine({"fr": shelves["fr"]})
+    assert engine.search("salt").doubtful == doubtful
+    assert engine.search_many(["salt"])[0].doubtful == doubtful
+    assert not engine.search("salt", offset=1).doubtful, "hits after the first may well be bad"
+    assert not Hits().doubtful
+
+
+def test_one_language_that_has_something_dispels_the_doubt(shelves, monkeypatch):
+    monkeypatch.setattr(shelves["fr"].system, "thresholds", lambda: (100.0,))
+    monkeypatch.setattr(shelves["it"].system, "thresholds", lambda: (1e-9,))
+    engine = Engine(shelves)
+    assert engine.search("salt", languages=["fr"]).doubtful
+    assert not engine.search("salt").doubtful
 
 
 def test_the_passage_is_the_one_the_system_names(shelves, monkeypatch):

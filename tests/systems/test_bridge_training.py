@@ -142,8 +142,8 @@ def test_each_ingredient_can_be_left_out(demo, full, name):
         assert len(channel.query_words) < len(full._model.channel.query_words)
     if name == "unknown":
         assert channel.unknown not in channel.terms
-        assert not system._model.tables.query[-1].any()
-        assert not system._model.tables.document[-1].any()
+        assert not system._model.tables.query[len(channel.query_words)].any()
+        assert not system._model.tables.document[channel.unknown].any()
     if name == "weights":
         np.testing.assert_array_equal(system._model.weights, usual_weights())
         assert system.thresholds() == ()

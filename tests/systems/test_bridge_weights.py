@@ -5,9 +5,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isogloss.systems.bridge_weights import _PENALTY, Calibration, JudgedList, calibrate, context_of, fit_weights
+from isogloss.systems.bridge_weights import (
+    _PENALTY,
+    _TRUST,
+    Calibration,
+    JudgedList,
+    calibrate,
+    context_of,
+    fit_weights,
+)
 
 ALL = np.ones(3, bool)
+NONE = np.zeros(3)
+USUAL = np.array([1.0, 0.2, 3.0])
 
 
 def sigmoid(values):
@@ -30,7 +40,8 @@ def planted_lists(rng, weights, queries, documents=12, top_grade=2):
 def objective(weights, lists, top_grade):
     """A query's mean over its relevant documents of their log chance, added up; less the penalty of each query."""
     spread = np.concatenate([each.values for each in lists]).std(axis=0)
-    total = -_PENALTY * len(lists) * np.sum((weights * spread) ** 2)
+    penalty = _PENALTY + _TRUST / len(lists)
+    total = -penalty * len(lists) * np.sum(((weights - USUAL) * spread) ** 2)
     for values, grades in lists:
         scores = values @ weights
         logs = scores - scores.max() - np.log(np.exp(scores - scores.max()).sum())
@@ -40,7 +51,7 @@ def objective(weights, lists, top_grade):
 
 def test_planted_weights_are_found():
     planted = np.array([2.0, -0.3, 4.0])
-    found = fit_weights(planted_lists(np.random.default_rng(0), planted, 1500), 2, ALL)
+    found = fit_weights(planted_lists(np.random.default_rng(0), planted, 1500), 2, ALL, NONE)
     np.testing.assert_allclose(found, planted, rtol=0.1)
 
 
@@ -50,7 +61,7 @@ def test_no_other_weights_are_better(seed):
     rng = np.random.default_rng(seed)
     lists = planted_lists(rng, rng.normal(size=3) * [2, 0.5, 9], 15, documents=6)
     lists[0].grades[:2] = 2  # several may be relevant
-    found = fit_weights(lists, 2, ALL)
+    found = fit_weights(lists, 2, ALL, USUAL)
     best = objective(found, lists, 2)
     for axis, step in enumerate([1e-3, 2e-4, 5e-3]):
         aside = np.eye(3)[axis] * step
@@ -63,25 +74,44 @@ def test_no_other_weights_are_better(seed):
 
 def test_weights_stay_finite_where_the_evidence_tells_all():
     values = np.array([[1.0, 0, 0], [0, 0, 0], [0, 0, 0]])
-    found = fit_weights([JudgedList(values, np.array([2, 0, 0]))] * 5, 2, ALL)
+    found = fit_weights([JudgedList(values, np.array([2, 0, 0]))] * 5, 2, ALL, USUAL)
     assert 1 < found[0] < 1000
     assert found[1:].tolist() == [0, 0]  # what is the same everywhere tells nothing
 
 
 def test_evidence_that_is_not_used_weighs_nothing():
     lists = planted_lists(np.random.default_rng(1), np.array([1.0, 1.0, 1.0]), 50)
-    found = fit_weights(lists, 2, np.array([True, False, True]))
+    found = fit_weights(lists, 2, np.array([True, False, True]), USUAL)
     assert found[1] == 0
     assert np.all(found[[0, 2]] > 0)
     without = [JudgedList(each.values * [1, 0, 1], each.grades) for each in lists]
-    np.testing.assert_allclose(found, fit_weights(without, 2, ALL), rtol=1e-9)
+    np.testing.assert_allclose(found, fit_weights(without, 2, ALL, USUAL), rtol=1e-9)
 
 
 def test_the_scale_of_the_evidence_is_in_its_weight():
     lists = planted_lists(np.random.default_rng(2), np.array([1.0, 0.2, 3.0]), 50)
     scale = np.array([10.0, 0.01, 3.0])
     scaled = [JudgedList(each.values * scale, each.grades) for each in lists]
-    np.testing.assert_allclose(fit_weights(scaled, 2, ALL) * scale, fit_weights(lists, 2, ALL), rtol=1e-6)
+    found, expected = fit_weights(scaled, 2, ALL, USUAL / scale), fit_weights(lists, 2, ALL, USUAL)
+    np.testing.assert_allclose(found * scale, expected, rtol=1e-6)
+
+
+def test_few_queries_hardly_move_the_usual_weights_and_many_do():
+    planted = np.array([2.0, -0.3, 4.0])
+    lists = planted_lists(np.random.default_rng(5), planted, 2000)
+    far = [np.abs(fit_weights(lists[:count], 2, ALL, USUAL) - planted).sum() for count in (1, 10, 100, 2000)]
+    assert far == sorted(far, reverse=True)
+    np.testing.assert_allclose(fit_weights(lists[:1], 2, ALL, USUAL), USUAL, atol=1)
+    assert far[-1] < 0.3
+
+
+def test_few_queries_give_steadier_weights_than_without_usual_ones(monkeypatch):
+    """Of many draws of a few queries: how far the weights lie from each other."""
+    drawn = [planted_lists(np.random.default_rng(seed), USUAL * 1.5, 5) for seed in range(30)]
+    steady = np.std([fit_weights(lists, 2, ALL, USUAL) for lists in drawn], axis=0)
+    monkeypatch.setattr("isogloss.systems.bridge_weights._TRUST", 0.0)
+    erratic = np.std([fit_weights(lists, 2, ALL, USUAL) for lists in drawn], axis=0)
+    assert np.all(steady < erratic / 2)
 
 
 @pytest.mark.parametrize(
@@ -95,13 +125,14 @@ def test_the_scale_of_the_evidence_is_in_its_weight():
     ids=["no list", "an empty list", "partially relevant only", "nothing to choose from"],
 )
 def test_lists_that_tell_nothing_give_no_weights(lists):
-    assert fit_weights(lists, 2, ALL) is None
+    assert fit_weights(lists, 2, ALL, USUAL) is None
 
 
 def test_lists_that_tell_nothing_do_not_disturb_others():
     lists = planted_lists(np.random.default_rng(3), np.array([1.0, 0.2, 3.0]), 30)
     silent = JudgedList(np.full((4, 3), 99.0), np.array([0, 1, 0, 0]))
-    np.testing.assert_array_equal(fit_weights([silent, *lists], 2, ALL), fit_weights(lists, 2, ALL))
+    found = fit_weights([silent, *lists], 2, ALL, USUAL)
+    np.testing.assert_array_equal(found, fit_weights(lists, 2, ALL, USUAL))
 
 
 def planted_queries(rng, slope, context, biases, queries=2500, documents=8):

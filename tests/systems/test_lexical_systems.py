@@ -9,6 +9,7 @@ from isogloss.corpus.dataset import load_dataset
 from isogloss.corpus.formats.demo import Demo
 from isogloss.evaluation.protocols import make_task
 from isogloss.evaluation.report import evaluate_system
+from isogloss.lexical.bm25 import BM25
 from isogloss.search.snippets import surface_words
 from isogloss.systems import make_system
 from isogloss.text.tokenizer import tokenize
@@ -80,6 +81,16 @@ def test_no_document_scores_above_the_best_possible(name):
     system = indexed(name, "sw")
     for query in dataset("sw").queries.values():
         assert system.scores(query.text).max() <= system.best_possible(query.text) * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("name", LEXICAL)
+def test_few_documents_are_scored_and_explained_without_looking_at_the_others(name, monkeypatch):
+    system, rows = indexed(name, "fr"), np.asarray([7, 3])
+    queries = [query.text for query in list(dataset("fr").queries.values())[:20]]
+    wanted = [(system.scores(query)[rows].tolist(), system.explain(query, 3, "")) for query in queries]
+    monkeypatch.setattr(BM25, "contributions", None)
+    monkeypatch.setattr(BM25, "scores", None)
+    assert [(system.score(query, rows).tolist(), system.explain(query, 3, "")) for query in queries] == wanted
 
 
 def test_scoring_few_documents_is_scoring_all_and_choosing():

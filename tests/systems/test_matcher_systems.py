@@ -191,7 +191,7 @@ def test_translated_queries_are_matched_within_one_language(folder, system, trai
     learning = made(system, epochs=4, lexicon=str(folder / "lexicon.tsv"), trained_on=trained_on)
     learning.train(data)
     assert mean_map(learning, data) > 0.5
-    assert learning.translations("word3 word4")[0][1] == ["mot3 mot4"]
+    assert learning.translations("word3 word4") == [("word3", ["mot3"]), ("word4", ["mot4"])]
     assert "word3" not in list(learning.model.words["query"])
 
 

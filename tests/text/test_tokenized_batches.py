@@ -1,11 +1,14 @@
 """Many texts at once give what one text after another gives."""
 
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isogloss.text import batches
+from isogloss.base import compiled
+from isogloss.text import batches, placed_words
 from isogloss.text.batches import available_cores, tokenize_texts
 from isogloss.text.tokenizer import Tokenizer
 
@@ -61,6 +64,33 @@ def test_much_text_goes_to_all_cores_with_the_same_result(monkeypatch):
     monkeypatch.setattr(batches, "_CHUNK_CHARACTERS", 50)
     same_as_one_by_one(TEXTS * 5, Tokenizer("en", stems=True), None)
     assert available_cores() >= 1
+
+
+@pytest.mark.parametrize("tokenizer", TOKENIZERS, ids=str)
+@pytest.mark.parametrize("texts", [TEXTS * 3, [], ["…", ""]], ids=len)
+@pytest.mark.parametrize("batch", [1, 40, 500_000], ids="batches of {}".format)
+def test_compiled_code_makes_the_same_batch(tokenizer, texts, batch, monkeypatch):
+    pytest.importorskip("numba")
+    monkeypatch.setattr(placed_words, "pays", lambda *_: True)
+    monkeypatch.setattr(placed_words, "_BATCH_CHARACTERS", batch)
+    same_as_one_by_one(texts, tokenizer, None)
+
+
+@pytest.mark.parametrize("installed", [True, False])
+def test_compiled_code_is_loaded_for_much_text_only_and_sooner_where_words_are_not_spaced(installed, monkeypatch):
+    monkeypatch.setattr(compiled.importlib.util, "find_spec", lambda name: name if installed else None)
+    monkeypatch.delitem(sys.modules, placed_words._COMPILED, raising=False)
+
+    def pays(*texts, times):
+        return placed_words.compiled_pays(texts * times, 10**6)
+
+    assert not pays(times=0)
+    assert not pays("a word", times=100_000)
+    assert pays("a word", times=1_000_000) is installed
+    assert pays("我们的学校", times=100_000) is installed
+    monkeypatch.setitem(sys.modules, placed_words._COMPILED, placed_words)
+    assert pays("a word", times=100_000) is installed
+    assert not pays("a word", times=1000)
 
 
 def test_without_a_tokenizer_texts_are_cut_into_plain_words():

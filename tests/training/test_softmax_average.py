@@ -111,6 +111,37 @@ def test_gradients_are_those_of_torch(torch):
     np.testing.assert_allclose(spread_out(gradients), [leaf.grad.numpy() for leaf in leaves], rtol=1e-4, atol=1e-5)
 
 
+def test_words_of_several_rows_move_them_all(torch):
+    """A word's vector is the sum of its rows; the gradients are those of torch by the rows."""
+    queries, documents = translated(20)
+    spelt = [[word, WORDS + word % 3, *([WORDS + 3] if word > 5 else [])] for word in range(WORDS)]
+    made = [table[: WORDS + 4] for table in tables(WORDS + 4)]
+    average = SoftmaxAverage(
+        *made, text_ids(queries), text_ids(documents), temperature=TEMPERATURE, drop=0.0,
+        spelling=(text_ids(spelt), text_ids(spelt)),
+    )  # fmt: skip
+    loss, gradients = average.gradients(np.arange(20))
+    leaves = [torch.tensor(table, dtype=torch.float64, requires_grad=True) for table in made]
+    sums = torch.zeros(WORDS, WORDS + 4, dtype=torch.float64)
+    for word, rows in enumerate(spelt):
+        sums[word, rows] = 1
+    expected = torch_loss(torch, [(sums @ leaf).__getitem__ for leaf in leaves], queries, documents)
+    expected.backward()
+    assert loss == pytest.approx(expected.item(), rel=1e-5)
+    found = spread_out(gradients, WORDS + 4)
+    np.testing.assert_allclose(found, [leaf.grad.numpy() for leaf in leaves], rtol=1e-4, atol=1e-5)
+    learned, _ = average.learn(epochs=0)
+    np.testing.assert_allclose(learned, (sums.numpy() @ made[0]), atol=1e-6)
+
+
+def test_words_of_one_row_each_learn_as_without_a_spelling():
+    queries, documents = translated(30)
+    own = text_ids([[word] for word in range(WORDS)])
+    plain, spelt = (learner(queries, documents, spelling=each).learn(epochs=3) for each in (None, (own, own)))
+    for one, other in zip(plain, spelt, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
+
+
 def torch_loss(torch, leaves, queries, documents):
     vectors = [
         torch.nn.functional.normalize(

@@ -7,6 +7,8 @@ directory to keep it in, every process compiles anew.
 
 from __future__ import annotations
 
+import importlib.util
+import sys
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
@@ -18,6 +20,14 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 # of "fast mathematics" is allowed: with it, code just compiled and the same code loaded from disk may differ in the
 # last bit.
 _ARITHMETIC = {"error_model": "numpy"}
+_NUMBA_SECONDS = 0.5
+_LEAST_SECONDS = 0.03
+
+
+def pays(seconds: float, loading: float = _NUMBA_SECONDS, module: str = "numba") -> bool:
+    """Whether compiled code is there and worth using for work that takes so long without: loading takes time, too."""
+    least = _LEAST_SECONDS if module in sys.modules else loading
+    return seconds > least and importlib.util.find_spec("numba") is not None
 
 
 def compiled(function: Function) -> Function:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -31,6 +32,10 @@ class StringTable(Sequence[str]):
 
     def __getitem__(self, number: int) -> str:  # type: ignore[override]  # one at a time, no slices
         return self._bytes(number).decode("utf-8", "surrogatepass")
+
+    def __iter__(self) -> Iterator[str]:
+        data = self.data.tobytes()
+        return (data[begin:end].decode("utf-8", "surrogatepass") for begin, end in pairwise(self.offsets.tolist()))
 
     def find(self, string: str) -> int | None:
         """The number of a string in a sorted table, or None."""

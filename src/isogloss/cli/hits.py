@@ -15,6 +15,7 @@ from isogloss.search.snippets import Snippet
 _MARKED_PARTS = 10  # a query may be a whole document: only what counted most is marked,
 _MOST_PARTS = 20  # explained
 _MOST_LISTED = 12  # and listed
+_DOUBT = "probably nothing here: even the best result scores below what counts as relevant"
 
 
 def hit_object(engine: Engine, hit: Hit) -> dict[str, Any]:
@@ -34,10 +35,12 @@ def hit_object(engine: Engine, hit: Hit) -> dict[str, Any]:
     }
 
 
-def print_hits(out: Console, engine: Engine, hits: Sequence[Hit], explain: bool) -> None:
-    """The hits with the words that matched marked."""
+def print_hits(out: Console, engine: Engine, hits: Hits, explain: bool) -> None:
+    """The hits with the words that matched marked; before them, whether there is probably nothing to be found."""
     if not hits:
         out.print("nothing found")
+    if hits.doubtful:
+        out.print(Text(_DOUBT, "magenta"), soft_wrap=True)
     for hit in hits:
         heading = Text.assemble(
             (f"{hit.rank:>3}. ", "dim"), (hit.document.title or hit.document.id, "bold"),

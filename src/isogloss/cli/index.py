@@ -24,8 +24,10 @@ _EXAMPLE = """\
   isogloss index psq --documents jsonl:pages.jsonl --language fr --language it -o pages.index --set
   'lexicon=dictionaries/{pair}.txt'
   isogloss index my-run --documents demo --language fr -o my-index --store postgresql://localhost/pages
+  isogloss index --into my-index --approximate yes       # build HNSW, and measure what it reaches
   isogloss index new-run --into my-index --re-encode     # all its documents by another model
-  isogloss index --check my-index                        # is every file what was written?"""
+  isogloss index --check my-index                        # is every file what was written?
+  isogloss index --repair my-index                       # if not: what can be made again is"""
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, summary: str) -> None:
@@ -56,6 +58,11 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: 
         "where they are, without the password: for that there are ISOGLOSS_STORE and the engine's own ways",
     )  # fmt: skip
     parser.add_argument(
+        "--approximate", choices=("auto", "yes", "no"),
+        help="with --store, or with --into for an index in a store: search vectors approximately (HNSW of pgvector), "
+        "where there are many of them unless you say (default auto); vectors in files always decide by themselves",
+    )  # fmt: skip
+    parser.add_argument(
         "--on", choices=("ray",),
         help="encode the documents on a Ray cluster: that of RAY_ADDRESS, which is enough to say so, or one that is "
         "started on this machine",
@@ -66,6 +73,10 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: 
     )
     other = parser.add_mutually_exclusive_group()
     other.add_argument("--check", metavar="INDEX", help="compare every file of an index with its checksum")
+    other.add_argument(
+        "--repair", metavar="INDEX",
+        help="mend an index that is damaged: documents whose texts are whole are indexed anew, the others are listed",
+    )  # fmt: skip
     other.add_argument("--upgrade", metavar="INDEX", help="bring an index that an older isogloss made up to date")
     parser.set_defaults(run=run)
 
@@ -74,14 +85,23 @@ def run(options: argparse.Namespace) -> int:
     """Make an index, or look after one."""
     if options.check:
         return _check(options)
+    if options.repair:
+        return _repair(options)
     if options.upgrade:
         return _upgrade(options)
+    if options.into and options.approximate and not options.system:
+        _approximate(options.into, options.approximate, options.quiet)
+        return 0
     if not options.system:
         raise InputError("index: a SYSTEM_OR_RUN is needed; see 'isogloss index --help'")
     if options.into:
         if options.store:
             raise InputError("index: --store is for a new index; one that is there stays where it is")
+        if options.approximate:
+            raise InputError("index: --into with --approximate takes no SYSTEM_OR_RUN; give it by itself")
         return _into(options)
+    if options.approximate and not options.store:
+        raise InputError("index: --approximate is for --store; vectors in files decide by themselves")
     return _make(options)
 
 
@@ -103,7 +123,32 @@ def _make(options: argparse.Namespace) -> int:
         )  # fmt: skip
     _tell(options.output, manifest, options.quiet)
     tell_problems(problems, options.quiet)
+    if options.store:
+        _approximate_new(options)
     return 0
+
+
+def _approximate_new(options: argparse.Namespace) -> None:
+    """The same for an index that was just made, which is whole without it: so what nobody asked for may fail."""
+    try:
+        _approximate(options.output, options.approximate or "auto", options.quiet)
+    except InputError as error:
+        if options.approximate == "yes":
+            raise
+        way = f"build it later: isogloss index --into {options.output} --approximate yes"
+        note(f"warning: {options.output}: searched exactly ({error}); {way}", options.quiet)
+
+
+def _approximate(path: str, how: str, quiet: bool) -> None:
+    """Let the store of an index search approximately, or not, and tell what that reaches."""
+    from isogloss.indexing.stored_approximation import approximate_in_store
+
+    recalls = approximate_in_store(Path(path), how)
+    reached = ", ".join(f"{language} {recall:.3f}" for language, recall in recalls.items())
+    if reached:
+        note(f"{path}: searched approximately, recall@10 measured: {reached}", quiet)
+    elif how != "auto":
+        note(f"{path}: searched exactly", quiet)
 
 
 def _encoding(options: argparse.Namespace) -> AbstractContextManager[Encode | None]:
@@ -158,8 +203,30 @@ def _check(options: argparse.Namespace) -> int:
         more = f", and {len(problems) - 1} more" if len(problems) > 1 else ""
         for problem in problems[1:]:
             note(problem, options.quiet)
-        raise InputError(f"{options.check}: is damaged: {problems[0]}{more}; restore it, or use --skip-damaged")
+        what = f"mend it with 'isogloss index --repair {options.check}', or restore it"
+        raise InputError(f"{options.check}: is damaged: {problems[0]}{more}; {what}")
     note(f"{options.check}: all {count:,} files are what was written", options.quiet)
+    return 0
+
+
+def _repair(options: argparse.Namespace) -> int:
+    """Mend an index; the ids of documents that have to be added again, behind their language, on standard output."""
+    from isogloss.indexing.repairing import repair_index
+
+    done = repair_index(Path(options.repair))
+    for problem in done.problems:
+        note(problem, options.quiet)
+    restored, named = sum(done.restored.values()), sum(map(len, done.lost.values()))
+    if not done.problems:
+        note(f"{options.repair}: all files are what was written", options.quiet)
+        return 0
+    note(f"{options.repair}: mended; documents indexed anew: {restored:,}", options.quiet)
+    if named or done.unnamed:
+        unnamed = f", and {done.unnamed:,} of which no id is left" if done.unnamed else ""
+        note(f"{options.repair}: to be added again, unless they were deleted: {named:,}{unnamed}", options.quiet)
+    for language, ids in done.lost.items():
+        for id_ in ids:
+            print(f"{language}\t{id_}")
     return 0
 
 

@@ -11,13 +11,14 @@ from isogloss.base.errors import InputError
 from isogloss.cli.history import History, history_file
 from isogloss.cli.hits import missing_line, print_explanation, print_hits, print_translations, print_unknown
 from isogloss.corpus.records import joined_fields
+from isogloss.search.engine import Hits
 from isogloss.search.query_language import guess_query_language, language_note
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from isogloss.index.manifest import Manifest
-    from isogloss.search.engine import Engine, Hits
+    from isogloss.search.engine import Engine
 
 
 class Prompt:
@@ -38,7 +39,7 @@ class Prompt:
         self.explain = explain
         self.language = language
         self.filters = filters
-        self.hits: Hits | None = None
+        self.asked, self.hits = "", Hits()
         engine.choose(languages)  # a language that is not there is an error now, not at every query
 
     def run(self, name: str) -> None:
@@ -65,7 +66,8 @@ class Prompt:
         _COMMANDS[name].do(self, argument.strip())
 
     def _answer(self, query: str, typed: bool = True) -> None:
-        self.hits = self.engine.search(query, self.k, self.languages, self.filters)
+        explain = self.explain or self.engine.explains_quickly(self.languages)
+        self.asked, self.hits = query, self.engine.search(query, self.k, self.languages, self.filters, explain=explain)
         print_hits(self.out, self.engine, self.hits, self.explain)
         self._say(missing_line(self.hits), "red")
         print_unknown(self.out, self.engine.unknown_words(query, self.languages))
@@ -102,7 +104,7 @@ class Prompt:
         rank = _number(argument, "why")
         if rank > len(self.hits):
             raise InputError(f":why {rank}: the last answer ends with result {len(self.hits)}")
-        hit = self.hits[rank - 1]
+        hit = self.engine.explained(self.asked, self.hits[rank - 1])
         self._say(f"{hit.score:13.3f}  {hit.document.title or hit.document.id}", "bold")
         print_explanation(self.out, self.engine, hit)
         if not hit.explanation:

@@ -97,12 +97,14 @@ def _answer(manifest: Manifest, engine: Engine, options: argparse.Namespace, fil
 
     document = None if options.doc is None else engine.source(options.doc)
     query = options.query if document is None else joined_fields(document, manifest.fields)
-    hits = engine.search(query, options.k, options.language, filters)
+    explain = bool(options.explain or options.json) or engine.explains_quickly(options.language)
+    hits = engine.search(query, options.k, options.language, filters, explain=explain)
     unknown = engine.unknown_words(query, options.language)
     language = _language(manifest, query, options.query_language)
     if options.json:
         found = {"query": query, "hits": [hit_object(engine, hit) for hit in hits], "unknown_words": unknown}
         found |= {"missing": list(hits.missing)} if hits.missing else {}
+        found |= {"doubtful": True} if hits.doubtful else {}
         found |= {"document": document.id} if document else {}
         found |= {"query_language": language} if options.query_language else {}
         write_json(options.json, found, options.overwrite)

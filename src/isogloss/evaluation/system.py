@@ -75,6 +75,8 @@ class System(ABC):
     """Whether several saved parts can be searched as one collection; if not, each change indexes all documents anew."""
     comparable: bool = False
     """Whether its scores mean the same for every query and every language, so that they need no scale."""
+    explains_quickly: bool = True
+    """Whether a score is explained in about the time of a search, so that the words of all hits can be marked by it."""
     searches: ClassVar[bool] = True
     """Whether it is made to search whole collections, rather than to rank lists that something faster has found."""
 

@@ -22,10 +22,11 @@ def extended_order(order: Order, stores: Sequence[DocumentStore], added: Documen
 
     A small store is put into what is there, id by id; otherwise all are sorted.
     """
-    return _inserted(order, stores, added) if len(added) * _FEW < len(order) else _sorted_order([*stores, added])
+    return _inserted(order, stores, added) if len(added) * _FEW < len(order) else sorted_order([*stores, added])
 
 
-def _sorted_order(stores: Sequence[DocumentStore]) -> Order:
+def sorted_order(stores: Sequence[DocumentStore]) -> Order:
+    """The order of the rows of some stores, worked out from all their ids."""
     ids = [id_ for store in stores for id_ in sorted_ids(store)]
     starts = np.cumsum([0, *map(len, stores)])
     rows = np.concatenate([store.rows_by_id + start for store, start in zip(stores, starts.tolist(), strict=False)])

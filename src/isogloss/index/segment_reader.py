@@ -82,7 +82,7 @@ class SegmentReader:
     def _live(self, entries: Sequence[SegmentEntry]) -> Allowed | None:
         if not any(entry.deleted for entry in entries):
             return None
-        return np.concatenate([_live_rows(self._path, entry) for entry in entries])
+        return np.concatenate([live_rows(self._path, entry) for entry in entries])
 
     def _order(self, entry: LanguageEntry, whole: Sequence[SegmentEntry], segments: Sequence[Segment]) -> Rows:
         if len(entry.segments) == 1:
@@ -96,7 +96,7 @@ class SegmentReader:
         return order
 
 
-def _live_rows(path: Path, entry: SegmentEntry) -> Allowed:
+def live_rows(path: Path, entry: SegmentEntry) -> Allowed:
     """Which documents of a segment are not deleted."""
     if not entry.deleted_file:
         return np.ones(entry.documents, dtype=bool)

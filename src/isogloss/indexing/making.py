@@ -70,7 +70,10 @@ def make_index(
         sources = 0
         if source_documents and query_language not in languages:
             sources = _keep_sources(partial / SOURCES, source, query_language, documents[0])
-        return draft.finish(query_language, sources)
+        manifest = draft.finish(query_language, sources)
+        if made:
+            made.finish()
+        return manifest
 
 
 class NewIndex:

@@ -15,10 +15,11 @@ from isogloss.index.manifest import Manifest, StoreNote
 from isogloss.indexing.stored_commit import in_language
 from isogloss.indexing.stored_shelf import padded
 from isogloss.stores.addresses import complete, in_use, remember
-from isogloss.stores.opening import OwnedStore, check_engine, create_store, new_name, open_store
+from isogloss.stores.opening import OwnedStore, check_engine, create_store, finish_store, new_name, open_store
 from isogloss.systems.dense import DenseSystem
 
-_BATCH = 2_000
+BATCH = 10_000
+"""Documents that are put into a store at once."""
 
 
 @dataclass(frozen=True)
@@ -32,11 +33,15 @@ class NewStore:
     def fill(self, language: str, system: DenseSystem, documents: Collection) -> None:
         """Put the documents of a language in, with the vectors that the system has made of them."""
         vectors = padded(system.document_matrix, self.note.dimension)
-        starts = range(0, len(documents), _BATCH)
-        sizes = (min(_BATCH, len(documents) - start) for start in starts)
+        starts = range(0, len(documents), BATCH)
+        sizes = (min(BATCH, len(documents) - start) for start in starts)
         for start in track(starts, f"storing {len(documents):,} documents", total=len(documents), sizes=sizes):
-            rows = slice(start, start + _BATCH)
+            rows = slice(start, start + BATCH)
             self.store.add(in_language(documents.documents[rows], language), vectors[rows])
+
+    def finish(self) -> None:
+        """All is in it: the index may appear."""
+        finish_store(self.store)
 
 
 @contextmanager

@@ -7,21 +7,26 @@ to another, so a model is only let in beside the documents that it has encoded i
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from isogloss.base.errors import InputError
 from isogloss.corpus.collection import Collection
 from isogloss.corpus.problems import Problems
+from isogloss.corpus.records import Document
 from isogloss.corpus.source import Source
 from isogloss.evaluation.system import System
 from isogloss.index.checksums import FILE, write_checksums
 from isogloss.index.manifest import Manifest
 from isogloss.index.segments import SOURCES
 from isogloss.indexing.making import NewIndex, kept_options, ready_system, replacing
+from isogloss.indexing.new_store import dropping_the_old_store, new_store
 from isogloss.indexing.reader import OpenIndex, open_index
+from isogloss.indexing.stored_shelf import for_store
 from isogloss.search.shelf import MappedShelf
+from isogloss.stores.opening import Listing
 
 
 def re_encode(
@@ -32,23 +37,47 @@ def re_encode(
 
     ``name`` is a system, fitted to the source where it learns, or the directory of a model.
     """
-    if Manifest.load(path).store is not None:
-        what = "its documents are in a store, where they cannot be encoded anew"
-        raise InputError(f"{path}: {what}; make the index again with 'isogloss index --store URL --overwrite'")
-    with replacing(path, overwrite=True) as partial:
-        old = open_index(path)
-        query_language = old.manifest.query_language
-        new = NewIndex(partial, old.manifest.fields, old.generation + 1)
-        for language, shelf in old.engine.shelves.items():
-            system = ready_system(name, source, (query_language, language), settings, problems)
-            assert isinstance(shelf, MappedShelf)
-            rows = (row for row in range(len(shelf.store)) if shelf.live is None or shelf.live[row])
-            new.add(
-                language, system, Collection((document for document in shelf.documents(rows) if document), language)
-            )
+    languages, query_language = _languages(path)
+    note = Manifest.load(path).store
+    pairs = [(query_language, language) for language in languages]
+    systems = (ready_system(name, source, pair, settings, problems, for_store if note else None) for pair in pairs)
+    with ExitStack() as stack:
+        made = None
+        if note is not None:
+            stack.enter_context(dropping_the_old_store(path))
+            made = stack.enter_context(new_store(note.url, path, map(for_store, systems)))
+        partial = stack.enter_context(replacing(path, overwrite=True))
+        old = stack.enter_context(closing(open_index(path)))
+        if list(old.engine.shelves) != languages:
+            raise InputError(f"{path}: somebody has added a language meanwhile; try again")
+        new = NewIndex(partial, old.manifest.fields, old.generation + 1, store=made)
+        for language, system in zip(languages, made.systems if made else systems, strict=True):
+            new.add(language, system, Collection(_documents(old, language), language))
         if old.manifest.sources:
             shutil.copytree(path / SOURCES, partial / SOURCES, ignore=shutil.ignore_patterns(FILE))
-        return new.finish(query_language, old.manifest.sources)
+        manifest = new.finish(query_language, old.manifest.sources)
+        if made:
+            made.finish()
+        return manifest
+
+
+def _languages(path: Path) -> tuple[list[str], str]:
+    """The languages of the documents and that of the queries, if the documents can be had again."""
+    with closing(open_index(path)) as index:
+        if index.store is not None and not isinstance(index.store, Listing):
+            what = "its documents are in a store that does not list them, so they cannot be encoded anew"
+            raise InputError(f"{path}: {what}; make the index again with 'isogloss index --store URL --overwrite'")
+        return list(index.engine.shelves), index.manifest.query_language
+
+
+def _documents(index: OpenIndex, language: str) -> Iterator[Document]:
+    """The documents of a language that are not deleted."""
+    shelf = index.engine.shelves[language]
+    if isinstance(shelf, MappedShelf):
+        rows = (row for row in range(len(shelf.store)) if shelf.live is None or shelf.live[row])
+        return (document for document in shelf.documents(rows) if document)
+    assert isinstance(index.store, Listing)
+    return index.store.documents(language)
 
 
 def refuse_another_model(index: OpenIndex, language: str, system: System) -> None:

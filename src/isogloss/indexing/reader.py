@@ -129,7 +129,7 @@ def open_index(path: Path | str, skip_damaged: bool = False, before: OpenIndex |
             if seen == (manifest, commit):  # nobody has changed it in between: it is the index itself
                 if isinstance(error, InputError):
                     raise
-                what = "restore it, or make the index again with 'isogloss index'; --skip-damaged opens the rest"
+                what = f"mend it with 'isogloss index --repair {path}', or restore it; --skip-damaged opens the rest"
                 raise InputError(f"{path}: the index is damaged ({error}); {what}") from error
             seen = manifest, commit
     raise InputError(f"{path}: the index changes faster than it can be opened; try again")

@@ -13,6 +13,7 @@ from isogloss.base.errors import InputError
 from isogloss.corpus.records import Document
 from isogloss.evaluation.system import Contribution, System
 from isogloss.search.shelf import Candidate, Candidates, Filters
+from isogloss.stores.opening import Approximating
 from isogloss.stores.store import Answer, Matrix, VectorStore
 from isogloss.systems.dense import DenseSystem
 from isogloss.systems.passages import Passages
@@ -69,8 +70,9 @@ class StoredShelf:
         return None
 
     def about(self) -> dict[str, Any]:
-        """The store tells of itself once, for all languages."""
-        return {}
+        """The recall that was measured, where the language is searched approximately; the rest the store tells once."""
+        recalls = self.store.recalls() if isinstance(self.store, Approximating) else {}
+        return {"kind": "approximate", "recall": recalls[self.language]} if self.language in recalls else {}
 
 
 def for_store(system: System) -> DenseSystem:

@@ -11,13 +11,15 @@ several terms is the number of documents that hold any of them (Pirkola 1998, "s
 and Oard 2003, probabilistic structured queries), so that synonyms do not add up as independent evidence.
 
 No library at hand scores concepts: tantivy and bm25s sum over terms. Hence our own inverted lists, in plain numpy;
-``benchmarks/bm25.py`` compares speed and results with theirs.
+``benchmarks/bm25.py`` compares speed and results with theirs. Here all documents are scored, or those named;
+``bm25_search`` finds the best without scoring all.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -25,12 +27,16 @@ from numpy.typing import NDArray
 
 from isogloss.lexical.postings import InvertedLists, Posting
 
+_KEPT = 1024  # concepts of which df(c) is remembered: a query's hits are explained one by one
+
+Terms = tuple[tuple[str, float], ...]
+
 
 class Concept(NamedTuple):
     """Terms with weights that say one thing; ``words`` is what the query says, ``times`` how often."""
 
     words: str
-    terms: tuple[tuple[str, float], ...]
+    terms: Terms
     times: float = 1.0
 
 
@@ -45,14 +51,15 @@ class _Evidence(NamedTuple):
 class BM25:
     """Scores all documents of inverted lists. ``expected_df`` chooses sum_t w_t df(t) over counting the union.
 
-    The defaults of k1 and b are Lucene's. Nothing is kept between calls, so that threads may share a scorer.
+    The defaults of k1 and b are Lucene's. Nothing but df(c) is kept between calls, so that threads may share a scorer.
     """
 
     def __init__(self, postings: InvertedLists, k1: float = 1.2, b: float = 0.75, expected_df: bool = False) -> None:
         self.postings = postings
         self.expected_df = expected_df
         mean = postings.total_length / max(1, postings.counted)
-        self._saturation = (k1 * (1 - b + b * postings.lengths / (mean or 1.0))).astype(np.float32)
+        self._document_frequency = lru_cache(_KEPT)(self._count_documents)
+        self.saturation = (k1 * (1 - b + b * postings.lengths / (mean or 1.0))).astype(np.float32)
 
     def scores(self, concepts: Sequence[Concept]) -> NDArray[np.float32]:
         """The score of every document."""
@@ -61,10 +68,29 @@ class BM25:
             np.add.at(scores, *self.contributions(concept))  # faster than += at an index, which reads, adds and writes
         return scores
 
+    def scores_at(self, concepts: Sequence[Concept], rows: NDArray[np.int64]) -> NDArray[np.float32]:
+        """The scores of some documents, to the last bit those of ``scores``: only their places are looked up."""
+        scores = np.zeros(len(rows), dtype=np.float32)
+        for concept in concepts:
+            scores += self.contributions_at(concept, rows)
+        return scores
+
+    def contributions_at(self, concept: Concept, rows: NDArray[np.int64]) -> NDArray[np.float32]:
+        """What a concept adds to the score of each of some documents."""
+        frequencies = np.zeros(len(rows), dtype=np.float32)
+        for term, weight in concept.terms:
+            if weight:
+                frequencies += self.postings.counts_at(term, rows).astype(np.float32) * np.float32(weight)
+        held = np.flatnonzero(frequencies)
+        parts = np.zeros(len(rows), dtype=np.float32)
+        parts[held] = frequencies[held] / (self.saturation[rows[held]] + frequencies[held])
+        parts *= np.float32(concept.times * self.idf(concept.terms))
+        return parts
+
     def contributions(self, concept: Concept) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
         """The documents a concept occurs in and what it adds to the score of each."""
         documents, frequencies, df = self._evidence(concept)
-        parts = self._saturation.take(documents)
+        parts = self.saturation.take(documents)
         parts += frequencies
         np.divide(frequencies, parts, out=parts)
         parts *= np.float32(concept.times * self._idf(df))
@@ -75,10 +101,27 @@ class BM25:
 
         A concept that no document holds counts like one that a single document holds: the query asked for it in vain.
         """
-        return sum(concept.times * self._idf(self._evidence(concept).document_frequency or 1.0) for concept in concepts)
+        found = ((concept.times, self._document_frequency(concept.terms)) for concept in concepts)
+        return sum(times * self._idf(frequency or 1.0) for times, frequency in found)
+
+    def idf(self, terms: Terms) -> float:
+        """idf(c) of a concept of these terms."""
+        return self._idf(self._document_frequency(terms))
 
     def _idf(self, document_frequency: float) -> float:
         return math.log1p((self.postings.counted - document_frequency + 0.5) / (document_frequency + 0.5))
+
+    def _count_documents(self, terms: Terms) -> float:
+        """df(c), which takes reading whole lists."""
+        lists = [(self.postings[term].documents, weight) for term, weight in terms if weight]
+        if self.expected_df:
+            return float(sum(weight * len(documents) for documents, weight in lists))
+        if len(lists) == 1:
+            return float(len(lists[0][0]))
+        held = np.zeros(self.postings.document_count, dtype=bool)
+        for documents, _ in lists:
+            held[documents] = True
+        return float(np.count_nonzero(held))
 
     def _evidence(self, concept: Concept) -> _Evidence:
         lists = [(self.postings[term], weight) for term, weight in concept.terms]

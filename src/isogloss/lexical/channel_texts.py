@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isogloss.base.arrays import load_array, save_array
+from isogloss.base.strings import StringTable
 from isogloss.lexical.channel import Asked, Channel, Floats, Ids, Numbers
 from isogloss.lexical.postings import Postings
 from isogloss.text.batches import TokenizedTexts
@@ -47,12 +48,8 @@ class ChannelTexts:
     def build(cls, channel: Channel, texts: TokenizedTexts) -> Self:
         """Of texts as they were tokenised."""
         numbers = _matched(channel, texts.terms)
-        strange = numbers[texts.ids] == channel.unknown
-        text = np.repeat(np.arange(len(texts)), np.diff(texts.offsets))
-        order = np.argsort(np.concatenate([text, text[strange]]), kind="stable")
-        ids = np.concatenate([texts.ids, np.full(strange.sum(), len(texts.terms), np.int32)])[order]
-        offsets = texts.offsets + np.append(0, np.cumsum(strange))[texts.offsets]
-        postings = Postings.build(TokenizedTexts([*texts.terms, _UNKNOWN], ids, offsets))
+        strange = np.append(0, np.cumsum(numbers[texts.ids] == channel.unknown))[texts.offsets]
+        postings = _with_unknown(Postings.build(texts), np.diff(strange).astype(np.int32))
         row_of = {term: row for row, term in enumerate(postings.terms)}
         rows = np.fromiter((row_of[term] for term in texts.terms), np.int32, len(texts.terms))
         known = np.full(len(row_of), channel.unknown, np.int32)
@@ -186,6 +183,22 @@ def _sums(values: Floats, starts: Numbers) -> Floats:
     sums = np.add.reduceat(padded, starts[:-1], axis=1) if len(starts) > 1 else values[:, :0]
     sums[:, np.diff(starts) == 0] = 0
     return sums
+
+
+def _with_unknown(postings: Postings, counts: Ids) -> Postings:
+    """With a list of the unknown words, so many in each text: the first, because no term sorts before it."""
+    unknown = StringTable.of([_UNKNOWN])
+    terms = StringTable(
+        np.append(unknown.data, postings.terms.data), np.append(0, postings.terms.offsets + unknown.offsets[-1])
+    )
+    documents = np.flatnonzero(counts).astype(np.int32)
+    return Postings(
+        terms,
+        np.append(0, postings.offsets + len(documents)),
+        np.concatenate([documents, postings.documents]),
+        np.concatenate([counts[documents], postings.frequencies]),
+        postings.lengths + counts,
+    )
 
 
 def _matched(channel: Channel, terms: list[str]) -> Ids:

@@ -79,6 +79,13 @@ class JoinedPostings:
             return Posting(*found[0])
         return Posting(*(np.concatenate(arrays) for arrays in zip(*found, strict=True)))
 
+    def counts_at(self, term: str, rows: Numbers) -> NDArray[np.int32]:
+        """How often each of some documents holds a term; those that are gone hold none."""
+        found = np.zeros(len(rows), dtype=np.int32)
+        for part, start in zip(self.parts, self._starts.tolist(), strict=False):
+            found += part.counts_at(term, rows - start)
+        return found if self.live is None else np.where(self.live[rows], found, np.int32(0))
+
     def without_gone(self) -> Postings:
         """One part of them all with every number as it is; documents that are gone stand in no list, and are empty."""
         merged = self.merged()

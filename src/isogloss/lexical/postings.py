@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from isogloss.base.arrays import load_array, save_array
 from isogloss.base.strings import StringTable
+from isogloss.lexical.inversion import inverted
 from isogloss.text.batches import TokenizedTexts
 
 
@@ -20,8 +22,19 @@ class Posting(NamedTuple):
     documents: NDArray[np.int32]
     frequencies: NDArray[np.int32]
 
+    def at(self, rows: NDArray[np.int64]) -> NDArray[np.int32]:
+        """How often each of some documents holds the term, in any order; only their places are looked up.
 
-_NOWHERE = Posting(np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int32))
+        >>> Posting(np.array([2, 5, 9], np.int32), np.array([1, 4, 2], np.int32)).at(np.array([9, 3, 5, 70, -1]))
+        array([2, 0, 4, 0, 0], dtype=int32)
+        """
+        found = np.zeros(len(rows), dtype=np.int32)
+        if len(self.documents):
+            wanted = rows.astype(self.documents.dtype)  # else all of the list would be cast
+            places = np.minimum(np.searchsorted(self.documents, wanted), len(self.documents) - 1)
+            held = self.documents[places] == wanted
+            found[held] = self.frequencies[places[held]]
+        return found
 
 
 class InvertedLists(Protocol):
@@ -43,7 +56,18 @@ class InvertedLists(Protocol):
     def total_length(self) -> int:
         """How many terms the documents that count have together."""
 
+    @property
+    def parts(self) -> Sequence[Postings]:
+        """The parts, in the order of their documents' numbers."""
+
+    @property
+    def live(self) -> NDArray[np.bool_] | None:
+        """Which documents count, if not all do."""
+
     def __getitem__(self, term: str) -> Posting: ...
+
+    def counts_at(self, term: str, rows: NDArray[np.int64]) -> NDArray[np.int32]:
+        """How often each of some documents holds a term; those that do not count hold none."""
 
 
 class Postings:
@@ -62,20 +86,12 @@ class Postings:
 
     @classmethod
     def build(cls, texts: TokenizedTexts) -> Postings:
-        """Invert tokenised texts: one sort of (term, document) keys, then runs of equal keys are counted."""
+        """Invert tokenised texts."""
         by_name = sorted(range(len(texts.terms)), key=texts.terms.__getitem__)  # as their UTF-8 bytes sort too
         rank = np.empty(len(by_name), dtype=np.int64)
         rank[by_name] = np.arange(len(by_name))
-        lengths = np.diff(texts.offsets)
-        count = max(1, len(lengths))
-        keys = rank[texts.ids] * count + np.repeat(np.arange(len(lengths)), lengths) if len(texts.ids) else rank[:0]
-        keys.sort()
-        starts = np.flatnonzero(np.diff(keys, prepend=-1))
-        frequencies = np.diff(starts, append=len(keys)).astype(np.int32)
-        term_of, document_of = np.divmod(keys[starts], count)
-        offsets = np.searchsorted(term_of, np.arange(len(by_name) + 1))
         terms = StringTable.of(texts.terms[number] for number in by_name)
-        return cls(terms, offsets, document_of.astype(np.int32), frequencies, lengths.astype(np.int32))
+        return cls(terms, *inverted(texts.ids, texts.offsets, rank), np.diff(texts.offsets).astype(np.int32))
 
     @property
     def document_count(self) -> int:
@@ -92,12 +108,27 @@ class Postings:
         """How many terms the documents that count have together."""
         return int(self.lengths.sum(dtype=np.int64))
 
-    def __getitem__(self, term: str) -> Posting:
+    @property
+    def parts(self) -> Sequence[Postings]:
+        """Itself: the only part."""
+        return [self]
+
+    @property
+    def live(self) -> None:
+        """All documents count."""
+
+    def span(self, term: str) -> tuple[int, int]:
+        """Where the list of a term begins and ends in ``documents`` and ``frequencies``."""
         number = self._find(term)
-        if number is None:
-            return _NOWHERE
-        span = slice(int(self.offsets[number]), int(self.offsets[number + 1]))
-        return Posting(self.documents[span], self.frequencies[span])
+        return (0, 0) if number is None else (int(self.offsets[number]), int(self.offsets[number + 1]))
+
+    def __getitem__(self, term: str) -> Posting:
+        begin, end = self.span(term)
+        return Posting(self.documents[begin:end], self.frequencies[begin:end])
+
+    def counts_at(self, term: str, rows: NDArray[np.int64]) -> NDArray[np.int32]:
+        """How often each of some documents holds a term."""
+        return self[term].at(rows)
 
     def save(self, directory: Path) -> None:
         """Write the arrays into a directory."""

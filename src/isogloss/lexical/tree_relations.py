@@ -80,6 +80,22 @@ def beginning(tree: Tree, words: int) -> Tree:
     return _cut(tree, words)[0]
 
 
+def without_words(tree: Tree, words: Collection[str]) -> Tree:
+    """The tree without some words, and without the nodes that have nothing left beneath them; its root stays.
+
+    >>> print(without_words(Tree("S", (Tree("N", (Tree("Tax"),)), Tree("P", (Tree("on"),)))), {"tax"}))
+    (S (P on))
+    """
+    return _thinned(tree, words) or Tree(tree.label)
+
+
+def _thinned(tree: Tree, words: Collection[str]) -> Tree | None:
+    if not tree.children:
+        return None if "".join(tokenize(tree.label)) in words else tree
+    children = [child for child in (_thinned(each, words) for each in tree.children) if child is not None]
+    return Tree(tree.label, tuple(children)) if children else None
+
+
 def _cut(tree: Tree, words: int) -> tuple[Tree, int]:
     """The tree without the leaves after so many, and how many it has left."""
     if not tree.children:

@@ -1,4 +1,4 @@
-r"""What each word has in a vector or a score that some network made of many words: integrated gradients.
+r"""What each word has in a vector that some network made of many words: integrated gradients.
 
     e(x) - e(0) = sum_i A_i,   A_i = int_0^1 (de / dx_i)(t x) x_i dt        (Sundararajan et al. 2017)
 
@@ -53,21 +53,6 @@ def shares_along(encode: Encode, vectors: Tensor, directions: Tensor) -> Shares:
         return encode(copies) @ directions.T
 
     return _refined(lambda nodes, weights: _number_shares(products, vectors, nodes, weights), products, vectors, _FEW)
-
-
-def score_shares(score: Callable[[Tensor, Tensor], Tensor], left: Tensor, right: Tensor) -> tuple[Shares, Shares]:
-    """The shares of both texts' words in a score of the two, which both leave zero together.
-
-    ``score`` gives one number for each copy of both. What is left over is the same for both sides.
-    """
-    both = torch.cat([left, right])
-
-    def joined(copies: Tensor) -> Tensor:
-        return score(copies[:, : len(left)], copies[:, len(left) :])[:, None]
-
-    found = _refined(lambda nodes, weights: _number_shares(joined, both, nodes, weights), joined, both)
-    words, rest = found.words[:, 0], found.rest[0]
-    return Shares(words[: len(left)], rest, found.error), Shares(words[len(left) :], rest, found.error)
 
 
 def _refined(shares: Callable[[Tensor, Tensor], Tensor], encode: Encode, vectors: Tensor, most: int = _MOST) -> Shares:

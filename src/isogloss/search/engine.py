@@ -42,6 +42,14 @@ class Hits(list[Hit]):
         super().__init__(hits)
         self.missing = tuple(dict.fromkeys(missing))
 
+    @property
+    def doubtful(self) -> bool:
+        """Whether there is probably nothing to be found: all hits, from the first on, are of the lowest class.
+
+        Never where scores say nothing of relevance, and never of hits after the first page, which may well be bad.
+        """
+        return bool(self) and self[0].rank == 1 and all(hit.relevance == CLASSES[0] for hit in self)
+
 
 Reorder = Callable[[str, Sequence[Hit]], list[Hit]]
 """Puts the hits of a query in another order."""
@@ -98,7 +106,7 @@ class Engine:
             return self._hits(query, found, offset, k, explain)
         hits = self._hits(query, found, 0, wanted, False)
         shown = self._reorder(query, hits)[offset : offset + k]
-        return Hits([self._explained(query, hit) for hit in shown] if explain else shown, hits.missing)
+        return Hits([self.explained(query, hit) for hit in shown] if explain else shown, hits.missing)
 
     def reordering(self, reorder: Reorder, depth: int) -> Engine:
         """The same engine, of which the first ``depth`` hits of each search are put in another order."""
@@ -132,6 +140,10 @@ class Engine:
                 return shelf.documents([place])[0]
         return None
 
+    def explains_quickly(self, languages: Sequence[str] | None = None) -> bool:
+        """Whether all hits in the given languages, or in all, can be explained in about the time of a search."""
+        return all(shelf.system.explains_quickly for shelf in self.choose(languages).values())
+
     def explain(self, query: str, language: str, id_: str) -> tuple[Contribution, ...]:
         """What made the score of a document, in the measure of the score that ``search`` gives."""
         shelf = self.choose([language])[language]
@@ -140,6 +152,10 @@ class Engine:
         if document is None:
             raise InputError(f"document: {id_!r} is not in this index in {language!r}")
         return self._explain(query, language, place, document, self._divisors(query)[language])
+
+    def explained(self, query: str, hit: Hit) -> Hit:
+        """The hit with what made its score."""
+        return hit if hit.explanation else replace(hit, explanation=self.explain(query, hit.language, hit.document.id))
 
     def unknown_words(self, query: str, languages: Sequence[str] | None = None) -> list[str]:
         """The words of a query that no system of the given languages, or of all, can do anything with."""
@@ -221,9 +237,6 @@ class Engine:
         passage = shelf.passage(query, found.place)
         relevance = _relevance(found.score * found.divisor, shelf.system.thresholds())
         return Hit(rank, found.score, found.language, document, explanation, passage, relevance)
-
-    def _explained(self, query: str, hit: Hit) -> Hit:
-        return replace(hit, explanation=self.explain(query, hit.language, hit.document.id))
 
     def _explain(
         self, query: str, language: str, place: Any, document: Document, divisor: float

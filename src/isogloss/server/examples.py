@@ -57,9 +57,24 @@ STRUCTS: dict[type[Struct], Struct] = {
     DocumentMessage: _DOCUMENT,
     DocumentsRequest: DocumentsRequest([_DOCUMENT]),
     SearchAnswer: SearchAnswer(
-        _QUERY, "en", "en", "", ["fr"], 0, True, [_HIT], [], {"fr": _MEANINGS}, [], generation=7, milliseconds=3.4
+        _QUERY,
+        "en",
+        "en",
+        "",
+        ["fr"],
+        0,
+        True,
+        [_HIT],
+        [],
+        {"fr": _MEANINGS},
+        [],
+        doubtful=False,
+        generation=7,
+        milliseconds=3.4,
     ),
-    BatchAnswer: BatchAnswer([FoundMessage(_QUERY, [_BRIEF], []), FoundMessage("how bees make honey", [], [])], 7, 5.1),
+    BatchAnswer: BatchAnswer(
+        [FoundMessage(_QUERY, [_BRIEF], [], False), FoundMessage("how bees make honey", [], [], False)], 7, 5.1
+    ),
     ExplainAnswer: ExplainAnswer(_QUERY, "fr", "fr-sea", "La mer", 0.58, _REASONS, _MEANINGS, []),
     AddAnswer: AddAnswer(1, 8),
     DeleteAnswer: DeleteAnswer(1, 9),

@@ -20,7 +20,7 @@ class Marking:
 
     Where a hit is explained, they are those of its explanation. Else they are the translations of the query's words,
     which are known already, and the words that have none; explaining every hit costs more than finding it. Where the
-    system translates no words, hits are explained after all, as long as that does not take long.
+    system translates no words but explains quickly, hits are explained after all, as long as that does not take long.
     """
 
     def __init__(self, engine: Engine, query: str, translations: Translations) -> None:
@@ -38,7 +38,8 @@ class Marking:
 
     def _terms(self, hit: Hit) -> Collection[str | None]:
         explanation = hit.explanation
-        if not explanation and self._translations.get(hit.language):
+        quick = self._engine.shelves[hit.language].system.explains_quickly
+        if not explanation and (self._translations.get(hit.language) or not quick):
             return self._from_translations(hit.language)
         if not explanation and time.monotonic() < self._until:
             explanation = self._engine.explain(self._query, hit.language, hit.document.id)
@@ -47,8 +48,8 @@ class Marking:
     def _from_translations(self, language: str) -> frozenset[str | None]:
         if language not in self._translated:
             translations = self._translations[language]
-            known = {word for word, _ in translations}
-            words = [word for _, others in translations for word in others]
+            known = {word for words, _ in translations for word in tokenize(words)}
+            words = [word for _, others in translations for other in others for word in tokenize(other)]
             words += [word for word in tokenize(self._query) if word not in known]
             self._translated[language] = frozenset(map(self._term_of[language], words)) - {None}
         return self._translated[language]

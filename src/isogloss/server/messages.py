@@ -27,6 +27,9 @@ Which = Annotated[
 Missing = Annotated[
     list[str], Meta(description="parts of the index that did not answer: the hits are only those of the others")
 ]
+Doubtful = Annotated[
+    bool, Meta(description="probably nothing here: even the best hit scores below what counts as relevant")
+]
 Filter = Annotated[str, Meta(max_length=1000, pattern="^[^:]+:", description="name:value of a field")]
 
 
@@ -161,6 +164,7 @@ class SearchAnswer(Struct):
     unknown_words: list[str]
     translations: dict[str, list[Meaning]]
     missing: Missing
+    doubtful: Doubtful
     generation: int
     milliseconds: float
 
@@ -171,6 +175,7 @@ class FoundMessage(Struct):
     query: str
     hits: list[HitMessage]
     missing: Missing
+    doubtful: Doubtful
 
 
 class BatchAnswer(Struct):

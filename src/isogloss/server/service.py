@@ -82,6 +82,7 @@ class Service:
             unknown_words=engine.unknown_words(request.q, languages),
             translations={language: meanings(words) for language, words in translations.items()},
             missing=list(hits.missing),
+            doubtful=hits.doubtful,
             generation=index.generation,
             milliseconds=watch.milliseconds,
         )
@@ -97,6 +98,7 @@ class Service:
                 query,
                 [hit_message(engine, hit, rank, _nothing, False) for rank, hit in enumerate(hits, start=1)],
                 list(hits.missing),
+                hits.doubtful,
             )
             for query, hits in zip(request.queries, found, strict=True)
         ]

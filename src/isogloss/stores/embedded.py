@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shutil
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -133,6 +133,13 @@ class EmbeddedStore:
         shelf = self._now().shelves.get(language)
         rows: Iterable[int | None] = [None] * len(ids) if shelf is None else map(shelf.find, ids)
         return [None if row is None or shelf is None else shelf.store[row] for row in rows]
+
+    def documents(self, language: str) -> Iterator[Document]:
+        """The documents of a language, as they are at this moment."""
+        shelf = self._now().shelves.get(language)
+        for row in range(len(shelf.store)) if shelf else ():
+            if shelf and (shelf.rows.live is None or shelf.rows.live[row]):
+                yield shelf.store[row]
 
     def counts(self) -> dict[str, int]:
         """How many documents there are of each language."""

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import secrets
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
-from typing import NamedTuple, Protocol, Self, cast
+from typing import NamedTuple, Protocol, Self, cast, runtime_checkable
 
 from isogloss.base.errors import InputError, import_extra
-from isogloss.stores.addresses import engine_of, in_use
+from isogloss.corpus.records import Document
+from isogloss.stores.addresses import engine_of, in_use, without_password
 from isogloss.stores.store import VectorStore
 
 
@@ -22,7 +25,7 @@ class Engine(NamedTuple):
 
 
 ENGINES = {
-    "postgresql": Engine("isogloss.stores.pgvector:PgVectorStore", "psycopg", "pgvector"),
+    "postgresql": Engine("isogloss.stores.pgvector_index:PgVectorIndexStore", "psycopg", "pgvector"),
     "qdrant": Engine("isogloss.stores.qdrant:QdrantStore", "qdrant_client", "qdrant"),
     "ray": Engine("isogloss.cluster.sharded:ShardedStore", "ray", "ray"),
 }
@@ -48,9 +51,65 @@ class OwnedStore(VectorStore, Protocol):
         ...
 
 
+@runtime_checkable
+class Sweeping(Protocol):
+    """An engine that tells stores whose making was broken off from all others."""
+
+    @classmethod
+    def begin(cls, url: str, dimension: int, *, name: str) -> OwnedStore:
+        """A new and empty store that is swept away unless ``finish`` is called."""
+        ...
+
+    @classmethod
+    def sweep(cls, url: str) -> list[str]:
+        """Drop what was begun by processes that are no more, and never finished; the names of it."""
+        ...
+
+    def finish(self) -> None:
+        """It is whole: from now on it stays."""
+        ...
+
+
+@runtime_checkable
+class Approximating(Protocol):
+    """An engine that can search approximately."""
+
+    def approximate(self, how: str) -> dict[str, float]:
+        """Begin to (``yes``; ``auto``: where it pays) or cease to (``no``); what ``recalls`` then says."""
+        ...
+
+    def recalls(self) -> dict[str, float]:
+        """The recall@10 that was measured in each language that is searched approximately."""
+        ...
+
+
+@runtime_checkable
+class Listing(Protocol):
+    """A store that gives all its documents back, so that another model can encode them."""
+
+    def documents(self, language: str) -> Iterator[Document]:
+        """The documents of a language, one after the other."""
+        ...
+
+
 def create_store(url: str, dimension: int, name: str) -> OwnedStore:
-    """A new store for vectors of so many components."""
-    return _engine(url).create(url, dimension, name=name)
+    """A new store for vectors of so many components, which ``finish_store`` says to be whole.
+
+    What an earlier one that was killed has left in the same place is swept away first.
+    """
+    engine = _engine(url)
+    if not issubclass(engine, Sweeping):
+        return engine.create(url, dimension, name=name)
+    for left in engine.sweep(url):
+        what = "was left by an index whose making was broken off, and has been dropped"
+        logging.getLogger("isogloss").warning("%s: %s %s", without_password(url), left, what)
+    return engine.begin(url, dimension, name=name)
+
+
+def finish_store(store: OwnedStore) -> None:
+    """Say that all is in it. The index that speaks of it may appear from now on, and not before."""
+    if isinstance(store, Sweeping):
+        store.finish()
 
 
 def open_store(url: str, name: str) -> OwnedStore:

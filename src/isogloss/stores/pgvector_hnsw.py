@@ -29,7 +29,8 @@ from isogloss.stores.pgvector_search import MOST_FOUND, Scope, search_exactly, s
 from isogloss.stores.store import Answer, Matrix
 
 _EFFORTS = (40, 64, 100, 160, 250, 400, 640, MOST_FOUND)
-_QUERIES = 100  # to measure with
+_QUERIES, _FEWEST_QUERIES = 400, 100  # to measure with: a query that is lost is lost whole, so 100 say little
+_LOOKED_AT = 400_000_000  # vectors that exact searches may look at meanwhile
 _SAMPLED = 2_000  # vectors that they are made of
 
 
@@ -59,10 +60,14 @@ def build(
                 effort=sql.Literal(ef_construction),
             )
         )
-        for index in before:
-            connection.execute(layout.statement("DROP INDEX {index}", index=sql.Identifier(layout.name, index)))
+        _drop(connection, layout, before)
         connection.execute(layout.statement("ANALYZE {part}", part=layout.partition("vectors", language)))
     return {"m": m, "ef_construction": ef_construction, "seconds": round(time.monotonic() - begun, 3)}
+
+
+def drop_indexes(connection: Connection, layout: Layout, language: str) -> None:
+    """Drop the index of a language, if it has one."""
+    _drop(connection, layout, _indexes(connection, layout, language))
 
 
 def measure(connection: Connection, layout: Layout, language: str, target: float) -> dict[str, Any]:
@@ -71,11 +76,12 @@ def measure(connection: Connection, layout: Layout, language: str, target: float
     A small table may be searched by sorting, which would reach everything, until it has grown: not while we measure.
     """
     rows = _count(connection, layout, language)
-    queries = sample_queries(_sample(connection, layout, language, rows), _QUERIES)
+    count = min(_QUERIES, max(_FEWEST_QUERIES, _LOOKED_AT // max(rows, 1)))
+    queries = sample_queries(_sample(connection, layout, language, rows), count)
     with connection.transaction():
         connection.execute("SET LOCAL enable_sort TO off")
         levels = [
-            _level(connection, layout, language, queries[: _QUERIES * DEPTHS[0] // k], k, target)
+            _level(connection, layout, language, queries[: count * DEPTHS[0] // k], k, target)
             for k in DEPTHS
             if len(queries)
         ]
@@ -130,3 +136,8 @@ def _indexes(connection: Connection, layout: Layout, language: str) -> list[str]
         (layout.name, f"vectors_{language}"),
     )
     return [name for (name,) in found]
+
+
+def _drop(connection: Connection, layout: Layout, indexes: list[str]) -> None:
+    for index in indexes:
+        connection.execute(layout.statement("DROP INDEX {index}", index=sql.Identifier(layout.name, index)))

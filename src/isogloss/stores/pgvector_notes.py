@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 from isogloss.stores.pgvector_connection import Connection
 from isogloss.stores.pgvector_layout import Layout
@@ -30,10 +30,10 @@ class Notes:
         self._kept_until = time.monotonic() + _FRESH
         return self._kept
 
-    def write(self, connection: Connection, language: str, note: Note) -> None:
-        """Note something of a language."""
+    def write(self, connection: Connection, language: str, note: Note | None) -> None:
+        """Note something of a language; None, that it has no index."""
         statement = self._layout.statement("UPDATE {languages} SET hnsw = %s WHERE language = %s")
-        connection.execute(statement, (json.dumps(note), language))
+        connection.execute(statement, (None if note is None else json.dumps(note), language))
         self._kept_until = 0.0
 
     def ef_search(self, connection: Connection, language: str, k: int) -> int | None:
@@ -43,6 +43,16 @@ class Notes:
         """
         known = self._kept if time.monotonic() < self._kept_until else self.read(connection)
         return ef_search_for(known.get(language), k)
+
+
+def is_used(note: Note | None) -> TypeGuard[Note]:
+    """Whether an index is searched: it was measured, and reaches what it should for the first few results.
+
+    >>> is_used({"levels": [{"k": 10, "ef_search": 1000, "recall": 0.9, "reached": False}]}), is_used(None)
+    (False, False)
+    """
+    levels = (note or {}).get("levels") or [{"reached": False}]
+    return bool(levels[0]["reached"])
 
 
 def ef_search_for(note: Mapping[str, Any] | None, k: int) -> int | None:

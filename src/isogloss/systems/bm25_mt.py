@@ -10,7 +10,7 @@ from typing import Self
 from isogloss.corpus.dataset import Dataset
 from isogloss.corpus.records import Query
 from isogloss.evaluation.ranking import Ranking
-from isogloss.evaluation.system import Allowed
+from isogloss.evaluation.system import Allowed, Contribution
 from isogloss.lexical.bm25 import Concept
 from isogloss.lexical.translation import untranslated
 from isogloss.systems.lexical import LexicalOptions, LexicalSystem
@@ -56,7 +56,10 @@ class TranslatedBM25(LexicalSystem):
         return super().search_texts(queries, k, allowed)
 
     def translations(self, query: str) -> list[tuple[str, list[str]]]:
-        return [(query, self._translated([query]))]
+        return self._translated.translations(query)
+
+    def explain(self, query: str, row: int, text: str) -> list[Contribution]:
+        return self._translated.in_words_of(query, super().explain(query, row, text))
 
     def save_shared(self, directory: Path) -> None:
         self._translated.save(directory)

@@ -102,7 +102,7 @@ class Bridge(FindsPassages, Trainable):
             self._model = self._learned(rest)
             self.index(training.documents, ("text",))
             lists = [self._judged(training, query) for query in track(held, "weighing the evidence")]
-            found = fit_weights(lists, training.judgments.top_grade, self._used)
+            found = fit_weights(lists, training.judgments.top_grade, self._used, usual_weights())
             weights = weights if found is None else found
             calibration = calibrate([each.values @ weights for each in lists], [each.grades for each in lists])
         self._model = replace(self._learned(training), weights=weights, calibration=calibration)
@@ -268,7 +268,9 @@ class Bridge(FindsPassages, Trainable):
         here = dict(zip(terms, self._document_terms.terms(words), strict=True))
         asked: Asked = self._ready.channel.ask(Counter(terms), self._documents.has, here)
         pretrained = self._encoder.encode([query])[0] if self._encoder else None
-        return Question(asked, question_vector(asked, self._ready.tables), pretrained)
+        place_of = {term: place for place, term in enumerate(asked.words)}
+        places = np.fromiter((place_of[term] for term in terms), np.int64, len(terms))
+        return Question(asked, places, question_vector(asked, places, self._ready.tables), pretrained)
 
     def _evidence(self, query: str, rows: Rows) -> Evidence:
         return gather(self._question(query), self._documents, rows.astype(np.int64), self._ready.tables)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,8 +14,8 @@ from isogloss.base.arrays import load_array, save_array
 from isogloss.evaluation.system import Allowed
 from isogloss.lexical.channel import Asked, Channel, Floats, Numbers
 from isogloss.lexical.channel_texts import ChannelTexts
-from isogloss.text.batches import TokenizedTexts, tokenize_texts
-from isogloss.text.passages import Span, passage_spans
+from isogloss.text.batches import TokenizedTexts
+from isogloss.text.passages import Span, cut_texts
 from isogloss.text.tokenizer import Tokenizer
 
 Vectors = NDArray[np.float32] | None
@@ -42,12 +41,8 @@ class Part:
     @classmethod
     def build(cls, channel: Channel, texts: Sequence[str], words: int, terms: Tokenizer, vectors: Vectors) -> Part:
         """Of texts, cut into passages of so many words (0: not cut)."""
-        spans = [passage_spans(text, words) if words else [(0, len(text))] for text in texts]
-        cut = [text[begin:end] for text, own in zip(texts, spans, strict=True) for begin, end in own]
-        tokens = tokenize_texts(cut, terms, label=f"indexing {len(texts):,} documents")
-        counts = np.fromiter(map(len, spans), np.int64, len(spans))
-        places = np.asarray(list(chain.from_iterable(spans)), np.int32).reshape(-1, 2)
-        return cls(ChannelTexts.build(channel, tokens), counts, places, vectors)
+        cut = cut_texts(texts, words, terms, f"indexing {len(texts):,} documents")
+        return cls(ChannelTexts.build(channel, cut.terms), cut.counts, cut.spans, vectors)
 
     def __len__(self) -> int:
         return len(self.counts)

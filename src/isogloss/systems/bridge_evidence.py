@@ -6,7 +6,7 @@ r"""What ``bridge`` looks at in a document: how much it and the query say of eac
     document meant    said(d, q)
     passage length    ln |p| / |q|
     document length   ln |d| / |q|
-    vectors           the cosine of the vectors of q and p
+    vectors           the cosine of the vectors of q and p, the sums of those of their words and phrases
     pretrained        the cosine of a pretrained encoder's vectors of q and d, where one is used
 
 Passages overlap, so most words of a document count twice in ``d``: alike for all, but for its first and last words.
@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from isogloss.lexical.channel import Asked, Floats, Numbers
 from isogloss.lexical.channel_texts import Heard
 from isogloss.systems.bridge_documents import Documents, Part
+from isogloss.systems.bridge_phrases import Phrases
 from isogloss.training.pairs import TextIds
 from isogloss.training.softmax_average import encode
 
@@ -30,14 +31,22 @@ EVIDENCE = (
     "vectors", "pretrained",
 )  # fmt: skip
 Values = NDArray[np.float64]
+_SHORTEST = 1e-6  # a shorter sum is divided by this
 
 
 @dataclass(frozen=True)
 class Tables:
-    """Word vectors of both languages by the numbers of a channel, *unknown* last."""
+    """Word vectors of both languages by the numbers of a channel, *unknown* last; after it those of phrases."""
 
     query: Floats
     document: Floats
+    query_phrases: Phrases
+    document_phrases: Phrases
+
+    def of_documents(self, texts: TextIds) -> Floats:
+        """The vectors of texts of the document language."""
+        found: Floats = encode(self.document, self.document_phrases.added_to(texts))
+        return found
 
 
 @dataclass(frozen=True)
@@ -50,21 +59,33 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Question:
-    """A query as evidence is gathered for it."""
+    """A query as evidence is gathered for it; ``places`` has that of each of its words among those of ``asked``."""
 
     asked: Asked
+    places: Numbers
     vector: Floats
     pretrained: Floats | None = None
 
 
-def question_vector(asked: Asked, tables: Tables) -> Floats:
-    """The vector of a query: words of their own have none."""
-    known = np.ones(len(asked.words), bool)
-    known[list(asked.own)] = False
-    ids = np.repeat(asked.numbers[known], asked.times[known].astype(np.int64)).astype(np.int32)
-    (vector,) = encode(tables.query, TextIds(ids, np.asarray([0, len(ids)], np.int64)))
-    found: Floats = vector
-    return found
+def question_rows(asked: Asked, places: Numbers, tables: Tables) -> Floats:
+    """What each distinct word gives to the sum that is the vector of a query: its own rows, and half of its phrases'.
+
+    Words that stand for themselves have no vector.
+    """
+    places = places[~np.isin(places, list(asked.own))]
+    text = TextIds(asked.numbers[places].astype(np.int32), np.asarray([0, len(places)], np.int64))
+    begins, phrases = tables.query_phrases.places(text)
+    rows = np.zeros((len(asked.words), tables.query.shape[1]), np.float32)
+    np.add.at(rows, places, tables.query[text.ids])
+    for words in (places[begins], places[begins + 1]):
+        np.add.at(rows, words, tables.query[phrases] / 2)
+    return rows
+
+
+def question_vector(asked: Asked, places: Numbers, tables: Tables) -> Floats:
+    """The vector of a query, of length 1; 0 where no word has one."""
+    total: Floats = question_rows(asked, places, tables).sum(axis=0)
+    return total / max(float(np.linalg.norm(total)), _SHORTEST)
 
 
 def gather(question: Question, documents: Documents, rows: Numbers, tables: Tables) -> Evidence:
@@ -93,7 +114,7 @@ def _of_part(question: Question, part: Part, rows: Numbers, tables: Tables) -> t
     values[:, 4] = np.log(np.maximum(1, heard.lengths[best]) / length)
     values[:, 5] = np.log(np.maximum(1, whole.lengths) / length)
     words, starts = part.texts.words_of(found.numbers[best])
-    values[:, 6] = encode(tables.document, TextIds(words.astype(np.int32), starts)) @ question.vector
+    values[:, 6] = tables.of_documents(TextIds(words.astype(np.int32), starts)) @ question.vector
     if question.pretrained is not None and part.vectors is not None:
         values[:, 7] = part.vectors[rows] @ question.pretrained
     return values, best - found.starts[:-1]

@@ -2,7 +2,8 @@ r"""What made a score of ``bridge``, in pairs of words that add up to it.
 
 *said* is a sum over the words of the query: each is put down to its word, beside the words of the document that say it.
 *meant* is a sum over the words t of the document; of each, a query word w gets the share P(t | w) n(w, q) / sum_w' …
-The cosine of the vectors is linear in the query's word vectors. Lengths, and the pretrained encoder, have no word.
+The cosine of the vectors is linear in the query's word vectors; those of phrases go to both words alike. Lengths, and
+the pretrained encoder, have no word.
 """
 
 from __future__ import annotations
@@ -15,10 +16,9 @@ from numpy.typing import NDArray
 from isogloss.evaluation.system import Contribution
 from isogloss.lexical.channel_texts import QueryTable
 from isogloss.systems.bridge_documents import Part
-from isogloss.systems.bridge_evidence import EVIDENCE, Evidence, Question
+from isogloss.systems.bridge_evidence import EVIDENCE, Evidence, Question, question_rows
 from isogloss.systems.bridge_model import BridgeModel
 from isogloss.training.pairs import TextIds
-from isogloss.training.softmax_average import encode
 
 _SHOWN = 3
 _NO_WORDS = {"passage length": "(length)", "document length": "(length)", "pretrained": "(pretrained)"}
@@ -69,11 +69,9 @@ def _meant(table: QueryTable, words: NDArray[np.int64]) -> Values:
 
 def _by_vector(question: Question, part: Part, passage: int, model: BridgeModel) -> Values:
     """The cosine, shared out among the words of the query."""
-    asked = question.asked
     words, starts = part.texts.words_of(np.asarray([passage]))
-    vector = encode(model.tables.document, TextIds(words.astype(np.int32), starts))[0]
-    rows = model.tables.query[asked.numbers] * asked.times[:, None]
-    rows[list(asked.own)] = 0
+    vector = model.tables.of_documents(TextIds(words.astype(np.int32), starts))[0]
+    rows = question_rows(question.asked, question.places, model.tables)
     length = float(np.linalg.norm(rows.sum(axis=0)))
     shares: Values = (rows @ vector) / length if length else np.zeros(len(rows))
     return shares

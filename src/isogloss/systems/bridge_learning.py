@@ -1,8 +1,10 @@
-"""How ``bridge`` learns: translations from pages and a lexicon, word vectors that start from these."""
+"""How ``bridge`` learns: translations from pages and a lexicon, vectors of words and phrases that start from these."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import chain, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +15,9 @@ from isogloss.lexical.channel import Channel, Floats, Numbers
 from isogloss.lexical.channel_learning import Learned, Numbered, learn_channel
 from isogloss.systems.bridge_evidence import Tables
 from isogloss.systems.bridge_options import BridgeOptions
+from isogloss.systems.bridge_phrases import Phrases
 from isogloss.systems.lexicons import fill_languages
+from isogloss.text.characters import UNSPACED
 from isogloss.text.tokenizer import Tokenizer
 from isogloss.training.pairs import TextIds
 from isogloss.training.softmax_average import SoftmaxAverage
@@ -21,6 +25,7 @@ from isogloss.vectors.lexicon import Lexicon
 
 _QUERY_WINDOW, _DOCUMENT_WINDOW = 15, 30
 _SHORT = 20  # texts of so many words are taken whole
+_PIECES = 3, 4  # letters
 _LIKELY = 0.03  # less probable translations have no part in where a word vector starts
 
 
@@ -47,15 +52,59 @@ def learn(
     """A channel and the word vectors that go with it; ``held`` are terms that documents have."""
     left_out = options.left_out
     learned = learn_channel(pairs, lexicon, tokenizers, held, "unknown" not in left_out)
-    tables = start_vectors(learned, options.dimension, options.seed)
-    queries, documents = windows(learned.queries, learned.documents)
-    if "vectors" in left_out or len(queries) < 2 or not options.epochs:
-        return learned.channel, tables
-    average = SoftmaxAverage(tables.query, tables.document, queries, documents, seed=options.seed)
-    return learned.channel, Tables(*average.learn(options.epochs))
+    start = start_vectors(learned, options.dimension, options.seed)
+    texts = windows(learned.queries, learned.documents)
+    if "vectors" in left_out or len(texts[0]) < 2 or not options.epochs:
+        return learned.channel, Tables(*start, *(Phrases(len(table)) for table in start))
+    phrases = [Phrases.of(side, len(table)) for side, table in zip(texts, start, strict=True)]
+    spelt = [
+        spelling(words, len(each))
+        for words, each in zip((learned.channel.query_words, learned.channel.document_words), phrases, strict=True)
+    ]
+    average = SoftmaxAverage(
+        _with_rows(start[0], spelt[0]), _with_rows(start[1], spelt[1]),
+        phrases[0].added_to(texts[0]), phrases[1].added_to(texts[1]),
+        drop=0.0, seed=options.seed, spelling=(spelt[0], spelt[1]),
+    )  # fmt: skip
+    return learned.channel, Tables(*average.learn(options.epochs), *phrases)
 
 
-def start_vectors(learned: Learned, dimension: int, seed: int) -> Tables:
+def spelling(words: Iterable[str], phrases: int) -> TextIds:
+    """The rows that the vector of each word, of *unknown* and of each phrase is the sum of: its own, its pieces'.
+
+    Pieces are those that several words have: runs of three and four letters, ends marked, and where words are written
+    without spaces characters and pairs of them. So words of one stem, or of parts in common, learn together.
+    """
+    pieces = [_pieces(word) for word in words]
+    counts = Counter(piece for own in pieces for piece in set(own))
+    units = len(pieces) + 1 + phrases
+    shared = sorted(piece for piece, count in counts.items() if count > 1)
+    row_of = {piece: units + number for number, piece in enumerate(shared)}
+    rows = [[number, *(row_of[piece] for piece in own if piece in row_of)] for number, own in enumerate(pieces)]
+    rows += [[number] for number in range(len(pieces), units)]
+    lengths = np.fromiter(map(len, rows), np.int64, units)
+    return TextIds(np.fromiter(chain.from_iterable(rows), np.int32), np.append(0, np.cumsum(lengths)))
+
+
+def _pieces(word: str) -> list[str]:
+    if UNSPACED.search(word):
+        return [*word, *map("".join, pairwise(word))]
+    marked = f"<{word}>"
+    return [
+        marked[first : first + size]
+        for size in _PIECES
+        for first in range(len(marked) - size + 1)
+        if size < len(marked)
+    ]
+
+
+def _with_rows(table: Floats, spelt: TextIds) -> Floats:
+    """The table with rows of zeros for all that words and phrases are made of beside words' own rows."""
+    more = int(spelt.ids.max()) + 1 - len(table)
+    return np.concatenate([table, np.zeros((more, table.shape[1]), np.float32)])
+
+
+def start_vectors(learned: Learned, dimension: int, seed: int) -> tuple[Floats, Floats]:
     """Random vectors of the documents' words; a query word starts at v(w) ~ sum_t g(w, t) v(t), both times their IDF.
 
     g(w, t) = sqrt(P(w | t) P(t | w)), as in :mod:`isogloss.vectors.induction`. Where nothing was learned of *unknown*
@@ -76,7 +125,7 @@ def start_vectors(learned: Learned, dimension: int, seed: int) -> Tables:
         queries[word[starts]] = np.add.reduceat(likelihood[:, None] * documents[terms], starts, axis=0)
     queries[-1:] *= channel.query_counts[-1] > 0
     documents[-1:] *= channel.document_counts[-1] > 0
-    return Tables(
+    return (
         queries * _idf(learned.queries, len(queries))[:, None],
         documents * _idf(learned.documents, len(documents))[:, None],
     )

@@ -84,6 +84,10 @@ class DenseSystem(System):
     def score(self, query: str, rows: NDArray[np.int64]) -> Scores:
         return self._index.score(self.encode_queries([query])[0], rows)
 
+    def score_texts(self, queries: Sequence[str], documents: Sequence[str]) -> Matrix:
+        """The score of each query (a row) with each text (a column), of which none need be indexed."""
+        return self.encode_queries(queries) @ self.encode_documents(documents).T
+
     def search(self, query: str, k: int, allowed: Allowed | None = None) -> Ranking:
         """The best ``k``; nothing for a query without a known word, to which all documents are alike."""
         vector = self.encode_queries([query])[0]

@@ -50,20 +50,30 @@ def explain_pairs(
     chosen = np.argsort(-np.abs(totals), kind="stable")[:_MOST_WORDS]
     names, pairs = products(shares[chosen])
     met: list[tuple[str, ...]] = [()] * len(words)
-    for number, line in zip(chosen.tolist(), pairs * np.sign(totals[chosen])[:, None], strict=True):
-        best = np.argsort(-line, kind="stable")[:_NAMED].tolist()
-        met[number] = tuple(names[i] for i in best if line[i] > 0)
+    for number, line in zip(chosen.tolist(), pairs, strict=True):
+        met[number] = best_words(names, line, totals[number])
     lines = [Contribution(*each) for each in zip(words, met, totals.tolist(), strict=True)]
     return tidied([*lines, Contribution(NO_WORD, (), score - totals.sum())])
 
 
-def explain_sides(words: Sequence[str], shares: Doubles, names: Sequence[str], others: Doubles) -> list[Contribution]:
-    """The lines where a score does not come apart into pairs: the words of the query, then those of the document."""
-    lines = [Contribution(word, (), share) for word, share in zip(words, shares.tolist(), strict=True)]
-    return lines + [Contribution("", (name,), share) for name, share in zip(names, others.tolist(), strict=True)]
+def best_words(names: Sequence[str], gains: Doubles, total: float, above: float = 0.0) -> tuple[str, ...]:
+    """The words that have most of a word's total, whatever its sign, each with more than ``above``."""
+    along = gains * np.sign(total)
+    best = np.argsort(-along, kind="stable")[:_NAMED].tolist()
+    return tuple(names[i] for i in best if along[i] > above)
 
 
 def tidied(lines: Sequence[Contribution]) -> list[Contribution]:
     """The lines that say something, best first."""
     said = [line._replace(score=float(line.score)) for line in lines if abs(line.score) > _NOTHING]
     return sorted(said, key=lambda line: -line.score)
+
+
+def merged(lines: Sequence[Contribution]) -> list[Contribution]:
+    """One line a query word, with all document words, those that gave most first; best first."""
+    found: dict[str, Contribution] = {}
+    for line in sorted(lines, key=lambda line: -line.score):
+        old = found.get(line.query_word, Contribution(line.query_word, (), 0.0))
+        words = tuple(dict.fromkeys(old.document_words + line.document_words))
+        found[line.query_word] = Contribution(line.query_word, words, old.score + line.score)
+    return sorted(found.values(), key=lambda line: -line.score)

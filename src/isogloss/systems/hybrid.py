@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from isogloss.corpus.dataset import Dataset
 from isogloss.evaluation.ranking import Ranking, Scores, top_k
 from isogloss.evaluation.system import Allowed, Contribution, System, SystemOptions
-from isogloss.systems.hybrid_explaining import merged, scaled
+from isogloss.systems.explaining import merged
+from isogloss.systems.hybrid_explaining import scaled
 from isogloss.systems.hybrid_lists import BothShares, Lists
 from isogloss.systems.hybrid_options import HybridOptions
 from isogloss.systems.hybrid_parts import SIDES, is_run, load_parts, make_part, save_parts
@@ -150,8 +151,8 @@ class Hybrid(FindsPassages):
     def _use(self, parts: dict[str, System]) -> None:
         self._parts = parts
         self._lists = Lists(parts, self.options.fusion, self.options.depth)
-        both = {name: all(getattr(part, name) for part in parts.values()) for name in ("joins", "searches")}
-        vars(self).update(both)
+        shared = ("joins", "searches", "explains_quickly")
+        vars(self).update({name: all(getattr(part, name) for part in parts.values()) for name in shared})
 
     @property
     def _weights(self) -> tuple[float, float]:

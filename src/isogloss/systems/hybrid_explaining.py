@@ -20,13 +20,3 @@ def scaled(lines: Sequence[Contribution], score: float, share: float, name: str)
     said = [line._replace(score=line.score * factor) for line in lines]
     rest = share - sum(line.score for line in said)
     return [*said, *([Contribution(name, (), rest)] if abs(rest) > 1e-6 * abs(share) else [])]
-
-
-def merged(lines: Sequence[Contribution]) -> list[Contribution]:
-    """One line a query word, with all document words, those that gave most first; best first."""
-    found: dict[str, Contribution] = {}
-    for line in sorted(lines, key=lambda line: -line.score):
-        old = found.get(line.query_word, Contribution(line.query_word, (), 0.0))
-        words = tuple(dict.fromkeys(old.document_words + line.document_words))
-        found[line.query_word] = Contribution(line.query_word, words, old.score + line.score)
-    return sorted(found.values(), key=lambda line: -line.score)

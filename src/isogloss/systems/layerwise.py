@@ -58,7 +58,7 @@ class Layerwise(Matcher, DenseSystem):
     def __init__(self, options: SystemOptions, query_language: str, document_language: str) -> None:
         super().__init__(options, query_language, document_language)
         self.made = self.options.with_variant()
-        self.ranks_by_product = self.made.scorer == "cosine"
+        self.ranks_by_product = self.explains_quickly = self.made.scorer == "cosine"
         self._way: type[DenseSystem] | type[Matcher] = DenseSystem if self.ranks_by_product else Matcher
 
     def build(self, tables: WordTables) -> LayeredScorer:
@@ -162,6 +162,9 @@ class Layerwise(Matcher, DenseSystem):
     def score(self, query: str, rows: NDArray[np.int64]) -> Scores:
         return self._way.score(self, query, rows)
 
+    def score_texts(self, queries: Sequence[str], documents: Sequence[str]) -> Matrix:
+        return self._way.score_texts(self, queries, documents)
+
     def search(self, query: str, k: int, allowed: Allowed | None = None) -> Ranking:
         return self._way.search(self, query, k, allowed)
 
@@ -172,15 +175,15 @@ class Layerwise(Matcher, DenseSystem):
         return self._way.search_all(self, queries, k, label)
 
     def explain(self, query: str, row: int, text: str) -> list[Contribution]:
-        """What made the score, by integrated gradients: word pairs for the cosine, words of both sides otherwise."""
+        """What made the score: by integrated gradients for the cosine, by leaving words out for the network."""
+        if self._way is Matcher:
+            return Matcher.explain(self, query, row, text)
         from isogloss.systems.layerwise_explaining import LayerwiseExplainer
 
         if self._explainer is None or self._explainer.model is not self.model:
             self._explainer = LayerwiseExplainer(self.model, self._scorer)
         score = float(self.score(query, np.asarray([row]))[0])
-        if self._way is DenseSystem:
-            return self._explainer.by_pairs(query, text, self.document_vector(row), score)
-        return self._explainer.by_sides(query, text, score)
+        return self._explainer.by_pairs(query, text, self.document_vector(row), score)
 
     def save_part(self, directory: Path, keep: Allowed | None = None) -> None:
         self._way.save_part(self, directory, keep)

@@ -1,4 +1,4 @@
-"""What the words of two texts have in the score of ``layerwise``. Needs torch."""
+"""What the words of two texts have in the cosine of ``layerwise``. Needs torch."""
 
 from __future__ import annotations
 
@@ -10,45 +10,27 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from isogloss.evaluation.system import Contribution
-from isogloss.models.attribution import score_shares, shares_along, word_shares
+from isogloss.models.attribution import shares_along, word_shares
 from isogloss.models.matchers.layered import LayeredScorer
-from isogloss.systems.explaining import (
-    NO_WORD,
-    Doubles,
-    explain_pairs,
-    explain_sides,
-    read_words,
-    sum_by_word,
-    tidied,
-)
+from isogloss.systems.explaining import Doubles, explain_pairs, read_words, sum_by_word
 from isogloss.systems.matcher_model import MatcherModel
 
 _KEPT = 16  # queries whose shares are known: the hits of each are explained one by one
 
 
 class LayerwiseExplainer:
-    """Explains the scores of a model: by pairs of words with the cosine, by words of both sides with the network."""
+    """Explains the scores of a model that compares vectors by their cosine, by pairs of words."""
 
     def __init__(self, model: MatcherModel, scorer: LayeredScorer) -> None:
         self.model, self._scorer = model, scorer.eval()
         self._shares_of = lru_cache(_KEPT)(self._query_shares)
 
     def by_pairs(self, query: str, text: str, document: NDArray[np.float32], score: float) -> list[Contribution]:
-        """For the cosine: each side is an inner product's, divided by its length."""
+        """Each side is an inner product's, divided by its length."""
         words, shares = self._shares_of(query)
         if not words or not document.any():
             return []
         return explain_pairs(words, shares, document, score, lambda directions: self._products(text, directions))
-
-    def by_sides(self, query: str, text: str, score: float) -> list[Contribution]:
-        """For the network, which is no sum over pairs."""
-        (words, left), (names, right) = self._read("query", query), self._read("document", text)
-        if not words or not names:
-            return []
-        queries, documents = score_shares(self._compare, left, right)
-        sides = [sum_by_word(*each) for each in ((words, _doubles(queries.words)), (names, _doubles(documents.words)))]
-        lines = explain_sides(*sides[0], *sides[1])
-        return tidied([*lines, Contribution(NO_WORD, (), score - sum(line.score for line in lines))])
 
     def _query_shares(self, query: str) -> tuple[list[str], Doubles]:
         """The known words of a query, each with its share in the vector of length 1."""
@@ -80,9 +62,6 @@ class LayerwiseExplainer:
         lengths = torch.full((len(copies),), copies.shape[1], device=copies.device)
         vectors: Tensor = self._scorer.tower(copies, lengths)[-1].vectors
         return vectors
-
-    def _compare(self, queries: Tensor, documents: Tensor) -> Tensor:
-        return self._scorer.match(self._encode(queries), self._encode(documents))
 
 
 def _doubles(tensor: Tensor) -> Doubles:

@@ -14,11 +14,13 @@ from numpy.typing import NDArray
 from isogloss.evaluation.ranking import Ranking, Scores
 from isogloss.evaluation.system import Allowed, Contribution, System, SystemOptions
 from isogloss.lexical.bm25 import BM25, Concept
+from isogloss.lexical.bm25_search import BM25Search, compile_ahead
 from isogloss.lexical.joined_postings import JoinedPostings
 from isogloss.lexical.postings import Postings
 from isogloss.text.batches import available_cores, tokenize_texts
 from isogloss.text.tokenizer import Tokenizer
 
+_ROWS_TO_READ_ALL = 8  # one of so many documents asked for
 _MANY_DOCUMENTS = 100_000  # of fewer a query takes less than a thread costs
 
 
@@ -52,9 +54,20 @@ class LexicalSystem(System):
     def index_texts(self, texts: Sequence[str]) -> None:
         tokens = tokenize_texts(texts, self.tokenizer, label=f"indexing {len(texts):,} documents")
         self._use(JoinedPostings([Postings.build(tokens)]))
+        if len(texts) >= _MANY_DOCUMENTS:
+            compile_ahead()
 
     def scores(self, query: str) -> Scores:
         return self._bm25.scores(self.concepts(query))
+
+    def score(self, query: str, rows: NDArray[np.int64]) -> Scores:
+        """Looked up one by one, unless they are so many that reading the lists of all documents takes less."""
+        if len(rows) > self._lists.document_count // _ROWS_TO_READ_ALL:
+            return self.scores(query)[rows]
+        return self._bm25.scores_at(self.concepts(query), rows)
+
+    def search(self, query: str, k: int, allowed: Allowed | None = None) -> Ranking:
+        return self._search.best(self.concepts(query), k, self.id_order, allowed)
 
     def search_texts(self, queries: Sequence[str], k: int, allowed: Allowed | None = None) -> list[Ranking]:
         """Of many documents each query on a core of its own: numpy lets threads run beside each other."""
@@ -72,13 +85,12 @@ class LexicalSystem(System):
         return next(iter(self.tokenizer.terms([word])), None)
 
     def explain(self, query: str, row: int, text: str) -> list[Contribution]:
-        found = []
+        rows, found = np.asarray([row]), []
         for concept in self.concepts(query):
-            documents, parts = self._bm25.contributions(concept)
-            here = parts[documents == row]
-            if len(here):
-                terms = [term for term, _ in concept.terms if row in self._bm25.postings[term].documents]
-                found.append(Contribution(concept.words, tuple(terms), float(here[0])))
+            (score,) = self._bm25.contributions_at(concept, rows).tolist()
+            if score:
+                terms = [term for term, _ in concept.terms if self._lists.counts_at(term, rows)[0]]
+                found.append(Contribution(concept.words, tuple(terms), score))
         return sorted(found, key=lambda contribution: -contribution.score)
 
     def count_only(self, live: Allowed) -> None:
@@ -95,3 +107,4 @@ class LexicalSystem(System):
     def _use(self, postings: JoinedPostings) -> None:
         self._lists = postings
         self._bm25 = BM25(postings, self.options.k1, self.options.b, self.expected_df)
+        self._search = BM25Search(self._bm25)

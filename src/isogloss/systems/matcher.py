@@ -20,7 +20,8 @@ from isogloss.base.errors import import_extra
 from isogloss.corpus.dataset import Dataset
 from isogloss.evaluation.measures import PerQuery
 from isogloss.evaluation.ranking import Scores
-from isogloss.evaluation.system import Allowed, SystemOptions
+from isogloss.evaluation.system import Allowed, Contribution, SystemOptions
+from isogloss.systems.leaving_out import CutText, explain_by_leaving_out
 from isogloss.systems.matcher_options import MatcherOptions
 from isogloss.systems.ranking_data import RankingData, Reading, read_ranking_data
 from isogloss.systems.trained import TrainedSystem
@@ -31,6 +32,7 @@ from isogloss.training.pairs import TextIds
 from isogloss.training.ranked_lists import RankedLists
 from isogloss.training.recipe import Recipe
 from isogloss.training.triples import HardNegatives, InBatchNegatives, Negatives, RandomNegatives, Triples
+from isogloss.vectors.word_vectors import Matrix
 
 if TYPE_CHECKING:
     from isogloss.models.matchers.scorer import Scorer
@@ -46,6 +48,7 @@ class Matcher(TrainedSystem):
 
     joins = True
     searches = False
+    explains_quickly = False
     options: MatcherOptions
     model: MatcherModel
 
@@ -145,6 +148,26 @@ class Matcher(TrainedSystem):
         queries = self.model.ids("query", self.query_texts([query]))
         scores: Scores = self._scoring(queries, np.zeros(len(rows), np.int32), rows.astype(np.int32))
         return scores
+
+    def score_texts(self, queries: Sequence[str], documents: Sequence[str]) -> Matrix:
+        """The score of each query (a row) with each text (a column), of which none need be indexed."""
+        from isogloss.training.pair_scores import PairScores
+
+        left, right = self.model.ids("query", queries), self.model.ids("document", documents)
+        pairs = np.indices((len(left), len(right)), dtype=np.int32).reshape(2, -1)
+        scores: Matrix = PairScores(self.model.scorer, right)(left, *pairs)
+        return scores.reshape(len(left), len(right))
+
+    def explain(self, query: str, row: int, text: str) -> list[Contribution]:
+        """The words that made the score, found out by leaving them out of both texts as they are read."""
+        (read,) = self.query_texts([query])
+        score = float(self.score(query, np.asarray([row]))[0])
+        return explain_by_leaving_out(self._cut("query", read), self._cut("document", text), self.score_texts, score)
+
+    def _cut(self, side: str, text: str) -> CutText:
+        known, options = self.model.words[side], self.options
+        longest = options.query_words if side == "query" else options.document_words
+        return CutText.of(text, lambda word: known.find(word) is not None, longest)
 
     def unknown_words(self, query: str) -> list[str]:
         known = self.model.words["query"]

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from copy import copy
-from itertools import chain
+from itertools import chain, repeat
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from isogloss.corpus.dataset import Dataset
 from isogloss.corpus.records import Query
 from isogloss.evaluation.ranking import Ranking, Rows, Scores
 from isogloss.evaluation.system import Allowed, Contribution, System
-from isogloss.text.passages import Span, passage_spans
+from isogloss.text.passages import Span, passages_of_texts
 
 _PASSAGES = 4  # so many are asked for at first for each document that is wanted
 _SHOWN = 100  # hits of a query whose best passage is remembered, because it may be shown and explained
@@ -54,7 +54,7 @@ class Passages(FindsPassages):
         super().__init__(inner.options, inner.query_language, inner.document_language)
         self.inner = inner
         self.learns = inner.learns
-        seen = ("name", "paper", "summary", "options_type", "found_above", "joins", "searches")
+        seen = ("name", "paper", "summary", "options_type", "found_above", "joins", "searches", "explains_quickly")
         vars(self).update({name: getattr(inner, name) for name in seen})  # to all who ask it is the inner system
         self._use(np.zeros(0, np.int64), [])
 
@@ -74,11 +74,9 @@ class Passages(FindsPassages):
 
     def cut(self, texts: Sequence[str]) -> Cut:
         """The passages of some texts."""
-        spans = [passage_spans(text, self.options.passages) for text in texts]
-        counts = np.fromiter(map(len, spans), np.int64, len(spans))
-        places: Any = np.fromiter(chain.from_iterable(spans), np.dtype((np.int32, 2)), int(counts.sum()))
-        passages = [text[begin:end] for text, own in zip(texts, spans, strict=True) for begin, end in own]
-        return Cut(counts, places, passages)
+        counts, spans = passages_of_texts(texts, self.options.passages)
+        places = zip(chain.from_iterable(map(repeat, texts, counts.tolist())), spans.tolist(), strict=True)
+        return Cut(counts, spans, [text[begin:end] for text, (begin, end) in places])
 
     def take(self, counts: NDArray[np.int64], spans: NDArray[np.int32]) -> None:
         """Score documents of so many passages, at these places, which the inner system is about to index."""

@@ -1,7 +1,7 @@
 """``pretrained``: a multilingual sentence encoder that others have trained; passages and queries become vectors.
 
-It needs no dictionary and nothing to learn from, knows the languages it was trained on and no others, and cannot say
-which words made a score.
+It needs no dictionary and nothing to learn from, and knows the languages it was trained on and no others. Which words
+made a score is found out by leaving them out.
 """
 
 from __future__ import annotations
@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from isogloss.evaluation.system import SystemOptions
+import numpy as np
+
+from isogloss.evaluation.system import Contribution, SystemOptions
 from isogloss.models.encoders.pretrained import PretrainedEncoder
 from isogloss.systems.dense import DenseSystem
+from isogloss.systems.leaving_out import CutText, explain_by_leaving_out
 from isogloss.vectors.word_vectors import Matrix
 
 
@@ -30,6 +33,7 @@ class Pretrained(DenseSystem):
     paper = "Yang et al. 2020, Multilingual Universal Sentence Encoder for Semantic Retrieval"
     summary = "a multilingual sentence encoder that others have trained: nothing to learn from, no dictionary"
     options_type = PretrainedOptions
+    explains_quickly = False
     options: PretrainedOptions
 
     def __init__(self, options: PretrainedOptions, query_language: str, document_language: str) -> None:
@@ -43,3 +47,7 @@ class Pretrained(DenseSystem):
 
     def encode_documents(self, texts: Sequence[str]) -> Matrix:
         return self._encoder.encode(texts)
+
+    def explain(self, query: str, row: int, text: str) -> list[Contribution]:
+        score = float(self.score(query, np.asarray([row]))[0])
+        return explain_by_leaving_out(CutText.of(query), CutText.of(text), self.score_texts, score)

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-
 from isogloss.base.errors import InputError
-from isogloss.evaluation.ranking import Scores
 from isogloss.search.reranking import Reranker, ScoreTexts
 from isogloss.systems.dense import DenseSystem
 from isogloss.systems.matcher import Matcher
@@ -25,17 +21,7 @@ def load_reranker(run: Path, depth: int = 50) -> Reranker:
 def _scoring(system: Trainable, run: Path) -> ScoreTexts:
     """A function that keeps nothing of one call for the next, so that threads may share it."""
     if isinstance(system, Matcher):
-        return lambda query, texts: _read(system, query, texts)
+        return lambda query, texts: system.score_texts(system.query_texts([query]), texts)[0]
     if isinstance(system, DenseSystem):
-        return lambda query, texts: system.encode_documents(texts) @ system.encode_queries([query])[0]
+        return lambda query, texts: system.score_texts([query], texts)[0]
     raise InputError(f"{run}: {system.name} cannot score texts that are not indexed; train a matcher, like layerwise")
-
-
-def _read(system: Matcher, query: str, texts: Sequence[str]) -> Scores:
-    from isogloss.training.pair_scores import PairScores
-
-    queries = system.model.ids("query", system.query_texts([query]))
-    documents = system.model.ids("document", texts)
-    numbers = np.arange(len(texts), dtype=np.int32)
-    scores: Scores = PairScores(system.model.scorer, documents)(queries, np.zeros_like(numbers), numbers)
-    return scores

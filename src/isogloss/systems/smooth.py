@@ -19,7 +19,7 @@ from isogloss.systems.dense import DenseSystem
 from isogloss.systems.explaining import explain_pairs
 from isogloss.systems.smooth_explaining import document_products, query_shares
 from isogloss.systems.smooth_learning import DevJudge, make_learner, prepare
-from isogloss.systems.smooth_model import SmoothModel
+from isogloss.systems.smooth_model import USUAL_GRADES, SmoothModel
 from isogloss.systems.smooth_options import SmoothOptions
 from isogloss.systems.trained import TrainedSystem
 from isogloss.text.tokenizer import tokenize
@@ -55,14 +55,14 @@ class Smooth(TrainedSystem, DenseSystem):
 
     def prepare(self, training: Dataset) -> tuple[Learner, Judge | None]:
         made = prepare(self.options, training)
-        self._words = made.words
+        self._words, self._grades = made.words, made.grades
         learner = make_learner(self.options, made, training.pair)
         dev = training.split("dev") if "dev" in training.splits and self.options.dev_queries else []
         judged = any(query.id in training.judgments for query in dev)
         return learner, DevJudge(self.options, training, made) if judged else None
 
     def adopt(self, parameters: State) -> None:
-        self.model = SmoothModel(self.options, self._words, parameters)
+        self.model = SmoothModel(self.options, self._words, parameters, self._grades)
 
     def encode_queries(self, texts: Sequence[str]) -> Matrix:
         return self.model.encode("query", texts)
@@ -96,8 +96,12 @@ class Smooth(TrainedSystem, DenseSystem):
         return explain_pairs(words, shares, document, score, partial(document_products, self.model, text))
 
     def thresholds(self) -> tuple[float, ...]:
-        """Halfway from where the loss ends the band of a grade to where it begins that of the next."""
-        loss = self.options.made_loss(3).compiled()
+        """Halfway from where the loss ends the band of a grade to where it begins that of the next.
+
+        There is one fewer than there were grades to learn from: two grades, one threshold.
+        """
+        grades = self.model.grades if hasattr(self, "model") else USUAL_GRADES
+        loss = self.options.made_loss(grades).compiled()
         ends = zip(loss.upper[:-1].tolist(), loss.lower[1:].tolist(), strict=True)
         finite = [[end for end in both if np.isfinite(end)] for both in ends]
         return tuple(round(sum(both) / len(both), 6) for both in finite)

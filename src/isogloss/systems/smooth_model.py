@@ -29,13 +29,16 @@ if TYPE_CHECKING:
 
 Side = Literal["query", "document"]
 SIDES: tuple[Side, Side] = ("query", "document")
+USUAL_GRADES = 3  # relevant, partially, not; models that were saved before they said so had these
 
 
 class SmoothModel:
-    """Texts of either side to vectors whose inner product is the smooth cosine."""
+    """Texts of either side to vectors whose inner product is the smooth cosine, and how many grades it learned from."""
 
-    def __init__(self, options: SmoothOptions, words: dict[Side, StringTable], parameters: State) -> None:
-        self.options, self.words, self.parameters = options, words, parameters
+    def __init__(
+        self, options: SmoothOptions, words: dict[Side, StringTable], parameters: State, grades: int = USUAL_GRADES
+    ) -> None:
+        self.options, self.words, self.parameters, self.grades = options, words, parameters, grades
         self._longest = {"query": options.query_words, "document": options.document_words}
 
     def encode(self, side: Side, texts: Sequence[str], label: str = "encoding") -> Matrix:
@@ -78,16 +81,16 @@ class SmoothModel:
 
     def save(self, directory: Path) -> None:
         """Write ``model.safetensors`` and the words."""
-        write_tensors(directory / "model.safetensors", self.parameters)
+        write_tensors(directory / "model.safetensors", self.parameters, {"grades": str(self.grades)})
         for side in SIDES:
             self.words[side].save(directory, f"{side}_words")
 
     @classmethod
     def load(cls, directory: Path, options: SmoothOptions) -> SmoothModel:
         """Read what ``save`` wrote."""
-        parameters, _ = read_tensors(directory / "model.safetensors")
+        parameters, said = read_tensors(directory / "model.safetensors")
         words = {side: StringTable.load(directory, f"{side}_words") for side in SIDES}
-        made = cls(options, words, parameters)
+        made = cls(options, words, parameters, int(said.get("grades", USUAL_GRADES)))
         for side in SIDES:
             if made.table_name(side) not in parameters or len(made.table(side)) != len(words[side]):
                 raise ValueError(f"model.safetensors does not fit the options and {side}_words")

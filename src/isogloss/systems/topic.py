@@ -38,6 +38,8 @@ from isogloss.lexical.topic_model import Bags, Floats, Topics, learn_topics
 from isogloss.text.batches import TokenizedTexts, tokenize_texts
 from isogloss.text.tokenizer import Tokenizer
 
+_SHOWN = 3  # words of a document, for each word of the query
+
 
 def _option(default: Any, text: str, **metadata: Any) -> Any:
     return field(default=default, metadata={"help": text, **metadata})
@@ -123,12 +125,22 @@ class Topic(System):
         return next(iter(self._document_terms.terms([word])), None)
 
     def explain(self, query: str, row: int, text: str) -> list[Contribution]:
-        held = set(self._document_terms(text))
-        made = [
-            Contribution(word, (word,) if word in held else (), float(times * gains[0]))
-            for word, times, gains, _ in self._words(query, np.asarray([row]))
-        ]
+        """Exact; a word is said by itself, and by those words of the document that speak of its topics most."""
+        held = Counter(self._document_terms(text))
+        made = []
+        for word, times, gains, _ in self._words(query, np.asarray([row])):
+            near = self._same_topics(word, self._theta[row], held) if gains[0] > 0 else []
+            said = tuple(dict.fromkeys([*([word] if word in held else []), *near]))[:_SHOWN]
+            made.append(Contribution(word, said, float(times * gains[0])))
         return sorted(made, key=lambda contribution: -contribution.score)
+
+    def _same_topics(self, word: str, theta: Floats, held: Mapping[str, int]) -> list[str]:
+        r"""The words t of a document by what each has in  sum_z phi_zw theta_z:  n(t) sum_z phi_zw P(z | t, d)."""
+        terms = [term for term in held if term in self._answer_row_of]
+        topics = np.asarray(self._topics.answer_words[[self._answer_row_of[term] for term in terms]]) * theta
+        topics /= np.maximum(topics.sum(axis=1, keepdims=True), np.finfo(np.float32).tiny)
+        shares = topics @ self._topic_words(word) * np.asarray([held[term] for term in terms], dtype=np.float32)
+        return [terms[number] for number in np.argsort(-shares, kind="stable")[:_SHOWN].tolist() if shares[number] > 0]
 
     def count_only(self, live: Allowed) -> None:
         self._use(self._postings.counting_only(live), self._theta)
@@ -222,11 +234,8 @@ def _frequent(texts: TokenizedTexts, minimum_count: int) -> dict[str, int]:
 
 def _frequencies(posting: Posting, count: int, rows: NDArray[np.int64] | None) -> NDArray[np.float64]:
     """How often a word stands in the documents in ``rows``, or in all ``count`` of them."""
+    if rows is not None:
+        return posting.at(rows).astype(np.float64)
     found = np.zeros(count)
-    if rows is None:
-        found[posting.documents] = posting.frequencies
-    elif len(posting.documents):
-        places = np.minimum(np.searchsorted(posting.documents, rows), len(posting.documents) - 1)
-        held = posting.documents[places] == rows
-        found[held] = posting.frequencies[places[held]]
+    found[posting.documents] = posting.frequencies
     return found

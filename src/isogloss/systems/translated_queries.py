@@ -11,11 +11,13 @@ from isogloss.base.errors import InputError
 from isogloss.base.lines import find_file
 from isogloss.corpus.dataset import Dataset
 from isogloss.corpus.records import Query
-from isogloss.evaluation.system import SystemOptions
+from isogloss.evaluation.system import Contribution, SystemOptions
 from isogloss.lexical.translators.opening import TRANSLATOR_HELP, open_translator
 from isogloss.lexical.translators.translator import Translator
 from isogloss.lexical.translators.word_by_word import LexiconTranslator
+from isogloss.systems.explaining import merged
 from isogloss.systems.lexicons import INDUCED, LEXICON_HELP, fill_languages, induce_from
+from isogloss.text.tokenizer import tokenize
 from isogloss.vectors.lexicon import Lexicon
 
 _LEXICON_FILE = "translator.tsv"
@@ -77,6 +79,26 @@ class TranslatedQueries:
             if text not in self._known:
                 self._translate(self._together.get(text) or [Query("", other) for other in asked])
         return [self._known[text] for text in asked]
+
+    def phrases(self, text: str) -> list[tuple[str, str]]:
+        """The words of a text, each with its translation, where it is translated word by word; else the text as one."""
+        if isinstance(self.translator, LexiconTranslator):
+            return self.translator.phrases(text)
+        (translation,) = self([text])
+        return [(text, translation)]
+
+    def translations(self, query: str) -> list[tuple[str, list[str]]]:
+        """What stands for the words of a query, or for all of it; names that stay as they are need no mention."""
+        return [(words, [other]) for words, other in dict.fromkeys(self.phrases(query)) if other != words]
+
+    def in_words_of(self, query: str, lines: Sequence[Contribution]) -> list[Contribution]:
+        """An explanation by words of the translation in those of the query, where it is translated word by word."""
+        if not isinstance(self.translator, LexiconTranslator):
+            return list(lines)
+        asked: dict[str, str] = {}
+        for words, translation in self.phrases(query):
+            asked.update((word, asked.get(word, words)) for word in tokenize(translation))
+        return merged([line._replace(query_word=asked.get(line.query_word, line.query_word)) for line in lines])
 
     @cached_property
     def translator(self) -> Translator:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from isogloss.base.errors import InputError
 from isogloss.corpus.dataset import Dataset, load_dataset
-from isogloss.evaluation.system import SystemOptions
+from isogloss.evaluation.system import Contribution, SystemOptions
 from isogloss.systems.matcher import Matcher
 from isogloss.systems.matcher_options import MatcherOptions, option
 from isogloss.systems.ranking_data import RankingData, read_lists, read_ranking_data
@@ -57,7 +57,10 @@ class TranslatingMatcher(Matcher):
         return replace(data, dev=read_lists(training, "dev", data.words["query"], self.reading, self.query_texts))
 
     def translations(self, query: str) -> list[tuple[str, list[str]]]:
-        return [(query, list(self.query_texts([query])))]
+        return self._translated.translations(query)
+
+    def explain(self, query: str, row: int, text: str) -> list[Contribution]:
+        return self._translated.in_words_of(query, super().explain(query, row, text))
 
     def save_model(self, directory: Path) -> None:
         super().save_model(directory)

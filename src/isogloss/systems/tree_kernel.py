@@ -33,7 +33,7 @@ from isogloss.corpus.dataset import Dataset
 from isogloss.corpus.negatives import sample_negatives
 from isogloss.corpus.records import Query
 from isogloss.evaluation.ranking import Scores, top_k
-from isogloss.evaluation.system import Allowed, System, SystemOptions
+from isogloss.evaluation.system import Allowed, Contribution, System, SystemOptions
 from isogloss.lexical.bm25 import BM25
 from isogloss.lexical.joined_postings import JoinedPostings
 from isogloss.lexical.postings import Postings
@@ -41,14 +41,17 @@ from isogloss.lexical.translation import QueryTranslator, untranslated
 from isogloss.lexical.tree_kernel import TreeKernel
 from isogloss.lexical.tree_pairs import ReadTree, inverse_frequency, make_pair
 from isogloss.lexical.tree_ranker import OBJECTIVES, PAIR_KERNELS, TreePair, TreeRanker, train_ranker
-from isogloss.lexical.tree_relations import WordMatcher, leaf_tokens
+from isogloss.lexical.tree_relations import WordMatcher, leaf_tokens, without_words
+from isogloss.systems.explaining import NO_WORD, tidied
+from isogloss.systems.leaving_out import MOST_LINES, CutText, shares_by_leaving_out
 from isogloss.systems.lexicons import INDUCED, LEXICON_HELP, fill_languages, induce_from
 from isogloss.text.batches import tokenize_texts
 from isogloss.text.shallow_trees import shallow_tree
-from isogloss.text.tokenizer import Tokenizer
+from isogloss.text.tokenizer import Tokenizer, tokenize
 from isogloss.text.trees import Tree, parse_trees, read_trees, text_key
 from isogloss.vectors.lexicon import Lexicon
 
+_EXPLAINING = 32  # pairs that are compared to explain one: each takes a millisecond or twenty
 _LEXICON_FILE = "lexicon.tsv"
 _TREES_HELP = "file of parsed trees, bracketed or CoNLL-U; texts without one get a shallow tree"
 
@@ -90,6 +93,7 @@ class TreeKernelSystem(System):
     learns = True
     joins = True
     searches = False
+    explains_quickly = False
 
     def __init__(self, options: SystemOptions, query_language: str, document_language: str) -> None:
         super().__init__(options, query_language, document_language)
@@ -125,9 +129,7 @@ class TreeKernelSystem(System):
 
     def scores(self, query: str) -> Scores:
         """The first pass for all, the machine for the best of it; the rest stay below those."""
-        first = self._bm25.scores(self._translator(query)).astype(np.float64)
-        id_order = self.id_order if len(self.id_order) else np.arange(len(first))
-        best = top_k(first, self.options.depth, id_order).rows.astype(np.int64)
+        first, best = self._first_pass(query)
         if not len(best):
             return first
         scores = self.score(query, best)
@@ -135,8 +137,34 @@ class TreeKernelSystem(System):
         found[best] = scores
         return np.asarray(found)
 
+    def _first_pass(self, query: str) -> tuple[Scores, NDArray[np.int64]]:
+        """The scores of the first pass, and the rows that are re-ranked."""
+        first = self._bm25.scores(self._translator(query)).astype(np.float64)
+        id_order = self.id_order if len(self.id_order) else np.arange(len(first))
+        return first, top_k(first, self.options.depth, id_order).rows.astype(np.int64)
+
     def score(self, query: str, rows: NDArray[np.int64]) -> Scores:
         return self._ranker(self._pairs(query, rows.tolist()))
+
+    def explain(self, query: str, row: int, text: str) -> list[Contribution]:
+        """The shares of the query's words, with the words of the document that they match."""
+        cut, tree = CutText.of(query).in_stretches(MOST_LINES), self._tree("query", query)
+
+        def pair_without(group: list[int]) -> TreePair:
+            words = {word for number in group for word in cut.names[number].split()}
+            return self._pairs(cut.without(group), [row], without_words(tree, words))[0]
+
+        shares = shares_by_leaving_out(cut, lambda groups: self._ranker([*map(pair_without, groups)]), _EXPLAINING)
+        document = tokenize(text)
+        met = [{document[match.document] for match in self._matcher(name.split(), document)} for name in cut.names]
+        said = [tuple(self._terms.terms(sorted(words))) for words in met]
+        lines = [Contribution(*each) for each in zip(cut.names, said, shares.tolist(), strict=True)]
+        return tidied([*lines, Contribution(NO_WORD, (), self._found_with(query, row) - float(shares.sum()))])
+
+    def _found_with(self, query: str, row: int) -> float:
+        """The score of a document in a search, which is not its pair's where the first pass puts it too far back."""
+        _, best = self._first_pass(query)
+        return float(self.score(query, np.asarray([row]))[0] if row in best else self.scores(query)[row])
 
     def term_of(self, word: str) -> str | None:
         return next(iter(self._terms.terms([word])), None)
@@ -219,10 +247,12 @@ class TreeKernelSystem(System):
         rest = sample_negatives(query.id, judged, len(documents), o.negatives - len(near), o.seed).tolist()
         return near + [row for row in rest if self._documents[row] != right]
 
-    def _pairs(self, query: str, rows: Sequence[int]) -> list[TreePair]:
-        read = ReadTree.of(self._tree("query", query), self._query_weight)
+    def _pairs(self, query: str, rows: Sequence[int], tree: Tree | None = None) -> list[TreePair]:
+        """The pairs of a query with some documents; ``tree`` is the query's, where it is not to be looked up."""
+        read = ReadTree.of(tree or self._tree("query", query), self._query_weight)
         concepts = self._translator(query)
-        found = self._bm25.scores(concepts)[rows] / (self._bm25.best_possible(concepts) or 1.0)
+        best = self._bm25.best_possible(concepts) or 1.0
+        found = self._bm25.scores_at(concepts, np.asarray(rows, dtype=np.int64)) / best
         pairs = []
         for row, score in zip(rows, found.tolist(), strict=True):
             document = ReadTree.of(self._document_tree(row), self._document_weight)

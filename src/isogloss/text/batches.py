@@ -17,9 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isogloss.base.progress import track
+from isogloss.text.placed_words import compiled_pays, placed_words
+from isogloss.text.stretches import running_sum, stretches
 from isogloss.text.tokenizer import Tokenizer, tokenize
 
 _CHUNK_CHARACTERS = 500_000
+_CHARACTERS_A_SECOND = 8_000_000  # one text after another
 _PARALLEL_CHARACTERS = 4_000_000  # below this, starting processes costs more than it saves (benchmarks/tokenizers.py)
 
 
@@ -42,26 +45,23 @@ class TokenizedTexts:
 def tokenize_texts(
     texts: Sequence[str], tokenizer: Tokenizer | None = None, processes: int | None = None, label: str = "tokenising"
 ) -> TokenizedTexts:
-    """Tokenise a list of texts; ``processes`` defaults to the cores of this machine, or 1 for little text.
+    """Tokenise a list of texts; by default in compiled code where that pays (extra ``fast``).
+
+    Without it, ``processes`` are the cores of this machine, or 1 for little text.
 
     >>> batch = tokenize_texts(["to be or", "not to be"])
     >>> batch.terms, batch.ids.tolist(), batch.offsets.tolist()
     (['to', 'be', 'or', 'not'], [0, 1, 2, 3, 0, 1], [0, 3, 6])
     """
-    chunks = list(_chunks(texts))
+    table = TermTable(tokenizer or Tokenizer())
+    if processes is None and compiled_pays(texts, _CHARACTERS_A_SECOND):
+        return table.texts((stretch.new, stretch.ids, stretch.offsets) for stretch in placed_words(texts, label))
+    chunks = list(stretches(texts, _CHUNK_CHARACTERS))
     if processes is None:
         few = sum(map(len, texts)) < _PARALLEL_CHARACTERS
         processes = 1 if few or "fork" not in multiprocessing.get_all_start_methods() else available_cores()
-    table = _TermTable(tokenizer or Tokenizer())
-    ids, lengths = [], []
-    for chunk in track(_tokenized(chunks, processes), label, total=len(texts), sizes=map(len, chunks)):
-        chunk_ids, chunk_lengths = table.add(*chunk)
-        ids.append(chunk_ids)
-        lengths.append(chunk_lengths)
-    offsets = np.zeros(len(texts) + 1, dtype=np.int64)
-    if lengths:
-        np.cumsum(np.concatenate(lengths), out=offsets[1:])
-    return TokenizedTexts(table.terms, np.concatenate(ids) if ids else np.zeros(0, np.int32), offsets)
+    tracked = track(_tokenized(chunks, processes), label, total=len(texts), sizes=map(len, chunks))
+    return table.texts(_numbered(tracked))
 
 
 def available_cores() -> int:
@@ -71,26 +71,32 @@ def available_cores() -> int:
     return min(cores, int(told)) if told.isdecimal() and int(told) else cores
 
 
-_Chunk = tuple[list[str], NDArray[np.int32], NDArray[np.int64]]
+_Numbered = tuple[list[str], NDArray[np.int32], NDArray[np.int64]]
+"""New words, the ids of all words of some texts, and where each text begins."""
 
 
-class _TermTable:
-    """Words of all chunks to global term ids; -1 is a stop word."""
+class TermTable:
+    """Words, numbered as they come, to terms."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.terms: list[str] = []
         self._tokenizer = tokenizer
-        self._id_of_word: dict[str, int] = {}
+        self._term_of_word = np.zeros(0, np.int32)  # -1 is a stop word
         self._id_of_term: dict[str, int] = {}
 
-    def add(
-        self, words: list[str], ids: NDArray[np.int32], lengths: NDArray[np.int64]
+    def texts(self, stretches: Iterable[_Numbered]) -> TokenizedTexts:
+        """One stretch of texts after another, as terms."""
+        ids, lengths = [np.zeros(0, np.int32)], []
+        for words, word_ids, offsets in stretches:
+            self._learn(words)
+            own_ids, own_lengths = self._kept(self._term_of_word[word_ids], np.diff(offsets))
+            ids.append(own_ids)
+            lengths.append(own_lengths)
+        return TokenizedTexts(self.terms, np.concatenate(ids), running_sum(lengths))
+
+    def _kept(
+        self, terms: NDArray[np.int32], lengths: NDArray[np.int64]
     ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        self._learn([word for word in words if word not in self._id_of_word])
-        to_term = np.fromiter((self._id_of_word[word] for word in words), dtype=np.int32, count=len(words))
-        if not len(words):
-            return ids, lengths
-        terms = to_term[ids]
         if not self._tokenizer.drop_stop_words:
             return terms, lengths
         kept = terms >= 0
@@ -98,29 +104,30 @@ class _TermTable:
         return terms[kept], np.bincount(text_of[kept], minlength=len(lengths))
 
     def _learn(self, words: list[str]) -> None:
+        """Take words in whose numbers follow those of all words before."""
         wanted = [word for word in words if self._tokenizer.terms([word])] if self._tokenizer.drop_stop_words else words
-        self._id_of_word.update(dict.fromkeys(words, -1))
+        term_of = dict.fromkeys(words, -1)
         for word, term in zip(wanted, self._tokenizer.terms(wanted), strict=True):
-            number = self._id_of_term.setdefault(term, len(self.terms))
-            if number == len(self.terms):
+            term_of[word] = self._id_of_term.setdefault(term, len(self.terms))
+            if term_of[word] == len(self.terms):
                 self.terms.append(term)
-            self._id_of_word[word] = number
+        self._term_of_word = np.append(self._term_of_word, np.fromiter(term_of.values(), np.int32, len(words)))
 
 
-def _chunks(texts: Sequence[str]) -> Iterator[list[str]]:
-    chunk: list[str] = []
-    characters = 0
-    for text in texts:
-        chunk.append(text)
-        characters += len(text) + 1
-        if characters > _CHUNK_CHARACTERS:
-            yield chunk
-            chunk, characters = [], 0
-    if chunk:
-        yield chunk
+_Chunk = tuple[list[str], NDArray[np.int32], NDArray[np.int64]]
+"""The words of a chunk, their ids in its texts, and the length of each text."""
 
 
-def _tokenized(chunks: Iterable[list[str]], processes: int) -> Iterator[_Chunk]:
+def _numbered(chunks: Iterable[_Chunk]) -> Iterator[_Numbered]:
+    """The chunks with ids that go on from one to the next."""
+    id_of: dict[str, int] = {}
+    for words, ids, lengths in chunks:
+        known = len(id_of)
+        own = np.fromiter((id_of.setdefault(word, len(id_of)) for word in words), np.int32, len(words))
+        yield list(itertools.islice(id_of, known, None)), own[ids] if len(words) else ids, running_sum([lengths])
+
+
+def _tokenized(chunks: Iterable[Sequence[str]], processes: int) -> Iterator[_Chunk]:
     if processes == 1:
         yield from map(_tokenize_chunk, chunks)
         return
@@ -130,7 +137,7 @@ def _tokenized(chunks: Iterable[list[str]], processes: int) -> Iterator[_Chunk]:
         yield from pool.imap(_tokenize_chunk, chunks)
 
 
-def _tokenize_chunk(texts: list[str]) -> _Chunk:
+def _tokenize_chunk(texts: Sequence[str]) -> _Chunk:
     tokens = [tokenize(text) for text in texts]
     id_of: dict[str, int] = {}
     for word in itertools.chain.from_iterable(tokens):

@@ -7,7 +7,7 @@ each distinct piece: ICU cuts the runs of scripts without spaces, the tokeniser 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -29,6 +29,7 @@ from isogloss.text.pieces import (
 )
 from isogloss.text.scan import scan
 from isogloss.text.scan_odd import IDS, room_for
+from isogloss.text.stretches import running_sum, stretches
 from isogloss.text.tokenizer import tokenize
 from isogloss.text.word_table import (
     Characters,
@@ -41,7 +42,7 @@ from isogloss.text.word_table import (
 _BATCH_CHARACTERS = 16_000_000  # scanned, settled and gathered together; bounds the memory
 _BLOCK_CHARACTERS = 300_000
 _HARD_CHARACTERS = 50_000  # tokenised together
-_RARE_LETTER = "\ua66e"  # a Cyrillic o with many eyes; a word of its own between texts
+RARE_LETTER = "\ua66e"  # a Cyrillic o with many eyes; a word of its own between texts
 
 Ids = NDArray[np.int32]
 Offsets = NDArray[np.int64]
@@ -77,25 +78,25 @@ class FastTokens:
         """
         batches = list(self.batches(texts, maximum_words, label))
         ids = np.concatenate([np.zeros(0, np.int32), *(ids for ids, _ in batches)])
-        return ids, _running_sum(np.diff(offsets) for _, offsets in batches)
+        return ids, running_sum(np.diff(offsets) for _, offsets in batches)
 
     def batches(
         self, texts: Sequence[str], maximum_words: int = 0, label: str = "tokenising"
     ) -> Iterator[tuple[Ids, Offsets]]:
         """The same for one stretch of the texts after another."""
-        batches = list(_stretches(texts, _BATCH_CHARACTERS))
+        batches = list(stretches(texts, _BATCH_CHARACTERS))
         for batch in track(batches, label, len(texts), sizes=map(len, batches)):
             yield self._batch(batch, maximum_words)
 
     def _batch(self, texts: Sequence[str], limit: int) -> tuple[Ids, Offsets]:
         with ThreadPoolExecutor(available_cores()) as threads:
-            blocks = list(threads.map(lambda block: self._scan(block, limit), _stretches(texts, _BLOCK_CHARACTERS)))
+            blocks = list(threads.map(lambda block: self._scan(block, limit), stretches(texts, _BLOCK_CHARACTERS)))
         numbers, piece_ids, piece_starts = self._settle(blocks)
         own_numbers = np.split(numbers, np.cumsum([len(block.piece_lengths) for block in blocks[:-1]]))
         finish = partial(_gathered, piece_ids=piece_ids, piece_starts=piece_starts, limit=limit)
         with ThreadPoolExecutor(available_cores()) as threads:
             gathered = list(threads.map(finish, blocks, own_numbers))
-        return np.concatenate([ids for ids, _ in gathered]), _running_sum(lengths for _, lengths in gathered)
+        return np.concatenate([ids for ids, _ in gathered]), running_sum(lengths for _, lengths in gathered)
 
     def _scan(self, texts: Sequence[str], limit: int) -> _Scanned:
         codes, starts = flat_characters(texts)
@@ -106,7 +107,7 @@ class FastTokens:
     def _settle(self, blocks: Sequence[_Scanned]) -> tuple[Ids, Ids, Offsets]:
         """The number of each piece among the distinct ones, the ids of those and where the ids of each begin."""
         pieces = np.concatenate([block.pieces for block in blocks])
-        starts = _running_sum(block.piece_lengths for block in blocks)
+        starts = running_sum(block.piece_lengths for block in blocks)
         numbers, firsts = distinct_pieces(pieces, starts)
         is_hard = pieces[starts[firsts]] == HARD_SIGN
         # Numbered anew, all runs first, then all hard pieces, so that the ids of both make one array.
@@ -130,7 +131,7 @@ class FastTokens:
         """The same for what only the tokeniser itself can cut."""
         texts = [characters_to_text(pieces[starts[piece] + 1 : starts[piece + 1]]) for piece in chosen]
         tokens = [
-            word for group in _stretches(texts, _HARD_CHARACTERS) for text in _tokens(group) for word in (*text, "")
+            word for group in stretches(texts, _HARD_CHARACTERS) for text in _tokens(group) for word in (*text, "")
         ]
         ids, is_end = find_words(self._table, tokens), np.fromiter(map(len, tokens), np.int64, len(tokens)) == 0
         return ids[~is_end], np.flatnonzero(is_end) - np.arange(len(texts))
@@ -138,11 +139,11 @@ class FastTokens:
 
 def _tokens(texts: Sequence[str]) -> list[list[str]]:
     """The tokens of each text, all cut in one go: starting ICU takes longer than a short text."""
-    if any(_RARE_LETTER in text for text in texts):
+    if any(RARE_LETTER in text for text in texts):
         return [tokenize(text) for text in texts]
     tokens: list[list[str]] = [[]]
-    for word in tokenize(f"\n{_RARE_LETTER}\n".join(texts)):
-        if word == _RARE_LETTER:
+    for word in tokenize(f"\n{RARE_LETTER}\n".join(texts)):
+        if word == RARE_LETTER:
             tokens.append([])
         else:
             tokens[-1].append(word)
@@ -154,18 +155,3 @@ def _gathered(block: _Scanned, numbers: Ids, piece_ids: Ids, piece_starts: Offse
     ids, ends = np.empty(room, dtype=np.int32), np.empty(len(block.ends), dtype=np.int64)
     count = gather(block.ids, block.ends, numbers, piece_ids, piece_starts, limit, ids, ends)
     return ids[:count], np.diff(ends, prepend=0)
-
-
-def _stretches(texts: Sequence[str], characters: int) -> Iterator[Sequence[str]]:
-    """Texts one after another in stretches of about so many characters."""
-    ends = np.cumsum(np.fromiter(map(len, texts), dtype=np.int64, count=len(texts)) + 1)
-    first = 0
-    while first < len(texts):
-        before = ends[first - 1] if first else 0
-        last = max(first + 1, int(np.searchsorted(ends, before + characters)))
-        yield texts[first:last]
-        first = last
-
-
-def _running_sum(lengths: Iterable[Offsets]) -> Offsets:
-    return np.cumsum(np.concatenate([np.zeros(1, np.int64), *lengths]))

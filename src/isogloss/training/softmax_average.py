@@ -17,6 +17,8 @@ and the gradient of a word's row is the sum of dL/dx_i over its occurrences. Laz
 the batch alone. While learning, each word is left out with the probability ``drop``, so that no text is recognised by
 one word only; lengths are scaled to 1, so what is left needs no other scale.
 
+A word may have several rows (``spelling``), its own and those of pieces that others have too: their sum is its vector.
+
 Sums over runs of rows and Adam take most of the time. Both are compiled where numba is (extra ``fast``): the same
 operations in the same order, hence the same numbers, and twice as fast on the whole.
 """
@@ -48,7 +50,8 @@ _REST1, _REST2, _EPSILON = np.float32(1 - BETA1), np.float32(1 - BETA2), np.floa
 class SoftmaxAverage:
     """Tables of word vectors for two languages, learned from translated texts. The tables given are not changed.
 
-    Pairs of which a text has no word are left out. ``losses`` has the loss of each step taken.
+    Pairs of which a text has no word are left out. ``losses`` has the loss of each step taken. ``spelling`` has the
+    rows of each word of the two languages; without it word i has row i alone.
     """
 
     def __init__(
@@ -61,22 +64,24 @@ class SoftmaxAverage:
         temperature: float = 0.07,
         drop: float = 0.1,
         seed: int = 0,
+        spelling: tuple[TextIds, TextIds] | None = None,
     ) -> None:
         if len(queries) != len(documents):
             raise ValueError(f"{len(queries)} queries are not translations of {len(documents)} documents")
         if not (temperature > 0 and 0 <= drop < 1):
             raise ValueError(f"temperature {temperature} must be above 0, drop {drop} from 0 to below 1")
-        self._sides = _Side(query_table, queries), _Side(document_table, documents)
+        spelt = spelling or (None, None)
+        self._sides = _Side(query_table, queries, spelt[0]), _Side(document_table, documents, spelt[1])
         self._temperature, self._drop = np.float32(temperature), drop
         self._random = np.random.default_rng(seed)
         self._pairs = np.flatnonzero((queries.lengths > 0) & (documents.lengths > 0))
-        self._bag_of = _bag_numbers(documents, len(document_table))
+        self._bag_of = _bag_numbers(documents, len(self._sides[1]))
         self.losses: list[float] = []
 
     def learn(
         self, epochs: int = 20, batch: int = 512, rate: float = 0.03, label: str = "learning from translations"
     ) -> tuple[Table, Table]:
-        """The tables after ``epochs`` more rounds, the rate falling from ``rate`` to 0 in equal steps."""
+        """The words' vectors after ``epochs`` more rounds, the rate falling from ``rate`` to 0 in equal steps."""
         steps = epochs * len(_batches(self._pairs, batch))
         for step, members in enumerate(track(self._drawn(epochs, batch), label, steps)):
             loss, gradients = self.gradients(members, self._drop)
@@ -84,12 +89,12 @@ class SoftmaxAverage:
             for side, (touched, rows) in zip(self._sides, gradients, strict=True):
                 side.move(touched, rows, rate * (1 - step / steps), len(self.losses))
         queries, documents = self._sides
-        return queries.table.copy(), documents.table.copy()
+        return queries.vectors(), documents.vectors()
 
     def gradients(self, batch: _Numbers, drop: float = 0.0) -> tuple[float, list[tuple[Ids, Table]]]:
-        """The loss of a batch; for each table the rows of its words and the gradient of each."""
+        """The loss of a batch; for each table the rows that its words have and the gradient of each."""
         bags = [_leave_out(*_take(side.texts, batch), drop, self._random) for side in self._sides]
-        pooled = [_add_runs(side.table, *bag) for side, bag in zip(self._sides, bags, strict=True)]
+        pooled = [side.pool(*bag) for side, bag in zip(self._sides, bags, strict=True)]
         sizes = [_sizes(sums) for sums in pooled]
         queries, documents = (sums / size for sums, size in zip(pooled, sizes, strict=True))
         scores: Table = queries @ documents.T
@@ -97,12 +102,12 @@ class SoftmaxAverage:
         loss, slopes = _contrast(scores, self._bag_of[batch])
         slopes /= self._temperature
         gradients = []
-        for vectors, others, towards, size, (ids, lengths) in zip(
-            (queries, documents), (documents, queries), (slopes, slopes.T), sizes, bags, strict=True
+        for side, vectors, others, towards, size, bag in zip(
+            self._sides, (queries, documents), (documents, queries), (slopes, slopes.T), sizes, bags, strict=True
         ):
             of_vectors = towards @ others
             along = np.einsum("ij,ij->i", of_vectors, vectors)[:, None]
-            gradients.append(_add_occurrences((of_vectors - along * vectors) / size, ids, lengths))
+            gradients.append(side.share_out((of_vectors - along * vectors) / size, *bag))
         return loss, gradients
 
     def _drawn(self, epochs: int, batch: int) -> Iterator[_Numbers]:
@@ -111,12 +116,35 @@ class SoftmaxAverage:
 
 
 class _Side:
-    """The texts of one language, the vectors of its words and their moments."""
+    """The texts of one language, the rows that its words' vectors are made of and their moments."""
 
-    def __init__(self, table: Table, texts: TextIds) -> None:
-        self.texts = texts
+    def __init__(self, table: Table, texts: TextIds, spelling: TextIds | None) -> None:
+        self.texts, self._spelling = texts, spelling
         self.table: Table = np.array(table, dtype=np.float32)
         self._first, self._second = np.zeros_like(self.table), np.zeros_like(self.table)
+
+    def __len__(self) -> int:
+        return len(self.table if self._spelling is None else self._spelling)
+
+    def vectors(self) -> Table:
+        """One row a word."""
+        if self._spelling is None:
+            return self.table.copy()
+        return _add_runs(self.table, self._spelling.ids, self._spelling.lengths)
+
+    def pool(self, ids: Ids, lengths: _Numbers) -> Table:
+        """The sum of the words' vectors of each text."""
+        if self._spelling is None:
+            return _add_runs(self.table, ids, lengths)
+        words, places = np.unique(ids, return_inverse=True)
+        return _add_runs(_add_runs(self.table, *_take(self._spelling, words)), places.astype(np.int32), lengths)
+
+    def share_out(self, of_texts: Table, ids: Ids, lengths: _Numbers) -> tuple[Ids, Table]:
+        """The rows of the texts' words, and the gradient of each by that of the texts' sums."""
+        words, gradient = _add_occurrences(of_texts, ids, lengths)
+        if self._spelling is None:
+            return words, gradient
+        return _add_occurrences(gradient, *_take(self._spelling, words))
 
     def move(self, touched: Ids, gradient: Table, rate: float, step: int) -> None:
         """Take  w -= rate / (1 - b1^t) m / (sqrt(v / (1 - b2^t)) + e),  m and v the running means of g and g^2."""
@@ -153,7 +181,7 @@ def _bag_numbers(texts: TextIds, words: int) -> NDArray[np.uint64]:
     return until[texts.offsets[1:]] - until[texts.offsets[:-1]]
 
 
-def _take(texts: TextIds, numbers: _Numbers) -> tuple[Ids, _Numbers]:
+def _take(texts: TextIds, numbers: _Numbers | Ids) -> tuple[Ids, _Numbers]:
     """The words of the texts of these numbers, one text after the other, and how many each has."""
     lengths = texts.lengths[numbers]
     ends = np.cumsum(lengths)

@@ -65,6 +65,16 @@ def test_nothing_found(site, open_page):
     taken(open_page(f"{site}?q=xyzzy&lang=fr", viewport=DESKTOP), "nothing-found")
 
 
+def test_probably_nothing_here(tmp_path, serve, open_page):
+    make_index(
+        tmp_path / "index", "smooth", open_source("demo"), ["fr"], settings={"thresholds": "0.7,0.9", "epochs": "5"}
+    )
+    with serve(tmp_path / "index") as address:
+        page = open_page(f"{address}?q=animal+with+a+long+trunk", viewport=DESKTOP)
+        expect(page.locator(".doubt")).to_be_visible()
+        taken(page, "probably-nothing")
+
+
 def test_start(site, open_page):
     taken(open_page(site, viewport=DESKTOP), "start")
 

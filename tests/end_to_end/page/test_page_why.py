@@ -6,6 +6,9 @@ import json
 
 import pytest
 
+from isogloss.corpus.sources import open_source
+from isogloss.indexing import make_index
+
 expect = pytest.importorskip("playwright.sync_api").expect
 
 HIT = {
@@ -27,8 +30,21 @@ def answering(page, path, answer):
     page.route(f"**/api/v1/{path}?*", lambda route: route.fulfill(body=body, content_type="application/json"))
 
 
-def test_the_parts_sum_to_the_score(demo_site, open_page, ask):
-    page = open_page(demo_site)
+@pytest.fixture(scope="module")
+def network_site(tmp_path_factory, serve):
+    """A system whose scores no formula takes apart."""
+    pytest.importorskip("torch").set_num_threads(1)
+    settings = {"dimension": "8", "hidden": "8", "outputs": "4", "epochs": "1", "dev_queries": "0"}
+    settings |= {"query_vectors": "random", "document_vectors": "random"}
+    folder = tmp_path_factory.mktemp("network")
+    make_index(folder / "index", "dssm", open_source("demo"), ["fr"], settings=settings)
+    with serve(folder / "index") as address:
+        yield address
+
+
+@pytest.mark.parametrize("site", ["demo_site", "network_site"])
+def test_the_parts_sum_to_the_score(request, site, open_page, ask):
+    page = open_page(request.getfixturevalue(site))
     ask(page, "water animal species food")
     card = page.locator(".card").first
     button = card.get_by_role("button", name="Why this?")

@@ -34,12 +34,16 @@ class LexiconTranslator(Translator):
     def translate(self, texts: Sequence[str], ids: Sequence[str] = ()) -> list[str]:
         return [self._translate(text) for text in texts]
 
-    def _translate(self, text: str) -> str:
+    def phrases(self, text: str) -> list[tuple[str, str]]:
+        """The words and phrases of a text, each with what it becomes; without those that are left out."""
         phrases = list(self.lexicon.cut(tokenize(text)))
         for phrase in phrases:
             if phrase not in self._known:
                 self._known[phrase] = self._best(phrase)
-        return " ".join(filter(None, map(self._known.__getitem__, phrases)))
+        return [(" ".join(phrase), self._known[phrase]) for phrase in phrases if self._known[phrase]]
+
+    def _translate(self, text: str) -> str:
+        return " ".join(translation for _, translation in self.phrases(text))
 
     def _best(self, phrase: Phrase) -> str:
         found = self._find(phrase)

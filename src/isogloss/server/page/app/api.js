@@ -45,6 +45,7 @@ export async function askSearch(state, size, { signal, other = false, remembered
     expected: said.expected_language ?? "",
     unknown: said.unknown_words ?? [],
     missing: said.missing ?? [],
+    doubtful: said.doubtful ?? false,
     translations: said.translations ?? {},
     milliseconds: said.milliseconds ?? null,
   };

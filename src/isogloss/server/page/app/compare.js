@@ -5,7 +5,7 @@ import { card, keyOf } from "./card.js";
 import { el } from "./dom.js";
 import { count, counted, listed, nameOf } from "./languages.js";
 import { drawLinks } from "./links.js";
-import { failureText } from "./messages.js";
+import { DOUBT, failureText } from "./messages.js";
 import { PAGE, pages, remarks } from "./results.js";
 
 const LOOK_BEYOND = 20; // ranks after the page in which the other's documents are looked for
@@ -65,6 +65,7 @@ function column(state, side, answer, hits, theirs, opposite, depth) {
     "section",
     { class: "column", "aria-label": `Results of ${sideName(side)}` },
     heading,
+    answer.value.doubtful ? el("p", { class: "remark doubt" }, DOUBT) : null,
     el(
       "ol",
       { class: "cards", role: "list", start: state.offset + 1 },

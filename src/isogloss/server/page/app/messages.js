@@ -20,6 +20,9 @@ const ADVICE = {
   ],
 };
 
+/** What is said of results of which even the best is hardly relevant. */
+export const DOUBT = "Probably nothing here: even the best result scores below what counts as relevant.";
+
 /** One sentence for a failure. */
 export function failureText(failure) {
   const [what, advice] = ADVICE[failure.kind] ?? ADVICE.broken;

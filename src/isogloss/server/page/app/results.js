@@ -5,7 +5,7 @@ import { askSearch } from "./api.js";
 import { card } from "./card.js";
 import { el } from "./dom.js";
 import { count, counted, listed, nameOf } from "./languages.js";
-import { nothingFound, words } from "./messages.js";
+import { DOUBT, nothingFound, words } from "./messages.js";
 
 /** How many results a page holds. */
 export const PAGE = 10;
@@ -24,6 +24,7 @@ export async function resultsView(state, status, { signal, remembered }) {
     summary: summary(state, answer),
     content: [
       el("h2", { class: "unseen" }, "Results"),
+      answer.doubtful ? el("p", { class: "remark doubt" }, DOUBT) : null,
       ...remarks(state, answer),
       el(
         "ol",
@@ -78,13 +79,16 @@ export function pages(state, more) {
   );
 }
 
-function summary(state, { hits, more, milliseconds }) {
+function summary(state, { hits, more, doubtful, milliseconds }) {
+  const doubt = doubtful ? ", probably none of them relevant" : "";
   const time = milliseconds === null ? "" : ` · ${milliseconds < 1 ? "under 1" : count(Math.round(milliseconds))} ms`;
-  if (!state.offset && !more) return `${counted(hits.length, "result")}${time}`;
+  if (!state.offset && !more) return `${counted(hits.length, "result")}${doubt}${time}`;
   return (
     (hits.length > 1
       ? `Results ${count(hits[0].rank)} to ${count(hits.at(-1).rank)}`
-      : `Result ${count(hits[0].rank)}`) + time
+      : `Result ${count(hits[0].rank)}`) +
+    doubt +
+    time
   );
 }
 

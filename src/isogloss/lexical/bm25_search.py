@@ -1,0 +1,188 @@
+"""The best documents of BM25, found without scoring the others: the ranking of all scores, to the last bit.
+
+MaxScore (Turtle and Flood 1995). What a concept can add to a score,
+
+    u(c) = n_c idf(c) max_d tf(c, d) / (tf(c, d) + k1 (1 - b + b |d| / avg|d|)),
+
+is worked out when the concept is first asked for, and remembered. Concepts of large bounds are read first: they are
+the rare ones, with short lists. Once the k-th best of the sums so far is above what the other concepts can add
+together, a document that holds only those cannot be among the best: their lists, the long ones, are not read, and the
+documents found so far are looked up in them. ``bm25_compiled`` does it faster, for those who ask much.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isogloss.evaluation.ranking import Ranking, top_k
+from isogloss.lexical.bm25 import BM25, Concept, Terms
+from isogloss.lexical.bm25_fast import FAST, FastWords
+from isogloss.lexical.postings import Postings
+from isogloss.text.batches import TokenizedTexts
+
+Allowed = NDArray[np.bool_]
+Floats = NDArray[np.float32]
+Order = NDArray[np.int64]
+
+_REMEMBERED = 20_000  # concepts
+_FEW_RESULTS = 10_000  # for more, all scores are sorted
+_FEW_DOCUMENTS = 200_000  # that numpy scores all in less time than it takes to choose
+_ALL = np.zeros(0, dtype=bool)
+
+
+class _Known(NamedTuple):
+    """Of a concept: idf(c), u(c) / n_c, and where the list of term t begins and ends in part p: ``spans[p, t]``."""
+
+    idf: float
+    largest: float
+    weights: Floats
+    spans: NDArray[np.int64]
+
+
+class _Asked(NamedTuple):
+    """The concepts of a query that occur, what is known of each, n_c idf(c) and u(c)."""
+
+    concepts: list[Concept]
+    known: list[_Known]
+    factors: Floats
+    bounds: list[float]
+
+    @property
+    def exactness(self) -> float:
+        """What lies below this share of a score is less than it, in whatever order parts were added and rounded.
+
+        n additions and four operations a part err by 2^-24 each: in the score and the sum of either side. Twice that.
+        """
+        return 1 - (len(self.concepts) + 4) * 2.0**-21
+
+
+class BM25Search:
+    """Searches what a BM25 scores; ``fast`` decides when compiled code does. Threads may share it."""
+
+    def __init__(self, bm25: BM25, fast: FastWords | None = None) -> None:
+        self._bm25 = bm25
+        self._fast = fast or FAST
+        self._remembered: dict[Terms, _Known | None] = {}
+        lists = bm25.postings
+        self._size = lists.document_count
+        self._live = _ALL if lists.live is None else lists.live
+        starts = [*accumulate((part.document_count for part in lists.parts), initial=0)]
+        self._parts = [
+            (start, _fixed(part.documents, np.int32), _fixed(part.frequencies, np.int32), bm25.saturation[start:end])
+            for part, start, end in zip(lists.parts, starts, starts[1:], strict=False)
+        ]
+
+    def best(self, concepts: Sequence[Concept], k: int, id_order: Order, allowed: Allowed | None = None) -> Ranking:
+        """The ``k`` best of the documents, or of those allowed, that score above 0; ties go by ``id_order``."""
+        compiled = self._fast.functions(self._size)
+        if not 0 < k <= _FEW_RESULTS or (compiled is None and self._size < _FEW_DOCUMENTS):
+            return self._best_of_all(concepts, k, id_order, allowed)
+        asked = self._asked(concepts)
+        fits = len(id_order) == self._size and (allowed is None or len(allowed) == self._size)
+        if not asked.concepts or not fits or not (asked.factors > 0).all():
+            return self._best_of_all(concepts, k, id_order, allowed)
+        if compiled:
+            return self._best_compiled(compiled, asked, k, id_order, allowed)
+        return self._best_in_numpy(asked, k, id_order, allowed)
+
+    def _best_of_all(self, concepts: Sequence[Concept], k: int, id_order: Order, allowed: Allowed | None) -> Ranking:
+        scores = self._bm25.scores(concepts)
+        return top_k(scores if allowed is None else np.where(allowed, scores, -np.inf), k, id_order, above=0.0)
+
+    def _best_in_numpy(self, asked: _Asked, k: int, id_order: Order, allowed: Allowed | None) -> Ranking:
+        order = np.argsort(asked.bounds)[::-1].tolist()
+        rests = [*accumulate((asked.bounds[number] for number in reversed(order)), initial=0.0)][::-1]
+        sums = np.zeros(self._size, dtype=np.float32)
+        found: list[NDArray[np.int32]] = []
+        least, read = 0.0, 0
+        while read < len(order) and rests[read] >= least:
+            documents, parts = self._bm25.contributions(asked.concepts[order[read]])
+            np.add.at(sums, documents, parts)
+            found.append(documents if allowed is None else documents[allowed[documents]])
+            least = max(least, asked.exactness * _kth_best(sums[found[-1]], k))
+            read += 1
+        rows, partial = _taken(sums, found, least - rests[read])
+        for number, rest in zip(order[read:], rests[read + 1 :], strict=True):
+            partial += self._bm25.contributions_at(asked.concepts[number], rows)
+            able = partial >= max(least, asked.exactness * _kth_best(partial, k)) - rest
+            rows, partial = rows[able], partial[able]
+        return top_k(self._bm25.scores_at(asked.concepts, rows), k, id_order, rows, above=0.0)
+
+    def _best_compiled(
+        self, compiled: ModuleType, asked: _Asked, k: int, id_order: Order, allowed: Allowed | None
+    ) -> Ranking:
+        order = np.argsort(asked.bounds)
+        reach = [0.0, *accumulate(asked.bounds[number] for number in order.tolist())]
+        first = [0, *accumulate(len(known.weights) for known in asked.known)]
+        weights = np.concatenate([known.weights for known in asked.known])
+        query = compiled.Query(np.asarray(first), weights, asked.factors, order, np.asarray(reach), asked.exactness)
+        spans = np.concatenate([known.spans for known in asked.known], axis=1)
+        size = min(k, self._size)
+        best = compiled.Best(np.zeros(size, dtype=np.float32), np.zeros(size, dtype=np.int64))
+        masks = _fixed(_ALL if allowed is None else allowed, np.bool_), _fixed(self._live, np.bool_)
+        ids = _fixed(id_order, np.int64)
+        count = 0
+        for part, (start, *lists) in enumerate(self._parts):
+            rows = compiled.Rows(start, *masks, ids)
+            count = compiled.search_part(compiled.Lists(*lists), query, spans[part], rows, best, count)
+        return top_k(best.scores[:count], k, id_order, best.rows[:count])
+
+    def _asked(self, concepts: Sequence[Concept]) -> _Asked:
+        pairs = [(concept, self._known(concept.terms)) for concept in concepts]
+        found = [(concept, known) for concept, known in pairs if known is not None]
+        factors = np.asarray([concept.times * known.idf for concept, known in found], dtype=np.float32)
+        bounds = [concept.times * known.largest for concept, known in found]
+        return _Asked([concept for concept, _ in found], [known for _, known in found], factors, bounds)
+
+    def _known(self, terms: Terms) -> _Known | None:
+        remembered = self._remembered  # another thread may begin anew meanwhile
+        if terms not in remembered:
+            if len(remembered) >= _REMEMBERED:
+                self._remembered = remembered = {}
+            remembered[terms] = self._look_up(terms)
+        return remembered[terms]
+
+    def _look_up(self, terms: Terms) -> _Known | None:
+        documents, parts = self._bm25.contributions(Concept("", terms))
+        if not len(documents):
+            return None
+        occurring = [(term, weight) for term, weight in terms if weight]
+        spans = [[part.span(term) for term, _ in occurring] for part in self._bm25.postings.parts]
+        weights = np.asarray([weight for _, weight in occurring], dtype=np.float32)
+        return _Known(self._bm25.idf(terms), float(parts.max()), weights, np.asarray(spans, dtype=np.int64))
+
+
+def _taken(sums: Floats, found: list[NDArray[np.int32]], least: float) -> tuple[NDArray[np.int64], Floats]:
+    """The documents of several lists whose sum is at least this, each once, and their sums."""
+    rows, taken = [], []
+    for documents in found:
+        here = sums[documents]
+        enough = (here > 0) & (here >= least)
+        rows.append(documents[enough])
+        taken.append(here[enough])
+        sums[rows[-1]] = 0
+    return np.concatenate(rows).astype(np.int64), np.concatenate(taken)
+
+
+def _kth_best(scores: Floats, k: int) -> float:
+    return float(np.partition(scores, len(scores) - k)[len(scores) - k]) if len(scores) >= k else 0.0
+
+
+def _fixed(array: NDArray[Any], dtype: type[np.generic]) -> NDArray[Any]:
+    """The same array, not to be written to: whether in memory or mapped, it is of one type to compiled code."""
+    view = np.ascontiguousarray(array, dtype=dtype).view()
+    view.flags.writeable = False
+    return view
+
+
+def compile_ahead() -> None:
+    """Compile the search, if there is numba, and use it from now on: who waits for a large index waits for this too."""
+    FAST.begin()
+    one = Postings.build(TokenizedTexts(["a"], np.zeros(1, dtype=np.int32), np.asarray([0, 1])))
+    BM25Search(BM25(one)).best([Concept("a", (("a", 1.0),))], 1, np.zeros(1, dtype=np.int64))
