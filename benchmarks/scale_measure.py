@@ -1,6 +1,6 @@
 """One measurement of ``scale.py``, in a process of its own: ``python scale_measure.py WHAT PHASE ROWS DIMENSION DIR``.
 
-What is measured is written to ``DIR/work/found.json`` as soon as it is known.
+What is measured is written to ``found.json`` in the folder ``work`` of DIR as soon as it is known.
 """
 
 from __future__ import annotations
