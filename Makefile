@@ -42,10 +42,10 @@ docs: $(VENV)/.dev
 
 soak: $(VENV)/.dev
 	$(BIN)/python tests/end_to_end/crashing.py --kills 200
-	OPENBLAS_NUM_THREADS=1 ISOGLOSS_HOSTILE=10000 ISOGLOSS_FUZZ=3000 $(BIN)/python -m pytest -v --durations=5 \
+	OPENBLAS_NUM_THREADS=1 ISOGLOSS_HOSTILE=10000 ISOGLOSS_FUZZ=3000 $(BIN)/python -m pytest -v --timeout 0 --durations=5 \
 		tests/server/test_hostile_queries.py tests/server/test_fuzzed_service.py \
 		tests/indexing/test_index_writer.py tests/indexing/test_index_care.py
-	OPENBLAS_NUM_THREADS=1 ISOGLOSS_KILLS=20 $(BIN)/python -m pytest -v tests/cluster/test_sharded_faults.py -k acknowledged_is
+	OPENBLAS_NUM_THREADS=1 ISOGLOSS_KILLS=20 $(BIN)/python -m pytest -v --timeout 0 tests/cluster/test_sharded_faults.py -k acknowledged_is
 
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/tokenizers.py

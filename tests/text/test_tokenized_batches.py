@@ -1,5 +1,6 @@
 """Many texts at once give what one text after another gives."""
 
+import signal
 import sys
 
 import numpy as np
@@ -51,6 +52,15 @@ def test_a_batch_is_its_texts_one_by_one(tokenizer, processes, chunk, monkeypatc
 @pytest.mark.parametrize("texts", [[], [""], ["", ""], ["the"], ["…", "the of"]], ids=repr)
 def test_nothing_at_all_and_texts_without_terms_are_no_exception(tokenizer, processes, texts):
     same_as_one_by_one(texts, tokenizer, processes)
+
+
+def test_workers_end_where_the_process_does_not_end_by_a_signal():
+    before = signal.signal(signal.SIGTERM, lambda *_: None)  # as Ray sets it in every process that holds a node
+    try:
+        for _ in range(5):
+            same_as_one_by_one(TEXTS, TOKENIZERS[0], 2)
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @settings(deadline=None, max_examples=100)

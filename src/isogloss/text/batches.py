@@ -11,6 +11,7 @@ import multiprocessing
 import os
 import signal
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -131,10 +132,11 @@ def _tokenized(chunks: Iterable[Sequence[str]], processes: int) -> Iterator[_Chu
     if processes == 1:
         yield from map(_tokenize_chunk, chunks)
         return
-    # An interrupt is the parent's to handle: it ends the pool; workers that print tracebacks of their own help nobody.
-    ignore = (signal.SIGINT, signal.SIG_IGN)
-    with multiprocessing.get_context("fork").Pool(processes, signal.signal, ignore) as pool:
-        yield from pool.imap(_tokenize_chunk, chunks)
+    # An interrupt is the parent's to handle; workers that print tracebacks of their own help nobody. Not a Pool: it
+    # ends its workers by SIGTERM, and waits for ever where a handler they inherited, such as Ray's, keeps them alive.
+    fork, ignore = multiprocessing.get_context("fork"), (signal.SIGINT, signal.SIG_IGN)
+    with ProcessPoolExecutor(processes, fork, signal.signal, ignore) as pool:
+        yield from pool.map(_tokenize_chunk, chunks)
 
 
 def _tokenize_chunk(texts: Sequence[str]) -> _Chunk:
