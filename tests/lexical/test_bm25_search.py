@@ -38,6 +38,7 @@ def way(request):
             fast.begin()
         patch.setattr(bm25_search, "FAST", fast)
         patch.setattr(bm25_search, "_FEW_DOCUMENTS", 0)
+        patch.setattr(bm25_search, "_ENTRIES_A_LOOKUP", 0)
         yield request.param
 
 
@@ -138,6 +139,20 @@ def test_concepts_are_forgotten_when_they_are_too_many(way, monkeypatch):
         asked = [Concept("?", ((word, 1.0),)), Concept("?", (("w1", 1.0),))]
         assert_same(search.best(asked, 5, np.arange(300)), best_of_all(bm25, asked, 5, np.arange(300)))
         assert len(search._remembered) <= 2
+
+
+def test_all_are_scored_where_much_is_asked_of_short_lists(monkeypatch):
+    pytest.importorskip("numba")
+    fast = FastWords()
+    fast.begin()
+    search = BM25Search(BM25(JoinedPostings([zipf_postings(np.random.default_rng(1), 20_000)])), fast)
+    asked, chosen = [Concept("?", ((WORDS[0], 1.0),))], []
+    monkeypatch.setattr(bm25_search, "_ENTRIES_A_LOOKUP", 80)
+    monkeypatch.setattr(search, "_best_compiled", lambda *_: chosen.append("compiled"))
+    monkeypatch.setattr(search, "_best_of_all", lambda *_: chosen.append("all"))
+    for k in (1, 10_000):
+        search.best(asked, k, np.arange(20_000))
+    assert chosen == ["compiled", "all"]
 
 
 def test_few_queries_are_not_worth_compiling():

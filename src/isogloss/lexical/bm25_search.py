@@ -7,7 +7,8 @@ MaxScore (Turtle and Flood 1995). What a concept can add to a score,
 is worked out when the concept is first asked for, and remembered. Concepts of large bounds are read first: they are
 the rare ones, with short lists. Once the k-th best of the sums so far is above what the other concepts can add
 together, a document that holds only those cannot be among the best: their lists, the long ones, are not read, and the
-documents found so far are looked up in them. ``bm25_compiled`` does it faster, for those who ask much.
+documents found so far are looked up in them. ``bm25_compiled`` does it faster, for those who ask much. Where
+the lists are short, or many results are asked for, all documents are scored: it takes less time.
 """
 
 from __future__ import annotations
@@ -33,16 +34,21 @@ Order = NDArray[np.int64]
 _REMEMBERED = 20_000  # concepts
 _FEW_RESULTS = 10_000  # for more, all scores are sorted
 _FEW_DOCUMENTS = 200_000  # that numpy scores all in less time than it takes to choose
+_ENTRIES_A_LOOKUP = 80  # that numpy reads while one of the best is looked up in one list to be scored anew
 _ALL = np.zeros(0, dtype=bool)
 
 
 class _Known(NamedTuple):
-    """Of a concept: idf(c), u(c) / n_c, and where the list of term t begins and ends in part p: ``spans[p, t]``."""
+    """Of a concept: idf(c), u(c) / n_c, where the list of term t begins and ends in part p: ``spans[p, t]``.
+
+    ``entries`` is how many these lists have together.
+    """
 
     idf: float
     largest: float
     weights: Floats
     spans: NDArray[np.int64]
+    entries: int
 
 
 class _Asked(NamedTuple):
@@ -52,6 +58,16 @@ class _Asked(NamedTuple):
     known: list[_Known]
     factors: Floats
     bounds: list[float]
+
+    @property
+    def terms(self) -> int:
+        """How many lists they have."""
+        return sum(len(known.weights) for known in self.known)
+
+    @property
+    def entries(self) -> int:
+        """How many entries these lists have together."""
+        return sum(known.entries for known in self.known)
 
     @property
     def exactness(self) -> float:
@@ -86,6 +102,8 @@ class BM25Search:
         asked = self._asked(concepts)
         fits = len(id_order) == self._size and (allowed is None or len(allowed) == self._size)
         if not asked.concepts or not fits or not (asked.factors > 0).all():
+            return self._best_of_all(concepts, k, id_order, allowed)
+        if compiled and asked.entries < _ENTRIES_A_LOOKUP * asked.terms * k:
             return self._best_of_all(concepts, k, id_order, allowed)
         if compiled:
             return self._best_compiled(compiled, asked, k, id_order, allowed)
@@ -153,9 +171,11 @@ class BM25Search:
         if not len(documents):
             return None
         occurring = [(term, weight) for term, weight in terms if weight]
-        spans = [[part.span(term) for term, _ in occurring] for part in self._bm25.postings.parts]
+        parts_of = self._bm25.postings.parts
+        spans = np.asarray([[part.span(term) for term, _ in occurring] for part in parts_of], dtype=np.int64)
         weights = np.asarray([weight for _, weight in occurring], dtype=np.float32)
-        return _Known(self._bm25.idf(terms), float(parts.max()), weights, np.asarray(spans, dtype=np.int64))
+        entries = int((spans[..., 1] - spans[..., 0]).sum())
+        return _Known(self._bm25.idf(terms), float(parts.max()), weights, spans, entries)
 
 
 def _taken(sums: Floats, found: list[NDArray[np.int32]], least: float) -> tuple[NDArray[np.int64], Floats]:
