@@ -9,6 +9,7 @@ from isogloss.corpus.dataset import Dataset
 from isogloss.corpus.formats.demo import Demo
 from isogloss.corpus.judgments import Judgments
 from isogloss.corpus.records import Document, Judgment, Query
+from isogloss.systems import ranking_data
 from isogloss.systems.first_vectors import random_vectors, vectors_from
 from isogloss.systems.lexical_neighbours import lexical_neighbours
 from isogloss.systems.listed_examples import examples_of, listed_examples
@@ -158,3 +159,13 @@ def test_a_file_of_something_else_is_said(tmp_path):
     np.savez(tmp_path / "other.npz", words=np.zeros(3))
     with pytest.raises(InputError, match="is not what was prepared for learning"):
         RankingData.load(tmp_path / "other.npz")
+
+
+def test_one_language_starts_from_the_collections_vectors_of_the_documents(monkeypatch):
+    spaces = [WordVectors([word], np.array([[1.0, 0.0]], np.float32)) for word in ("bee", "abeille")]
+    monkeypatch.setattr(ranking_data, "collection_vectors", lambda *_: spaces)
+    reading = Reading(one_language=True, query_vectors="collection", document_vectors="collection", vector_dimension=2)
+    data = read_ranking_data(dataset(), reading)
+    (numbers, _), *others = data.vectors.values()
+    assert [data.words["query"][number] for number in numbers] == ["abeille"]
+    assert not others

@@ -217,10 +217,8 @@ def _collection_vectors(
     except InputError as error:
         logging.getLogger("isogloss").warning("word vectors start at random: %s", error)
         return {}
-    found = {
-        side: known_vectors(space, words[side])
-        for side, space in list(zip(SIDES, spaces, strict=True))[: 2 - reading.one_language]
-    }
+    own = spaces[1:] if reading.one_language else spaces  # the one language is that of the documents
+    found = {side: known_vectors(space, words[side]) for side, space in zip(SIDES, own, strict=False)}
     return {side: (numbers, unit_vectors(vectors)) for side, (numbers, vectors) in found.items()}
 
 
