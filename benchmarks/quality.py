@@ -1,9 +1,11 @@
-"""Every system that searches whole collections, on every set: what it finds, and what it takes.
+"""Every system on every set: what it finds, and what it takes.
 
     python benchmarks/quality.py DIR --data wikiclir:mdn:en-fr wikiclir:bible:en-sw demo:en-zh \
         --lexicons 'dictionaries/{pair}.gz' --systems bm25,bm25-dict,psq,pretrained,bridge
     python benchmarks/quality.py DIR --data … --only bridge        run these now; the page shows all that is there
     python benchmarks/quality.py DIR --data … --only none          the page alone
+    python benchmarks/quality.py DIR --data … --only layerwise,clann --plan plan.json --pack arrays
+                                                                   nothing is run: see ``quality_matchers``
 
 Dev queries, text field only, the protocols full and sampled. Each system is run alike on all sets (``quality_trials``).
 What was run is kept in DIR (JSON, values query by query, TREC runs) and not run again, so a killed run goes on where it
@@ -16,8 +18,10 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
+from itertools import chain
 from pathlib import Path
 
+from quality_matchers import MatcherTrial, MatcherTrials, is_matcher, write_plan
 from quality_page import write_page
 from quality_trials import SYSTEMS, Trial, line, make_trial, run_trial
 
@@ -40,11 +44,17 @@ def main() -> None:
     store = TrialDirectory[Trial](options.directory)
     there = [trial.name for trial in trials if store.holds(trial, "")]
     missing = [trial for trial in trials if trial.system in only and trial.name not in there]
+    matchers = [trial for trial in missing if is_matcher(trial.system)]
+    if options.plan:
+        write_plan(matchers, options.plan, options.pack)
+        return
 
     def worker() -> Worker[Trial]:
         return Worker(options.directory, lambda trial: run_trial(trial, options.directory), line)
 
-    show_reports(run_on(Bench(options.directory), missing, worker, worker), len(missing), len(there) + len(missing))
+    bench, others = Bench(options.directory), [trial for trial in missing if not is_matcher(trial.system)]
+    reports = run_on(bench, others, worker, worker), MatcherTrials().run_all([*map(MatcherTrial, matchers)], bench)
+    show_reports(chain(*reports), len(missing), len(there) + len(missing))
     print(write_page(options.directory, trials, shlex.join(["python", *sys.argv])))
 
 
@@ -57,7 +67,12 @@ def _options() -> argparse.Namespace:
     )
     parser.add_argument("--systems", default=",".join(SYSTEMS), metavar="LIST", help="(default: %(default)s)")
     parser.add_argument("--only", metavar="LIST", help="run none but these now")
-    return parser.parse_args()
+    parser.add_argument("--plan", type=Path, metavar="FILE", help="write what is to be run of the matchers, and stop")
+    parser.add_argument("--pack", type=Path, metavar="FOLDER", help="with --plan: where what they learn from goes")
+    options = parser.parse_args()
+    if bool(options.plan) != bool(options.pack):
+        parser.error("--plan and --pack go together")
+    return options
 
 
 def _set(text: str) -> tuple[str, Pair]:

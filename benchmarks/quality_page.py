@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from quality_lists import MOST_HELD
+from quality_matchers import MOST_WORDS, USUAL_WORDS
 from quality_trials import FIRST_WORDS, MEASURES, Trial
 
 from isogloss.base.files import atomic_file
@@ -64,7 +66,11 @@ class Kept:
 
     def costs(self, system: str, key: str) -> list[float]:
         """What it took on each set."""
-        return [kept.record[key] for (name, _), kept in self.trials.items() if name == system]
+        return [kept.record[key] for (name, _), kept in self.trials.items() if name == system and key in kept.record]
+
+    def matchers(self) -> list[KeptTrial[Trial]]:
+        """Those that were trained to rank lists."""
+        return [kept for kept in self.trials.values() if "history" in kept.record]
 
 
 def write_page(directory: Path, trials: Sequence[Trial], command: str) -> Path:
@@ -84,7 +90,7 @@ def write_page(directory: Path, trials: Sequence[Trial], command: str) -> Path:
             f"## {protocol}: {measure}", quality_table(kept, protocol), "Against the best rival:",
             tests_table(tests[protocol]),
         ]  # fmt: skip
-    sections += [NOTE, "## What it takes", costs_table(kept)]
+    sections += [NOTE, *matchers_note(kept.matchers()), "## What it takes", costs_table(kept)]
     if draw(kept, directory / "quality"):
         sections.append("![quality against speed and size](quality.png)")
     if kept.blanks:
@@ -107,6 +113,7 @@ def quality_table(kept: Kept, protocol: str) -> str:
         (system, *(_cell(kept.values(system, each, protocol), best[each]) for each in kept.sets),
          _short(means[system]) if system in means else "")
         for system in kept.systems
+        if any(kept.values(system, each, protocol) is not None for each in kept.sets)
     ]  # fmt: skip
     return markdown_table(("system", *kept.sets, f"mean of {shared}"), rows)
 
@@ -164,6 +171,22 @@ def costs_table(kept: Kept) -> str:
         "it is all one what else the machine had to do. The model: all that no document decides. Training by the clock."
     )
     return f"{markdown_table(header, rows)}\n\n{said}"
+
+
+def matchers_note(matchers: Sequence[KeptTrial[Trial]]) -> list[str]:
+    """How those were trained that rank lists alone; nothing where there are none."""
+    if not matchers:
+        return []
+    names = list(dict.fromkeys(each.record["system"] for each in matchers))
+    devices = sorted({each.record["device"] for each in matchers})
+    seconds = max(each.record["training_seconds"] for each in matchers)
+    fewer = "".join(f", {name} {most / 1e6:.0f} million" for name, most in MOST_WORDS.items() if name in names)
+    return [
+        f"Matchers ({', '.join(names)}) are here to rank lists: they are in the second table alone. All dev queries, "
+        f"one seed, defaults; the epoch was chosen on train queries that were held out (a tenth, at most {MOST_HELD}), "
+        f"of no more epochs than {USUAL_WORDS / 1e6:.0f} million words of text make{fewer}. Trained on "
+        f"{', '.join(devices)}, several at a time, the longest in {seconds:.0f} s; the costs below are without them."
+    ]
 
 
 def draw(kept: Kept, path: Path) -> bool:

@@ -42,6 +42,14 @@ SYSTEMS = {
     "hybrid": {"lexicon": "induced", "passages": "30"},
     "bridge": {"lexicon": FILE},
     "bridge+use": {"lexicon": FILE, "pretrained": "use"},
+    "topic": {},
+    "tree-kernel": {},
+    "match-srnn": {},
+    "layerwise": {},
+    "ai-cnn": {},
+    "cntn": {},
+    "dssm": {},
+    "clann": {},
 }
 """How each system is run, on every set alike; others, with their defaults, can be named too. FILE: the dictionary."""
 FIRST_WORDS = {"pretrained": 40}

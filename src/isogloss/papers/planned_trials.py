@@ -32,6 +32,16 @@ class PlannedTrials(ABC, Generic[TrialKind, Shelf]):
 
     paper: ClassVar[str]
 
+    @property
+    def program(self) -> str:
+        """What runs a plan."""
+        return f"python -m isogloss.papers.{self.paper}.run_plan"
+
+    @property
+    def planner(self) -> str:
+        """What writes one."""
+        return f"isogloss reproduce {self.paper} --plan"
+
     @abstractmethod
     def read_plan(self, text: str, where: str) -> list[TrialKind]:
         """The trials of a plan."""
@@ -98,13 +108,9 @@ class PlannedTrials(ABC, Generic[TrialKind, Shelf]):
         return Worker(bench.directory, lambda trial: self.run(trial, data, bench.device), self.line)
 
     def _parser(self) -> argparse.ArgumentParser:
-        parser = argparse.ArgumentParser(
-            prog=f"python -m isogloss.papers.{self.paper}.run_plan", description="Run a plan of trials."
-        )
+        parser = argparse.ArgumentParser(prog=self.program, description="Run a plan of trials.")
         parser.add_argument("directory", metavar="DIR", type=Path, help="where the trials' files go")
-        parser.add_argument(
-            "plan", metavar="PLAN.json", type=Path, help=f"what 'isogloss reproduce {self.paper} --plan' wrote"
-        )
+        parser.add_argument("plan", metavar="PLAN.json", type=Path, help=f"what '{self.planner}' wrote")
         parser.add_argument("--device", choices=DEVICES, default="auto")
         parser.add_argument("--processes", type=int, default=1, help="trials at a time (default 1)")
         parser.add_argument("--data", metavar="SOURCE", help="where the data are here, if elsewhere than the plan says")

@@ -71,7 +71,7 @@ class Trial:
         system = self.make(device="cpu")
         assert isinstance(system, Matcher)
         found = asdict(system.reading)
-        found |= {name: getattr(system.options, name) for name in _TRANSLATING if hasattr(system.options, name)}
+        found |= {name: said for name in _TRANSLATING if (said := getattr(system.options, name, ""))}
         return hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest()[:12]
 
     def identity(self, fingerprint: str) -> str:

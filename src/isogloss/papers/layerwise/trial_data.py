@@ -83,7 +83,11 @@ class ReadData(TrialData):
     @cached_property
     def dataset(self) -> Dataset:
         found = load_dataset(open_source(self._source), self._pair, problems=Problems(not self._skip_bad))
-        return with_lists(found, self._drawing)
+        return self._with_lists(found)
+
+    def _with_lists(self, dataset: Dataset) -> Dataset:
+        """With the splits ``train``, ``measured`` and ``dev``, and the lists of both."""
+        return with_lists(dataset, self._drawing)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -133,14 +137,17 @@ class PackedData(TrialData):
         return Arrays(RankingData.load(path), _load_lists(path.with_suffix(".lists.npz")))
 
 
-def write_pack(data: TrialData, pair: Pair, trials: Iterable[Trial], folder: Path) -> None:
-    """Write what the trials of a pair need, once for those that read alike."""
+def write_pack(
+    data: TrialData, pair: Pair, trials: Iterable[Trial], folder: Path, vector_type: type[np.floating] = np.float32
+) -> None:
+    """Write what the trials of a pair need, once for those that read alike; nearly all of it are word vectors."""
     folder.mkdir(parents=True, exist_ok=True)
     with atomic_file(folder / f"{'-'.join(pair)}.json", overwrite=True) as file:
         file.write(json.dumps({"fingerprint": data.fingerprint, "lists": data.lists}) + "\n")
     for key, trial in {trial.reading(): trial for trial in trials}.items():
         path, arrays = _path(folder, pair, key), data.arrays(trial)
-        arrays.data.save(path)
+        vectors = {side: (rows, found.astype(vector_type)) for side, (rows, found) in arrays.data.vectors.items()}
+        replace(arrays.data, vectors=vectors).save(path)
         _save_lists(path.with_suffix(".lists.npz"), arrays.measured)
 
 

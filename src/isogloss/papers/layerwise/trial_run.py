@@ -28,7 +28,7 @@ from isogloss.training.ranked_lists import RankedLists
 def run_trial(trial: Trial, data: TrialData, device: str = "auto") -> Outcome:
     """Learn from the train split, measure on the lists."""
     started = time.perf_counter()
-    found, values = (_from_arrays if trial.learns_from_arrays else _from_texts)(trial, data, device)
+    found, values = (learn_from_arrays if trial.learns_from_arrays else _from_texts)(trial, data, device)
     record = {
         "name": trial.name,
         "identity": trial.identity(data.fingerprint),
@@ -50,7 +50,8 @@ def _from_texts(trial: Trial, data: TrialData, device: str) -> tuple[dict[str, A
     return {"options": asdict(system.options), "device": device_name("cpu")}, dict(result.values)
 
 
-def _from_arrays(trial: Trial, data: TrialData, device: str) -> tuple[dict[str, Any], dict[str, PerQuery]]:
+def learn_from_arrays(trial: Trial, data: TrialData, device: str) -> tuple[dict[str, Any], dict[str, PerQuery]]:
+    """What is to be said of the training, and every measure, query by query, on the measured lists."""
     system, arrays = trial.make(None, device), data.arrays(trial)
     assert isinstance(system, Matcher)
     history = system.train_arrays(arrays.data).history
