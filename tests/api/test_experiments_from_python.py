@@ -66,7 +66,18 @@ def test_a_run_puts_the_first_hits_in_its_own_order_until_it_is_told_to_stop(run
     ids = [hit.document.id for hit in reranked]
     assert sorted(ids) == sorted(hit.document.id for hit in usual)
     assert ids == [hit.document.id for hit in by_run.search("how bees make honey", k=104) if hit.document.id in ids]
+    for hit in reranked:
+        assert hit.reranked
+        assert hit.relevance in ("relevant", "partially relevant", "not relevant")
+        assert sum(part.score for part in hit.explanation) == pytest.approx(hit.score, abs=1e-4)
+    first = reranked[0]
+    said = index.explain("how bees make honey", first.document.id, reranked=True)
+    assert [part[:2] for part in said] == [part[:2] for part in first.explanation]
+    (found_first,) = (hit for hit in usual if hit.document.id == first.document.id)
+    assert index.explain("how bees make honey", first.document.id) == found_first.explanation
     assert index.rerank(None).search("how bees make honey", k=6) == usual
+    with pytest.raises(InputError, match=r"^reranked: nothing re-ranks the hits here"):
+        index.explain("how bees make honey", first.document.id, reranked=True)
 
 
 def test_a_run_file_is_evaluated_as_it_is(run):

@@ -2,8 +2,11 @@
 
 import json
 import os
+import sys
 
 import pytest
+
+from isogloss.cli import demo
 
 LANGUAGES = {"fr": "French", "it": "Italian", "es": "Spanish", "sw": "Swahili", "tl": "Tagalog", "zh": "Chinese"}
 
@@ -25,6 +28,8 @@ def test_the_demo_shows_six_languages_and_answers_without_a_terminal(spawn, here
         row = next(line for line in table.splitlines() if f"{name} ({code})" in line)
         assert sum(0 <= float(cell) <= 1 for cell in row.split()[2:]) == 6  # systems
         assert all(name in answer for answer in answers)
+    assert "layerwise is left out" in table
+    assert "isogloss demo --all" in table
     assert len(answers) == 3
     assert all("→" in answer for answer in answers)
     assert "isogloss search" in err
@@ -46,3 +51,26 @@ def test_the_demo_keeps_its_index_and_gives_its_measures_where_asked(run, fails,
     hits = json.loads(run("search", "kept", "why is the sea salty", "--json", "-").out)["hits"]
     assert len(hits) == 10
     assert {hit["language"] for hit in hits} <= set(LANGUAGES)
+
+
+SMALL = {
+    "dimension": "8", "kernels": "2", "widths": "2", "layers": "1", "document_words": "20", "epochs": "1",
+    "critic_steps": "1",
+}  # fmt: skip
+
+
+def test_all_shows_layerwise_too(run, here, monkeypatch):
+    pytest.importorskip("torch", reason="layerwise needs the extra train")
+    monkeypatch.setattr(demo, "_NAMES", {"fr": "French"})
+    monkeypatch.setattr(demo, "_SETTINGS", {"bm25-dict": {}, "layerwise": SMALL})
+    code, out, _ = run("demo", "--all", "--system", "bm25-dict", "--json", "measures.json")
+    assert code == 0
+    assert "layerwise MRR" in out
+    assert "left out" not in out
+    (result,) = json.loads((here / "measures.json").read_text())
+    assert [system["name"] for system in result["systems"]] == ["bm25-dict", "layerwise"]
+
+
+def test_all_says_which_extra_it_needs_before_it_does_anything(fails, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    assert "isogloss[train]" in fails("demo", "--all")

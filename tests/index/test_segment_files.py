@@ -15,7 +15,7 @@ from isogloss.index.commit import Commit, LanguageEntry, SegmentEntry
 from isogloss.index.field_lists import build_field_lists, matching_rows
 from isogloss.index.id_orders import extended_order
 from isogloss.index.segments import pack_deleted, read_deleted, write_array
-from isogloss.index.store import DocumentStore, JoinedStore, rows_of
+from isogloss.index.store import DocumentStore, JoinedStore
 from isogloss.lexical.joined_postings import JoinedPostings
 
 COMMIT = Commit(
@@ -151,7 +151,7 @@ def test_documents_are_found_by_id_the_last_of_them_first(first, second, asked):
         wanted = len(first) + second.index(id_) if id_ in second else first.index(id_) if id_ in first else None
         assert row == wanted
         assert row is None or joined[row].id == joined.id_of(row) == id_
-    assert sorted(rows_of(stores[0], set(asked)).tolist()) == sorted(first.index(id_) for id_ in asked if id_ in first)
+    assert sorted(stores[0].rows_of(set(asked)).tolist()) == sorted(first.index(id_) for id_ in asked if id_ in first)
 
 
 def test_a_document_that_cannot_be_read_names_its_file(tmp_path):

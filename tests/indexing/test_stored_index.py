@@ -3,6 +3,7 @@
 import json
 from contextlib import closing
 
+import numpy as np
 import pytest
 from tests.stores.given import few_pages
 from tests.stores.kept import kept_engine, names_in
@@ -12,6 +13,7 @@ from isogloss.corpus.records import Document
 from isogloss.indexing import IndexWriter, make_index, open_index
 from isogloss.indexing.checking import check_index
 from isogloss.indexing.re_encoding import re_encode
+from isogloss.search.reranking import Reranker
 
 QUERIES = ["how do volcanoes erupt", "bees and honey", "why is the sea salty", "tea", "xyzzy plugh"]
 SMALL = {"dimension": "12"}
@@ -272,7 +274,7 @@ def test_parts_that_do_not_answer_are_named_once(made, engine):
         assert hits
         assert hits.missing == ("shard 2",)
         assert [each.missing for each in opened.engine.search_many(["tea", "honey"])] == [("shard 2",)] * 2
-        reordered = opened.engine.reordering(lambda query, found: list(reversed(found)), 5)
+        reordered = opened.engine.reranked_by(Reranker(lambda query, texts: np.zeros(len(texts)), ("en", "fr"), 5))
         assert reordered.search("tea").missing == ("shard 2",)
         assert reordered.search_many(["tea"])[0].missing == ("shard 2",)
 

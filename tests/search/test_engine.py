@@ -9,10 +9,13 @@ from isogloss.base.errors import InputError
 from isogloss.corpus.collection import Collection
 from isogloss.corpus.records import Document
 from isogloss.evaluation.ranking import Ranking
+from isogloss.evaluation.system import Contribution
 from isogloss.index.field_lists import build_field_lists
 from isogloss.index.store import DocumentStore
 from isogloss.lexical.joined_postings import JoinedPostings
-from isogloss.search.engine import Engine, Hits
+from isogloss.search.engine import Engine
+from isogloss.search.hits import Hits
+from isogloss.search.reranking import Reranker
 from isogloss.search.scales import divisors
 from isogloss.search.shelf import MappedShelf
 from isogloss.systems.registry import make_system
@@ -244,18 +247,76 @@ def test_the_first_hits_are_put_in_another_order_whatever_page_is_asked_for(shel
     engine = Engine(shelves)
     plain = engine.search("salt sea wind", 100)
 
-    def backwards(query, hits):
-        turned = [*reversed(hits[:4]), *hits[4:]]
-        return [replace(hit, rank=rank) for rank, hit in enumerate(turned, start=1)]
+    class Backwards(Reranker):
+        def reorder(self, query, hits):
+            turned = [*reversed(hits[: self.depth]), *hits[self.depth :]]
+            return [replace(hit, rank=rank) for rank, hit in enumerate(turned, start=1)]
 
-    turned = engine.reordering(backwards, 4)
-    wanted = [hit.document.id for hit in backwards("", plain)]
+    backwards = Backwards(scores_of("salt sea wind"), ("en", "fr"), 4)
+    turned = engine.reranked_by(backwards)
+    wanted = [hit.document.id for hit in backwards.reorder("", plain)]
     assert [hit.document.id for hit in turned.search("salt sea wind", 100)] == wanted
     assert [hit.document.id for hit in turned.search("salt sea wind", 2, offset=1)] == wanted[1:3]
     assert [hit.document.id for hit in turned.search_many(["salt sea wind"], 3)[0]] == wanted[:3]
     (first,) = turned.search("salt sea wind", 1)
     assert first.explanation == engine.explain("salt sea wind", first.language, first.document.id) != ()
     assert engine.search("salt sea wind", 100) == plain
+
+
+def scores_of(asked):
+    """Texts score by their length, and for no other query."""
+
+    def score(query, texts):
+        assert query == asked
+        return np.asarray([len(text) for text in texts], np.float32)
+
+    return score
+
+
+def halves(query, text, score):
+    """An explanation by two words."""
+    first, *_, last = text.split()
+    return [Contribution("all", (first,), score / 2), Contribution("of it", (last,), score / 2)]
+
+
+def test_a_hit_is_explained_by_what_gave_its_score(shelves):
+    query, engine = "salt sea wind", Engine(shelves)
+    turned = engine.reranked_by(Reranker(scores_of(query), ("en", "fr"), explain_text=halves))
+    hits = turned.search(query, 100)
+    assert {hit.language: hit.reranked for hit in hits} == {"fr": True, "it": False}
+    for hit in [*hits, *(turned.explained(query, hit) for hit in turned.search_many([query], 100)[0])]:
+        assert sum(part.score for part in hit.explanation) == pytest.approx(hit.score)
+        assert [part.query_word == "all" for part in hit.explanation].count(True) == hit.reranked
+        assert turned.explain(query, hit.language, hit.document.id, hit.reranked) == hit.explanation
+        plain = turned.explain(query, hit.language, hit.document.id)
+        assert plain == engine.explain(query, hit.language, hit.document.id)
+        assert (plain == hit.explanation) != hit.reranked
+
+
+def test_what_no_re_ranker_scores_cannot_be_explained_by_it(shelves):
+    engine = Engine(shelves)
+    with pytest.raises(InputError, match=r"^reranked: nothing re-ranks the hits here"):
+        engine.explain("salt", "fr", "f1", reranked=True)
+    turned = engine.reranked_by(Reranker(scores_of("salt"), ("en", "fr"), explain_text=halves))
+    with pytest.raises(InputError, match=r"^reranked: hits in 'it' are not re-ranked, only those in 'fr'"):
+        turned.explain("salt", "it", "i1", reranked=True)
+    with pytest.raises(InputError, match="'f9' is not in this index in 'fr'"):
+        turned.explain("salt", "fr", "f9", reranked=True)
+
+
+def test_a_slow_re_ranker_makes_explaining_slow_where_it_re_ranks(shelves):
+    engine = Engine(shelves)
+    assert engine.explains_quickly()
+    slow, quick = (Reranker(scores_of("q"), ("en", "fr"), explains_quickly=quickly) for quickly in (False, True))
+    assert engine.reranked_by(quick).explains_quickly()
+    assert not engine.reranked_by(slow).explains_quickly()
+    assert engine.reranked_by(slow).explains_quickly(["it"])
+
+
+def test_words_of_a_re_ranker_are_words_and_those_of_a_system_its_terms(shelves):
+    engine = Engine(shelves)
+    assert engine.term_of("fr")("vents") == shelves["fr"].system.term_of("vents") == "vent"
+    assert engine.term_of("fr", reranked=True)("vents") == "vents"
 
 
 def test_an_unknown_language_is_refused_with_those_there_are(shelves):

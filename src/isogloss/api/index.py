@@ -19,7 +19,8 @@ from isogloss.evaluation.system import Contribution
 from isogloss.indexing import make_index, open_index
 from isogloss.indexing.reader import OpenIndex
 from isogloss.indexing.writer import IndexWriter
-from isogloss.search.engine import Engine, Hits
+from isogloss.search.engine import Engine
+from isogloss.search.hits import Hits
 from isogloss.search.reranking import Reranker
 from isogloss.vectors.lexicon import Lexicon
 
@@ -98,7 +99,7 @@ class Index:
     def engine(self) -> Engine:
         """What searches it, as it was when it was opened, changed here, or refreshed last."""
         engine = self._opened.engine
-        return self._reranker.over(engine) if self._reranker else engine
+        return engine.reranked_by(self._reranker) if self._reranker else engine
 
     @property
     def languages(self) -> list[str]:
@@ -151,10 +152,17 @@ class Index:
         """The ``k`` best documents for each query, without explanations, on all cores where that pays."""
         return self.engine.search_many(queries, k, languages, filters)
 
-    def explain(self, query: str, id_: str, language: str | None = None) -> tuple[Contribution, ...]:
-        """Which words of the query met which words of a document, and what each added to its score."""
+    def explain(
+        self, query: str, id_: str, language: str | None = None, reranked: bool = False
+    ) -> tuple[Contribution, ...]:
+        """Which words of the query met which words of a document, and what each added to its score.
+
+        ``reranked``: to the score that the run given to ``rerank`` gives it, as hits have it that are ``reranked``.
+        """
+        if reranked and self._reranker:
+            language = language or self._reranker.languages[1]
         holding = (name for name in self.languages if language is None and self.engine.get(id_, name) is not None)
-        return self.engine.explain(query, language or next(holding, self.languages[0]), id_)
+        return self.engine.explain(query, language or next(holding, self.languages[0]), id_, reranked)
 
     def get(self, id_: str, language: str | None = None) -> Document | None:
         """A document by its id."""

@@ -1,4 +1,4 @@
-"""Several tables of strings as one: left where they are, or copied into one table on disk."""
+"""Several tables of strings as one: left where they are, or copied into one table, in memory or on disk."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from isogloss.base.arrays import save_array
 from isogloss.base.strings import StringTable
+
+_TAKEN = 2**16  # strings copied at a time: for each of their bytes a number is needed
 
 
 class JoinedStrings(Sequence[str]):
@@ -46,6 +48,24 @@ def save_joined(tables: Sequence[StringTable], keep: NDArray[np.bool_], director
             for first, last in _runs(of_table):
                 file.write(table.data[int(table.offsets[first]) : int(table.offsets[last])].data)
     save_array(directory / f"{name}.offsets.npy", offsets)
+
+
+def taken(tables: Sequence[StringTable], places: NDArray[np.int64]) -> StringTable:
+    """The strings at some places of several tables that stand one after the other, as one table in that order.
+
+    >>> list(taken([StringTable.of(["a", "bee"]), StringTable.of(["sea"])], np.asarray([2, 0, 1])))
+    ['sea', 'a', 'bee']
+    """
+    data = np.concatenate([np.zeros(0, np.uint8), *(table.data for table in tables)])
+    lengths = np.concatenate([np.zeros(0, np.int64), *(np.diff(table.offsets) for table in tables)])
+    begins = np.cumsum(lengths) - lengths
+    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths[places])])
+    copied = np.empty(int(offsets[-1]), dtype=np.uint8)
+    for start in range(0, len(places), _TAKEN):
+        some, ends = places[start : start + _TAKEN], offsets[start : start + _TAKEN + 1]
+        source = np.repeat(begins[some] - ends[:-1], lengths[some]) + np.arange(ends[0], ends[-1])
+        copied[ends[0] : ends[-1]] = data[source]
+    return StringTable(copied, offsets)
 
 
 def _runs(keep: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:

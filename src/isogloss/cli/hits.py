@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
-from isogloss.search.engine import Engine, Hit, Hits
+from isogloss.search.engine import Engine
+from isogloss.search.hits import Hit, Hits
 from isogloss.search.shown_hits import Reason, reasons_of, snippet_of
 from isogloss.search.snippets import Snippet
 
@@ -28,6 +30,7 @@ def hit_object(engine: Engine, hit: Hit) -> dict[str, Any]:
         "title": hit.document.title,
         "snippet": _snippet(engine, hit).text,
         "relevance": hit.relevance,
+        **({"reranked": True} if hit.reranked else {}),
         "explanation": [
             {"query_word": word, "document_words": list(words), "score": score}
             for word, words, score in _reasons(engine, hit)
@@ -35,8 +38,11 @@ def hit_object(engine: Engine, hit: Hit) -> dict[str, Any]:
     }
 
 
-def print_hits(out: Console, engine: Engine, hits: Hits, explain: bool) -> None:
-    """The hits with the words that matched marked; before them, whether there is probably nothing to be found."""
+def print_hits(out: Console, engine: Engine, query: str, hits: Hits, explain: bool) -> None:
+    """The hits with the words that matched marked; before them, whether there is probably nothing to be found.
+
+    In a re-ranked hit that is not explained, the words are marked by which it was found.
+    """
     if not hits:
         out.print("nothing found")
     if hits.doubtful:
@@ -44,16 +50,21 @@ def print_hits(out: Console, engine: Engine, hits: Hits, explain: bool) -> None:
     for hit in hits:
         heading = Text.assemble(
             (f"{hit.rank:>3}. ", "dim"), (hit.document.title or hit.document.id, "bold"),
-            (f"  [{hit.language}] {hit.document.id}  {hit.score:.3f}", "dim"),
+            (f"  [{hit.language}] {hit.document.id}  {hit.score:.3f}{scored_by(engine, hit)}", "dim"),
             (f"  {hit.relevance}" if hit.relevance else "", "green"),
         )  # fmt: skip
         out.print(heading)
-        snippet = _snippet(engine, hit)
+        snippet = _snippet(engine, _as_found(engine, query, hit))
         text = Text("     ")
         text.append(_marked(snippet))
         out.print(text)
         if explain:
             print_explanation(out, engine, hit)
+
+
+def scored_by(engine: Engine, hit: Hit) -> str:
+    """Whose score it is, if it is not that of the system which found the hit."""
+    return f" by {engine.reranker.name}" if hit.reranked and engine.reranker else ""
 
 
 def print_explanation(out: Console, engine: Engine, hit: Hit) -> None:
@@ -87,14 +98,21 @@ def print_translations(out: Console, translations: Mapping[str, Sequence[tuple[s
             out.print(Text(f"{language}: {listed}", "dim"))
 
 
+def _as_found(engine: Engine, query: str, hit: Hit) -> Hit:
+    """A re-ranked hit without an explanation with that of the system that found it, where the system has it quickly."""
+    if hit.explanation or not hit.reranked or not engine.shelves[hit.language].system.explains_quickly:
+        return hit
+    return replace(hit, explanation=engine.explain(query, hit.language, hit.document.id), reranked=False)
+
+
 def _snippet(engine: Engine, hit: Hit) -> Snippet:
-    term_of = engine.shelves[hit.language].system.term_of
+    term_of = engine.term_of(hit.language, hit.reranked)
     terms = {term for _, words, _ in hit.explanation[:_MARKED_PARTS] for term in words}
     return snippet_of(engine, hit, lambda token: term_of(token) in terms)
 
 
 def _reasons(engine: Engine, hit: Hit) -> list[Reason]:
-    return reasons_of(engine, hit.language, hit.document, hit.explanation)
+    return reasons_of(engine, hit.language, hit.document, hit.explanation, hit.reranked)
 
 
 def _listed(items: Sequence[str], separator: str) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from isogloss.base.errors import InputError
 from isogloss.cli.main import add_command
-from isogloss.cli.options import SOURCE_HELP, add_output, add_settings, settings_for
+from isogloss.cli.options import SOURCE_HELP, add_cluster, add_output, add_settings, add_skip_bad, settings_for
 from isogloss.cli.output import check_outputs, note
 
 if TYPE_CHECKING:
@@ -43,9 +43,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: 
     parser.add_argument(
         "--fields", default="title,text", help="what is searched: text, title or title,text (default title,text)"
     )
-    parser.add_argument(
-        "--skip-bad", action="store_true", help="skip documents that are wrong, and count them, instead of stopping"
-    )
+    add_skip_bad(parser, "documents that are wrong, and count them,")
     parser.add_argument(
         "--no-source-documents", action="store_true",
         help="keep no documents in the language of the queries (':doc' at the prompt of 'isogloss search' needs them)",
@@ -62,11 +60,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: 
         help="with --store, or with --into for an index in a store: search vectors approximately (HNSW of pgvector), "
         "where there are many of them unless you say (default auto); vectors in files always decide by themselves",
     )  # fmt: skip
-    parser.add_argument(
-        "--on", choices=("ray",),
-        help="encode the documents on a Ray cluster: that of RAY_ADDRESS, which is enough to say so, or one that is "
-        "started on this machine",
-    )  # fmt: skip
+    add_cluster(parser, "encode the documents on")
     parser.add_argument("--into", metavar="INDEX", help="use the model for an index that is there")
     parser.add_argument(
         "--re-encode", action="store_true", help="with --into: encode all documents of the index anew by this model"

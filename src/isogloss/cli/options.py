@@ -41,9 +41,21 @@ def add_pair(parser: argparse.ArgumentParser) -> None:
 def add_reading(parser: argparse.ArgumentParser) -> None:
     """--seed and --skip-bad."""
     parser.add_argument("--seed", type=seed, default=0, help="fixes splits and samples (default 0)")
+    add_skip_bad(parser, "lines that are wrong, and count them,")
+
+
+def add_skip_bad(parser: argparse.ArgumentParser, what: str) -> None:
+    """--skip-bad."""
+    parser.add_argument("--skip-bad", action="store_true", help=f"skip {what} instead of stopping")
+
+
+def add_cluster(parser: argparse.ArgumentParser, work: str) -> None:
+    """--on."""
     parser.add_argument(
-        "--skip-bad", action="store_true", help="skip lines that are wrong, and count them, instead of stopping"
-    )
+        "--on", choices=("ray",),
+        help=f"{work} a Ray cluster: that of RAY_ADDRESS, which is enough to say so, or one that is started on this "
+        "machine",
+    )  # fmt: skip
 
 
 def add_settings(parser: argparse.ArgumentParser) -> None:

@@ -9,9 +9,16 @@ from rich.text import Text
 
 from isogloss.base.errors import InputError
 from isogloss.cli.history import History, history_file
-from isogloss.cli.hits import missing_line, print_explanation, print_hits, print_translations, print_unknown
+from isogloss.cli.hits import (
+    missing_line,
+    print_explanation,
+    print_hits,
+    print_translations,
+    print_unknown,
+    scored_by,
+)
 from isogloss.corpus.records import joined_fields
-from isogloss.search.engine import Hits
+from isogloss.search.hits import Hits
 from isogloss.search.query_language import guess_query_language, language_note
 
 if TYPE_CHECKING:
@@ -68,7 +75,7 @@ class Prompt:
     def _answer(self, query: str, typed: bool = True) -> None:
         explain = self.explain or self.engine.explains_quickly(self.languages)
         self.asked, self.hits = query, self.engine.search(query, self.k, self.languages, self.filters, explain=explain)
-        print_hits(self.out, self.engine, self.hits, self.explain)
+        print_hits(self.out, self.engine, query, self.hits, self.explain)
         self._say(missing_line(self.hits), "red")
         print_unknown(self.out, self.engine.unknown_words(query, self.languages))
         if typed:
@@ -105,10 +112,10 @@ class Prompt:
         if rank > len(self.hits):
             raise InputError(f":why {rank}: the last answer ends with result {len(self.hits)}")
         hit = self.engine.explained(self.asked, self.hits[rank - 1])
-        self._say(f"{hit.score:13.3f}  {hit.document.title or hit.document.id}", "bold")
+        self._say(f"{hit.score:13.3f}{scored_by(self.engine, hit)}  {hit.document.title or hit.document.id}", "bold")
         print_explanation(self.out, self.engine, hit)
         if not hit.explanation:
-            self._say("the system of this index cannot say what made a score")
+            self._say("it cannot be said what made this score")
 
     def help(self, _: str) -> None:
         """``:help``."""

@@ -110,7 +110,7 @@ def _answer(manifest: Manifest, engine: Engine, options: argparse.Namespace, fil
         write_json(options.json, found, options.overwrite)
     if options.json != "-":
         out = console()
-        print_hits(out, engine, hits, options.explain)
+        print_hits(out, engine, query, hits, options.explain)
         print_unknown(out, unknown)
         if remark := language_note(language, manifest.query_language, manifest.documents):
             out.print(remark, style="magenta", markup=False)
@@ -123,7 +123,7 @@ def _reranking(engine: Engine, options: argparse.Namespace) -> Engine:
         return engine
     from isogloss.systems.rerankers import load_reranker
 
-    return load_reranker(Path(options.rerank), options.rerank_depth).over(engine)
+    return engine.reranked_by(load_reranker(Path(options.rerank), options.rerank_depth))
 
 
 def _language(manifest: Manifest, query: str, wish: str | None) -> str | None:

@@ -11,7 +11,17 @@ from typing import TYPE_CHECKING, Any
 from isogloss.base.errors import InputError
 from isogloss.base.progress import set_quiet
 from isogloss.cli.main import add_command
-from isogloss.cli.options import SOURCE_HELP, add_json, add_output, add_settings, count, seed, settings_for
+from isogloss.cli.options import (
+    SOURCE_HELP,
+    add_cluster,
+    add_json,
+    add_output,
+    add_settings,
+    add_skip_bad,
+    count,
+    seed,
+    settings_for,
+)
 from isogloss.cli.output import check_outputs, console, note, print_table, write_json
 
 if TYPE_CHECKING:
@@ -38,7 +48,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: 
     parser.add_argument("--data", metavar="SOURCE", help=SOURCE_HELP)
     parser.add_argument("--pair", help="query language and document language, like en-fr")
     parser.add_argument("--seed", type=seed, default=None, help="fixes splits, start, order and negatives (default 0)")
-    parser.add_argument("--skip-bad", action="store_true", help="skip lines that are wrong instead of stopping")
+    add_skip_bad(parser, "lines that are wrong")
     parser.add_argument("--resume", action="store_true", help="go on with a run that was interrupted or killed")
     add_settings(parser)
     parser.add_argument(
@@ -46,11 +56,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: 
         help="try all combinations of these values first, then train with the best on dev (repeatable); all trials are "
         "kept in grid.jsonl; paper: what the system's paper chose from ('isogloss systems NAME' shows it)",
     )  # fmt: skip
-    parser.add_argument(
-        "--on", choices=("ray",),
-        help="share the work among processes of a Ray cluster: that of RAY_ADDRESS, which is enough to say so, or one "
-        "that is started on this machine",
-    )  # fmt: skip
+    add_cluster(parser, "share the work among processes of")
     parser.add_argument("--workers", type=count, metavar="N", help="with --on ray: how many processes (default 2)")
     add_json(parser, "the dev measures")
     add_output(parser, what="the run: config.toml, metrics.jsonl, model/, run.trec (a directory)")

@@ -1,7 +1,7 @@
 """``commit.json``: which segments an index consists of. Replacing it is the commit: what it does not name is not there.
 
 generation   counts the commits
-languages    for each language its segments, in the order of their rows, and the order of all their ids
+languages    for each language its segments, in the order of their rows, and the order of all their ids where it is kept
 files        size and hash of every file that a commit names: bitmaps of deleted documents, orders, checksums.json
 """
 
@@ -39,7 +39,7 @@ class SegmentEntry:
 
 @dataclass(frozen=True)
 class LanguageEntry:
-    """The segments of a language; where there are several, a file says in which order their ids are."""
+    """The segments of a language; a file says in which order the ids of several are, if that is kept."""
 
     segments: tuple[SegmentEntry, ...] = ()
     order_file: str = ""

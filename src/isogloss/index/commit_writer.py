@@ -36,7 +36,7 @@ from isogloss.index.segments import (
     write_parts,
     write_segment,
 )  # fmt: skip
-from isogloss.index.store import Rows, rows_of
+from isogloss.index.store import Rows
 
 SaveMerged = Callable[[Path, list[Segment], Allowed, Rows], None]
 """Writes the system's part of a merged segment: where to, of which segments, which rows to keep, the order of ids."""
@@ -52,10 +52,12 @@ class Merged(NamedTuple):
 class CommitWriter:
     """Changes to segments, written but not yet named by ``commit.json``; as a context it cleans up after itself.
 
-    ``drafts`` are the segments of each language as they were at the commit that it starts from.
+    ``drafts`` are the segments of each language as they were at the commit that it starts from. ``ordered``: whether
+    the order of all ids of a language is kept in a file, which takes as long as there are ids.
     """
 
-    def __init__(self, path: Path, commit: Commit, drafts: Mapping[str, Draft]) -> None:
+    def __init__(self, path: Path, commit: Commit, drafts: Mapping[str, Draft], ordered: bool = True) -> None:
+        self._ordered = ordered
         self._written: list[Path] = []
         self._files: dict[str, FileNote] = {}
         self._path = path
@@ -85,16 +87,11 @@ class CommitWriter:
             self._files[f"{SHARED}/{language}/{checksums.FILE}"] = write_checksums(folder)
             sync_tree(folder)
             sync_directory(folder.parent)
-        self._drafts[language] = Draft()
+        self._drafts[language] = Draft(ordered=self._ordered)
 
     def lose(self, language: str, ids: set[str]) -> int:
         """Delete documents; how many there were."""
-        lost = 0
-        for piece in self._drafts[language].pieces:
-            before = int(piece.live.sum())
-            piece.lose(rows_of(piece.segment.store, ids))
-            lost += before - int(piece.live.sum())
-        return lost
+        return sum(piece.lose(piece.segment.store.rows_of(ids)) for piece in self._drafts[language].pieces)
 
     def append(self, language: str, documents: Collection, save_part: Callable[[Path], None]) -> None:
         """Put a segment of new documents behind the others of its language."""
@@ -115,11 +112,11 @@ class CommitWriter:
         kept = {piece.entry.name: piece.live for piece in pieces}
         keep = np.concatenate([piece.live for piece in pieces])
         segments = [piece.segment for piece in pieces]
-        order = Draft(pieces=pieces, has_gaps=True).order
+        order = Draft(pieces=pieces, has_gaps=True, ordered=self._ordered).order
         self._write_segment(
             name,
             lambda: write_parts(
-                self._path, name, lambda folder: save_merged(segments, keep, folder),
+                self._path, name, lambda folder: save_merged(segments, keep, order, folder),
                 lambda folder: save_part(folder, segments, keep, order),
             ),
         )  # fmt: skip
@@ -148,7 +145,7 @@ class CommitWriter:
         if not draft.is_rearranged:
             return LanguageEntry(segments, draft.entry.order_file)
         order_file = ""
-        if len(segments) > 1:
+        if len(segments) > 1 and draft.ordered:
             order_file = f"{ORDERS}/{language}.{self._generation}.npy"
             self._write_array(order_file, draft.order)
         return LanguageEntry(segments, order_file)

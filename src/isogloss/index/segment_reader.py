@@ -13,21 +13,20 @@ from isogloss.evaluation.system import Allowed
 from isogloss.index import checksums
 from isogloss.index.commit import Commit, LanguageEntry, SegmentEntry
 from isogloss.index.segments import SEGMENTS, Segment, read_deleted
-from isogloss.index.store import JoinedStore, Rows
+from isogloss.index.store import DocumentStore, Rows
 from isogloss.lexical.joined_postings import JoinedPostings
 
 
 class OpenRows(NamedTuple):
-    """The rows of a language: its segments one after the other, which rows are not deleted, the order of their ids."""
+    """The rows of a language: its segments one after the other, and which rows are not deleted."""
 
     segments: Sequence[Segment]
     live: Allowed | None
-    order: Rows
 
     @property
-    def store(self) -> JoinedStore:
-        """The documents."""
-        return JoinedStore([segment.store for segment in self.segments], self.order)
+    def stores(self) -> list[DocumentStore]:
+        """The documents of each segment."""
+        return [segment.store for segment in self.segments]
 
     @property
     def fields(self) -> JoinedPostings:
@@ -57,10 +56,21 @@ class SegmentReader:
         """Those segments of a language that are whole; they are open then."""
         return [segment for segment in entry.segments if self._open(segment)]
 
-    def rows(self, entry: LanguageEntry, whole: Sequence[SegmentEntry]) -> OpenRows:
+    def rows(self, whole: Sequence[SegmentEntry]) -> OpenRows:
         """The rows of the whole segments of a language."""
-        segments = [self.segments[segment.name] for segment in whole]
-        return OpenRows(segments, self._live(whole), self._order(entry, whole, segments))
+        return OpenRows([self.segments[segment.name] for segment in whole], self._live(whole))
+
+    def order(self, entry: LanguageEntry, whole: Sequence[SegmentEntry]) -> Rows:
+        """The place of each of these rows' ids among all."""
+        if len(entry.segments) == 1:
+            return self.segments[whole[0].name].store.id_order
+        checksums.check_file(self._path / entry.order_file, self._commit.files[entry.order_file])
+        order: Rows = load_array(self._path / entry.order_file)
+        if len(whole) < len(entry.segments):
+            names = {segment.name for segment in whole}
+            order = order[np.repeat([s.name in names for s in entry.segments], [s.documents for s in entry.segments])]
+            order = np.argsort(np.argsort(order))
+        return order
 
     def _open(self, entry: SegmentEntry) -> bool:
         if entry.name in self._known:
@@ -83,17 +93,6 @@ class SegmentReader:
         if not any(entry.deleted for entry in entries):
             return None
         return np.concatenate([live_rows(self._path, entry) for entry in entries])
-
-    def _order(self, entry: LanguageEntry, whole: Sequence[SegmentEntry], segments: Sequence[Segment]) -> Rows:
-        if len(entry.segments) == 1:
-            return segments[0].store.id_order
-        checksums.check_file(self._path / entry.order_file, self._commit.files[entry.order_file])
-        order: Rows = load_array(self._path / entry.order_file)
-        if len(whole) < len(entry.segments):
-            names = {segment.name for segment in whole}
-            order = order[np.repeat([s.name in names for s in entry.segments], [s.documents for s in entry.segments])]
-            order = np.argsort(np.argsort(order))
-        return order
 
 
 def live_rows(path: Path, entry: SegmentEntry) -> Allowed:

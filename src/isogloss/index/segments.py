@@ -5,7 +5,7 @@ segments/NAME/fields/                         the lists of their fields
 segments/NAME/system/                         what the system made of them
 segments/NAME/checksums.json                  size and hash of every file
 deleted/NAME.GENERATION.npy                   which of its documents are gone, a new file for each change
-orders/LANGUAGE.GENERATION.npy                the order of the ids of all segments of a language
+orders/LANGUAGE.GENERATION.npy                the order of the ids of all segments of a language (not in a store)
 shared/LANGUAGE/                              what the system needs and no document decides
 """
 

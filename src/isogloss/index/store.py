@@ -18,9 +18,9 @@ from isogloss.base.strings import StringTable
 from isogloss.corpus.collection import Collection
 from isogloss.corpus.formats.jsonl import document_of, page_object
 from isogloss.corpus.records import Document
+from isogloss.index.id_lookup import IdLookup
 
 Rows = NDArray[np.int64]
-_FEW = 20  # so many times fewer ids than documents: they are then looked up one by one
 
 
 class DocumentStore:
@@ -35,6 +35,7 @@ class DocumentStore:
         self.pages = pages
         self.id_order = id_order
         self.ids = ids
+        self._lookup = None if ids is None else IdLookup(ids)
         self._place = place
 
     @classmethod
@@ -62,6 +63,13 @@ class DocumentStore:
             return None if place is None else int(self.rows_by_id[place])
         place = bisect_left(self.rows_by_id, id_, key=lambda row: self[row].id)
         return int(self.rows_by_id[place]) if place < len(self) and self[self.rows_by_id[place]].id == id_ else None
+
+    def rows_of(self, ids: AbstractSet[str]) -> Rows:
+        """The rows of those of the ids that are here."""
+        if self._lookup is None:
+            return np.asarray([row for row in map(self.find, ids) if row is not None], dtype=np.int64)
+        places = self._lookup.places(ids)
+        return self.rows_by_id[places] if len(places) else places
 
     @cached_property
     def rows_by_id(self) -> Rows:
@@ -92,9 +100,12 @@ class DocumentStore:
 
 
 class JoinedStore:
-    """The documents of several stores, one after the other; of an id that stands in several, the last counts."""
+    """The documents of several stores, one after the other; of an id that stands in several, the last counts.
 
-    def __init__(self, stores: Sequence[DocumentStore], id_order: Rows) -> None:
+    ``id_order`` is the order of all their ids, where it is known.
+    """
+
+    def __init__(self, stores: Sequence[DocumentStore], id_order: Rows | None = None) -> None:
         self.stores = list(stores)
         self.starts: list[int] = np.cumsum([0, *map(len, stores)]).tolist()
         self.id_order = id_order
@@ -143,15 +154,6 @@ class LiveStore:
         row = self._store.find(id_)
         place = int(np.searchsorted(self._rows, -1 if row is None else row))
         return place if place < len(self) and self._rows[place] == row else None
-
-
-def rows_of(store: DocumentStore, ids: AbstractSet[str]) -> Rows:
-    """The rows of those of the ids that a store has; many are found by reading all of its ids, few one by one."""
-    if store.ids is None or len(ids) * _FEW < len(store):
-        found = [row for row in map(store.find, ids) if row is not None]
-    else:
-        found = [row for id_, row in zip(store.ids, store.rows_by_id.tolist(), strict=True) if id_ in ids]
-    return np.asarray(found, dtype=np.int64)
 
 
 def _lines(documents: Iterable[Document]) -> Iterable[str]:

@@ -67,21 +67,8 @@ class VectorIndex:
         return self.parts[0].exact.dimension if self.parts else 0
 
     def about(self) -> dict[str, Any]:
-        """What it is, and what was measured when it was made.
-
-        ``recall`` is what share of the exact first ten of the vectors as they were given is found: the mean of the
-        parts, by their rows.
-        """
-        parts = [part.about() for part in self.parts]
-        return {
-            "kind": _listed(part["kind"] for part in parts),
-            "storage": _listed(part["storage"] for part in parts),
-            "rows": len(self),
-            "dimension": self.dimension,
-            "recall": sum(part["recall"] * part["rows"] for part in parts) / len(self) if len(self) else 1.0,
-            "bytes": sum(part["bytes"] for part in parts),
-            "parts": parts,
-        }
+        """What it is, and what was measured when it was made."""
+        return about_parts(self.parts)
 
     def search(self, query: Vector, k: int, allowed: Allowed | None = None) -> Ranking:
         """The ``k`` best rows for a query, of those that are allowed."""
@@ -156,6 +143,24 @@ class VectorIndex:
         numbers = np.searchsorted(self._starts, rows, side="right") - 1
         found = ((number, np.flatnonzero(numbers == number)) for number in np.unique(numbers).tolist())
         return [(self.parts[number], places, rows[places] - self._starts[number]) for number, places in found]
+
+
+def about_parts(parts: Sequence[VectorPart]) -> dict[str, Any]:
+    """What parts are, and what was measured when they were made.
+
+    ``recall`` is what share of the exact first ten of the vectors as they were given is found: the mean of the parts,
+    by their rows.
+    """
+    about, rows = [part.about() for part in parts], sum(map(len, parts))
+    return {
+        "kind": _listed(part["kind"] for part in about),
+        "storage": _listed(part["storage"] for part in about),
+        "rows": rows,
+        "dimension": parts[0].exact.dimension if parts else 0,
+        "recall": sum(part["recall"] * part["rows"] for part in about) / rows if rows else 1.0,
+        "bytes": sum(part["bytes"] for part in about),
+        "parts": about,
+    }
 
 
 _NO_SCORES: Floats = np.zeros(0, dtype=np.float32)

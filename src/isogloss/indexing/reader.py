@@ -210,11 +210,11 @@ class _Opening:
             return self.before.engine.shelves.get(language)
         if not whole:
             return None
-        rows = self.reader.rows(entry, whole)
-        system = copy(system).load_parts(rows.parts, rows.order)
+        rows, order = self.reader.rows(whole), self.reader.order(entry, whole)
+        system = copy(system).load_parts(rows.parts, order)
         if rows.live is not None:
             system.count_only(rows.live)
-        return MappedShelf(system, rows.store, rows.live, rows.fields)
+        return MappedShelf(system, JoinedStore(rows.stores, order), rows.live, rows.fields)
 
 
 def _size(path: Path) -> int:

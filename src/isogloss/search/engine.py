@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -12,47 +12,10 @@ from isogloss.base.errors import InputError
 from isogloss.corpus.records import Document, joined_fields
 from isogloss.evaluation.system import Contribution
 from isogloss.index.store import LiveStore
+from isogloss.search.hits import Hit, Hits, relevance_of
+from isogloss.search.reranking import Reranker
 from isogloss.search.scales import divisors
 from isogloss.search.shelf import Candidates, Filters, Shelf, Store
-
-CLASSES = ("not relevant", "partially relevant", "relevant")
-
-
-@dataclass(frozen=True)
-class Hit:
-    """A document found: its place among the hits from 1, its score, and what made the score.
-
-    ``passage`` is where the best passage begins and ends in what was indexed of the document (``Engine.text_of``), and
-    ``relevance`` one of the classes, both where the system knows.
-    """
-
-    rank: int
-    score: float
-    language: str
-    document: Document
-    explanation: tuple[Contribution, ...] = ()
-    passage: tuple[int, int] | None = None
-    relevance: str | None = None
-
-
-class Hits(list[Hit]):
-    """What was found, the best first; ``missing`` says which parts of the index did not answer, if any did not."""
-
-    def __init__(self, hits: Iterable[Hit] = (), missing: Iterable[str] = ()) -> None:
-        super().__init__(hits)
-        self.missing = tuple(dict.fromkeys(missing))
-
-    @property
-    def doubtful(self) -> bool:
-        """Whether there is probably nothing to be found: all hits, from the first on, are of the lowest class.
-
-        Never where scores say nothing of relevance, and never of hits after the first page, which may well be bad.
-        """
-        return bool(self) and self[0].rank == 1 and all(hit.relevance == CLASSES[0] for hit in self)
-
-
-Reorder = Callable[[str, Sequence[Hit]], list[Hit]]
-"""Puts the hits of a query in another order."""
 
 
 class _Found(NamedTuple):
@@ -83,8 +46,7 @@ class Engine:
         self.shelves = dict(shelves)
         self.fields = fields
         self._usual = dict(usual or {})
-        self._reorder: Reorder | None = None
-        self._depth = 0
+        self.reranker: Reranker | None = None
         self._open_sources = open_sources
 
     @cached_property
@@ -102,17 +64,22 @@ class Engine:
         """
         wanted = max(offset + k, self._depth)
         found = {language: shelf.search(query, wanted, filters) for language, shelf in self.choose(languages).items()}
-        if self._reorder is None:
+        if self.reranker is None:
             return self._hits(query, found, offset, k, explain)
         hits = self._hits(query, found, 0, wanted, False)
-        shown = self._reorder(query, hits)[offset : offset + k]
+        shown = self.reranker.reorder(query, hits)[offset : offset + k]
         return Hits([self.explained(query, hit) for hit in shown] if explain else shown, hits.missing)
 
-    def reordering(self, reorder: Reorder, depth: int) -> Engine:
-        """The same engine, of which the first ``depth`` hits of each search are put in another order."""
+    def reranked_by(self, reranker: Reranker) -> Engine:
+        """The same engine, of which the first hits of each search are put in a better order."""
         made = copy(self)
-        made._reorder, made._depth = reorder, depth
+        made.reranker = reranker
         return made
+
+    @property
+    def _depth(self) -> int:
+        """How many hits are looked for at least."""
+        return self.reranker.depth if self.reranker else 0
 
     def search_many(
         self, queries: Sequence[str], k: int = 10, languages: Sequence[str] | None = None,
@@ -129,7 +96,7 @@ class Engine:
         made = []
         for query, of_query, each in zip(queries, listed, found, strict=True):
             hits = self._shown(query, of_query, documents, 1, False)
-            made.append(Hits((self._reorder(query, hits) if self._reorder else hits)[:k], _missing(each)))
+            made.append(Hits((self.reranker.reorder(query, hits) if self.reranker else hits)[:k], _missing(each)))
         return made
 
     def get(self, id_: str, language: str | None = None) -> Document | None:
@@ -142,20 +109,45 @@ class Engine:
 
     def explains_quickly(self, languages: Sequence[str] | None = None) -> bool:
         """Whether all hits in the given languages, or in all, can be explained in about the time of a search."""
-        return all(shelf.system.explains_quickly for shelf in self.choose(languages).values())
+        chosen, reranker = self.choose(languages), self.reranker
+        quickly = reranker is None or reranker.explains_quickly or reranker.languages[1] not in chosen
+        return quickly and all(shelf.system.explains_quickly for shelf in chosen.values())
 
-    def explain(self, query: str, language: str, id_: str) -> tuple[Contribution, ...]:
-        """What made the score of a document, in the measure of the score that ``search`` gives."""
+    def explain(self, query: str, language: str, id_: str, reranked: bool = False) -> tuple[Contribution, ...]:
+        """What made the score of a document, in the measure of the score that ``search`` gives.
+
+        It is the score of the system that searches, or that of the re-ranker if it is told so.
+        """
         shelf = self.choose([language])[language]
         place = shelf.find(id_)
         document = None if place is None else shelf.documents([place])[0]
         if document is None:
             raise InputError(f"document: {id_!r} is not in this index in {language!r}")
+        if reranked:
+            return self._reranker_of(language).explain(query, document)
         return self._explain(query, language, place, document, self._divisors(query)[language])
 
     def explained(self, query: str, hit: Hit) -> Hit:
         """The hit with what made its score."""
-        return hit if hit.explanation else replace(hit, explanation=self.explain(query, hit.language, hit.document.id))
+        if hit.explanation:
+            return hit
+        if hit.reranked:
+            parts = self._reranker_of(hit.language).explain(query, hit.document, hit.score)
+        else:
+            parts = self.explain(query, hit.language, hit.document.id)
+        return replace(hit, explanation=parts)
+
+    def _reranker_of(self, language: str) -> Reranker:
+        if self.reranker is None:
+            raise InputError("reranked: nothing re-ranks the hits here; ask without it, or name a run to re-rank by")
+        if language != self.reranker.languages[1]:
+            what = f"hits in {language!r} are not re-ranked, only those in {self.reranker.languages[1]!r}"
+            raise InputError(f"reranked: {what}; ask without it")
+        return self.reranker
+
+    def term_of(self, language: str, reranked: bool = False) -> Callable[[str], str | None]:
+        """What the words of a document are called in an explanation of a language, or of the re-ranker: themselves."""
+        return str if reranked else self.shelves[language].system.term_of
 
     def unknown_words(self, query: str, languages: Sequence[str] | None = None) -> list[str]:
         """The words of a query that no system of the given languages, or of all, can do anything with."""
@@ -235,7 +227,7 @@ class Engine:
         shelf = self.shelves[found.language]
         explanation = self._explain(query, found.language, found.place, document, found.divisor) if explain else ()
         passage = shelf.passage(query, found.place)
-        relevance = _relevance(found.score * found.divisor, shelf.system.thresholds())
+        relevance = relevance_of(found.score * found.divisor, shelf.system.thresholds())
         return Hit(rank, found.score, found.language, document, explanation, passage, relevance)
 
     def _explain(
@@ -252,11 +244,3 @@ class Engine:
 def _missing(found: Mapping[str, Candidates[Any]]) -> list[str]:
     """The parts that did not answer."""
     return [part for candidates in found.values() for part in candidates.missing]
-
-
-def _relevance(score: float, thresholds: Sequence[float]) -> str | None:
-    """The class of a score: the lowest and the highest have their names, what is between is partially relevant."""
-    if not thresholds:
-        return None
-    passed = sum(score >= threshold for threshold in thresholds)
-    return CLASSES[0] if not passed else CLASSES[2] if passed == len(thresholds) else CLASSES[1]

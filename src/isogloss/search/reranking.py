@@ -11,11 +11,19 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from isogloss.corpus.records import Document
 from isogloss.evaluation.ranking import Scores
-from isogloss.search.engine import Engine, Hit
+from isogloss.evaluation.system import Contribution
+from isogloss.search.hits import Hit, relevance_of
 
 ScoreTexts = Callable[[str, Sequence[str]], Scores]
 """A query and some texts to the score of each."""
+ExplainText = Callable[[str, str, float], list[Contribution]]
+"""A query, a text and its score to the words that made the score; what they added adds up to it."""
+
+
+def _unexplained(query: str, text: str, score: float) -> list[Contribution]:
+    return []
 
 
 @dataclass(frozen=True)
@@ -23,34 +31,42 @@ class Reranker:
     """Puts the first ``depth`` hits in the order of another score.
 
     ``languages`` are those of queries and documents that it was trained for; hits in others stay where they are.
+    ``name`` is what its system is called, ``thresholds`` are the scores that separate the system's classes of
+    relevance, and ``explains_quickly`` is as in a ``System``.
     """
 
     score_texts: ScoreTexts
     languages: tuple[str, str]
     depth: int = 50
+    explain_text: ExplainText = _unexplained
+    name: str = "the re-ranker"
+    thresholds: tuple[float, ...] = ()
+    explains_quickly: bool = False
 
     def score(self, query: str, texts: Sequence[str]) -> Scores:
         """The score of each text for a query."""
         return self.score_texts(query, texts) if len(texts) else np.zeros(0, np.float32)
 
-    def over(self, engine: Engine) -> Engine:
-        """An engine whose first hits are in a better order."""
-        return engine.reordering(self.reorder, self.depth)
-
     def reorder(self, query: str, hits: Sequence[Hit]) -> list[Hit]:
         """The first ``depth`` hits in a better order, equal ones by id; those behind them as they are.
 
-        Hits that are moved have the new score. What explains them is still what found them, and no class goes with the
-        new score.
+        Hits that are moved have the new score, and the class of that if there are thresholds. ``explain`` says what
+        made it; what the system that found them said is gone.
         """
         chosen = [place for place, hit in enumerate(hits[: self.depth]) if hit.language == self.languages[1]]
         scores = self.score(query, [hits[place].document.text for place in chosen])
-        moved = [
-            replace(hits[place], score=float(score), relevance=None)
-            for place, score in zip(chosen, scores.tolist(), strict=True)
-        ]
+        moved = [self._scored(hits[place], score) for place, score in zip(chosen, scores.tolist(), strict=True)]
         moved.sort(key=lambda hit: (-hit.score, hit.document.id))
         made = list(hits)
         for place, hit in zip(chosen, moved, strict=True):
             made[place] = replace(hit, rank=hits[place].rank)
         return made
+
+    def explain(self, query: str, document: Document, score: float | None = None) -> tuple[Contribution, ...]:
+        """What made the score of a document, which is found out where it is not given."""
+        known = float(self.score(query, [document.text])[0]) if score is None else score
+        return tuple(self.explain_text(query, document.text, known))
+
+    def _scored(self, hit: Hit, score: float) -> Hit:
+        relevance = relevance_of(score, self.thresholds)
+        return replace(hit, score=score, explanation=(), relevance=relevance, reranked=True)

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from isogloss.corpus.records import Document
 from isogloss.evaluation.system import Contribution
-from isogloss.search.engine import Engine, Hit
+from isogloss.search.engine import Engine
+from isogloss.search.hits import Hit
 from isogloss.search.snippets import Snippet, make_snippet, passage_of_text, surface_words
 
 _MOST_LETTERS = 20_000  # where nothing says which passage of a long document it is, it is looked for in so much of it
@@ -21,9 +22,11 @@ class Reason(NamedTuple):
     score: float
 
 
-def reasons_of(engine: Engine, language: str, document: Document, parts: Sequence[Contribution]) -> list[Reason]:
-    """An explanation in the words of the document."""
-    term_of = engine.shelves[language].system.term_of
+def reasons_of(
+    engine: Engine, language: str, document: Document, parts: Sequence[Contribution], reranked: bool = False
+) -> list[Reason]:
+    """An explanation, of the re-ranker if ``reranked``, in the words of the document."""
+    term_of = engine.term_of(language, reranked)
     text = f"{document.title} {document.text}"
     return [
         Reason(

@@ -35,13 +35,13 @@ _REASONS = [Reason("sea", ["mer"], 0.31), Reason("salty", ["salée"], 0.27)]
 _MEANINGS = [Meaning("sea", ["mer", "marin"]), Meaning("salty", ["salé"])]
 _HIT = HitMessage(
     rank=1, score=0.58, language="fr", id="fr-sea", title="La mer", url="https://example.org/mer",
-    fields={"topic": "water"}, relevance="relevant", explanation=_REASONS,
+    fields={"topic": "water"}, relevance="relevant", reranked=False, explanation=_REASONS,
     snippet=[
         SnippetPart("Pourquoi la "), SnippetPart("mer", True), SnippetPart(" est-elle "), SnippetPart("salée", True),
         SnippetPart(" ? Les rivières y apportent du sel."),
     ],
 )  # fmt: skip
-_BRIEF = HitMessage(1, 0.58, "fr", "fr-sea", "La mer", "", {}, [SnippetPart("La mer est salée.")], None)
+_BRIEF = HitMessage(1, 0.58, "fr", "fr-sea", "La mer", "", {}, [SnippetPart("La mer est salée.")], None, False)
 _DOCUMENT = DocumentMessage(
     "fr-sea", "Pourquoi la mer est-elle salée ? Les rivières y apportent du sel.", "La mer", "fr",
     "https://example.org/mer", ["fr-salt"], {"en": "en-sea"}, {"topic": "water"},
@@ -75,7 +75,7 @@ STRUCTS: dict[type[Struct], Struct] = {
     BatchAnswer: BatchAnswer(
         [FoundMessage(_QUERY, [_BRIEF], [], False), FoundMessage("how bees make honey", [], [], False)], 7, 5.1
     ),
-    ExplainAnswer: ExplainAnswer(_QUERY, "fr", "fr-sea", "La mer", 0.58, _REASONS, _MEANINGS, []),
+    ExplainAnswer: ExplainAnswer(_QUERY, "fr", "fr-sea", "La mer", "psq", 0.58, _REASONS, _MEANINGS, []),
     AddAnswer: AddAnswer(1, 8),
     DeleteAnswer: DeleteAnswer(1, 9),
     StatusAnswer: StatusAnswer(
@@ -94,6 +94,7 @@ PARAMETERS: dict[str, Any] = {
     "index": "main",
     "language": "fr",
     "id": "fr-sea",
+    "reranked": False,
 }
 METRICS = 'isogloss_requests_total{path="/api/v1/search",method="GET",status="200"} 42\n'
 

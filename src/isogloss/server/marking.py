@@ -6,7 +6,9 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 
-from isogloss.search.engine import Engine, Hit
+from isogloss.evaluation.system import Contribution
+from isogloss.search.engine import Engine
+from isogloss.search.hits import Hit
 from isogloss.text.tokenizer import tokenize
 
 _PARTS = 10  # of a long query only what counted most is marked
@@ -20,7 +22,8 @@ class Marking:
 
     Where a hit is explained, they are those of its explanation. Else they are the translations of the query's words,
     which are known already, and the words that have none; explaining every hit costs more than finding it. Where the
-    system translates no words but explains quickly, hits are explained after all, as long as that does not take long.
+    system translates no words but explains quickly, hits are explained after all, as long as that does not take long:
+    by what found them, also where the score is a re-ranker's.
     """
 
     def __init__(self, engine: Engine, query: str, translations: Translations) -> None:
@@ -33,6 +36,8 @@ class Marking:
 
     def of(self, hit: Hit) -> Callable[[str], bool]:
         """Whether a word of a hit is to be marked."""
+        if hit.reranked and hit.explanation:
+            return _terms_met(hit.explanation).__contains__
         terms, term_of = self._terms(hit), self._term_of[hit.language]
         return lambda word: term_of(word) in terms
 
@@ -43,7 +48,7 @@ class Marking:
             return self._from_translations(hit.language)
         if not explanation and time.monotonic() < self._until:
             explanation = self._engine.explain(self._query, hit.language, hit.document.id)
-        return {term for part in explanation[:_PARTS] for term in part.document_words}
+        return _terms_met(explanation)
 
     def _from_translations(self, language: str) -> frozenset[str | None]:
         if language not in self._translated:
@@ -53,3 +58,7 @@ class Marking:
             words += [word for word in tokenize(self._query) if word not in known]
             self._translated[language] = frozenset(map(self._term_of[language], words)) - {None}
         return self._translated[language]
+
+
+def _terms_met(explanation: Sequence[Contribution]) -> set[str]:
+    return {term for part in explanation[:_PARTS] for term in part.document_words}

@@ -80,6 +80,9 @@ class ExplainRequest(Asked):
     language: Language
     id: DocumentId
     index: Which = "main"
+    reranked: Annotated[
+        bool, Meta(description="explain the re-ranker's score, as hits show it that say they are re-ranked")
+    ] = False
 
 
 class GetParameters(Asked):
@@ -140,6 +143,7 @@ class HitMessage(Struct):
     relevance: Annotated[
         str | None, Meta(description="'relevant', 'partially relevant', 'not relevant'; null where nothing says")
     ]
+    reranked: Annotated[bool, Meta(description="whether score and class are the re-ranker's (--rerank)")]
     explanation: list[Reason] | UnsetType = UNSET
 
 
@@ -193,6 +197,7 @@ class ExplainAnswer(Struct):
     language: str
     id: str
     title: str
+    system: Annotated[str, Meta(description="whose score it is: the system of the index, or that of the re-ranker")]
     score: Annotated[float, Meta(description="the sum of what the words added")]
     explanation: list[Reason]
     translations: list[Meaning]

@@ -8,7 +8,8 @@ from msgspec import UNSET
 
 from isogloss.corpus.records import Document
 from isogloss.evaluation.system import Contribution
-from isogloss.search.engine import Engine, Hit
+from isogloss.search.engine import Engine
+from isogloss.search.hits import Hit
 from isogloss.search.shown_hits import reasons_of, snippet_of
 from isogloss.search.snippets import Snippet
 from isogloss.server.messages import DocumentMessage, HitMessage, Meaning, Reason, SnippetPart
@@ -19,8 +20,8 @@ def hit_message(engine: Engine, hit: Hit, rank: int, is_match: Callable[[str], b
     document = hit.document
     return HitMessage(
         rank, float(hit.score), hit.language, document.id, document.title, document.url, dict(document.fields),
-        snippet_parts(snippet_of(engine, hit, is_match)), hit.relevance,
-        reasons(engine, hit.language, document, hit.explanation) if explain else UNSET,
+        snippet_parts(snippet_of(engine, hit, is_match)), hit.relevance, hit.reranked,
+        reasons(engine, hit.language, document, hit.explanation, hit.reranked) if explain else UNSET,
     )  # fmt: skip
 
 
@@ -38,9 +39,11 @@ def snippet_parts(snippet: Snippet) -> list[SnippetPart]:
     return [part for part in parts if part.text]
 
 
-def reasons(engine: Engine, language: str, document: Document, parts: Sequence[Contribution]) -> list[Reason]:
+def reasons(
+    engine: Engine, language: str, document: Document, parts: Sequence[Contribution], reranked: bool
+) -> list[Reason]:
     """Which words met, and what they added."""
-    found = reasons_of(engine, language, document, parts)
+    found = reasons_of(engine, language, document, parts, reranked)
     return [Reason(each.query_word, list(each.document_words), each.score) for each in found]
 
 

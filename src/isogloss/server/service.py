@@ -106,23 +106,25 @@ class Service:
 
     def _engine(self, index: OpenIndex, which: str) -> Engine:
         """What searches an index; the second one is left as it is, so that re-ranking can be compared with none."""
-        return self._reranker.over(index.engine) if self._reranker and which == "main" else index.engine
+        return index.engine.reranked_by(self._reranker) if self._reranker and which == "main" else index.engine
 
     def explain(self, request: ExplainRequest) -> ExplainAnswer:
-        """What made the score of a document."""
-        engine = self.index(request.index).engine
+        """What made the score of a document: the score of the system that found it, or that of the re-ranker."""
+        index = self.index(request.index)
+        engine = self._engine(index, request.index)
         document = engine.get(request.id, request.language)
         if document is None:
             raise _no_such_document(request.language, request.id)
-        parts = engine.explain(request.q, request.language, request.id)
+        parts = engine.explain(request.q, request.language, request.id, request.reranked)
         languages = [request.language]
         return ExplainAnswer(
             query=request.q,
             language=request.language,
             id=request.id,
             title=document.title,
+            system=engine.reranker.name if engine.reranker and request.reranked else index.manifest.system,
             score=float(sum(part.score for part in parts)),
-            explanation=reasons(engine, request.language, document, parts),
+            explanation=reasons(engine, request.language, document, parts, request.reranked),
             translations=meanings(engine.translations(request.q, languages)[request.language]),
             unknown_words=engine.unknown_words(request.q, languages),
         )

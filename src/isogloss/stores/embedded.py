@@ -14,52 +14,23 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from isogloss.base.errors import InputError
 from isogloss.corpus.collection import Collection
 from isogloss.corpus.records import Document
-from isogloss.evaluation.system import Allowed
 from isogloss.index.commit import FILE as COMMIT
 from isogloss.index.commit import Commit
 from isogloss.index.commit_writer import CommitWriter, sweep
 from isogloss.index.compaction import Merge, choose_merge
 from isogloss.index.draft import Draft
-from isogloss.index.field_lists import matching_rows
 from isogloss.index.lock import WriteLock
-from isogloss.index.segment_reader import OpenRows, SegmentReader
+from isogloss.index.segment_reader import SegmentReader
 from isogloss.index.segments import Segment, check_language, new_name
-from isogloss.index.store import JoinedStore, Rows
 from isogloss.index.vectors import VectorIndex
 from isogloss.stores.batches import checked_batch, checked_queries
-from isogloss.stores.store import Answer, Filters, Found, Matrix
+from isogloss.stores.embedded_shelf import VECTORS, EmbeddedShelf, save_merged
+from isogloss.stores.store import Answer, Filters, Matrix
 
 _ATTEMPTS = 20
-_VECTORS = "index"
-
-
-class _Shelf:
-    """The documents of one language and their vectors, at one commit."""
-
-    def __init__(self, rows: OpenRows) -> None:
-        self.rows = rows
-        self.store: JoinedStore = rows.store
-        self.vectors = VectorIndex.load([part / _VECTORS for part in rows.parts], rows.order)
-
-    @property
-    def count(self) -> int:
-        return len(self.store) if self.rows.live is None else int(np.count_nonzero(self.rows.live))
-
-    def find(self, id_: str) -> int | None:
-        row = self.store.find(id_)
-        return row if row is not None and (self.rows.live is None or self.rows.live[row]) else None
-
-    def allowed(self, filters: Filters | None) -> Allowed | None:
-        live = self.rows.live
-        if not filters:
-            return live
-        matching = matching_rows(self.rows.fields, filters)
-        return matching if live is None else matching & live
 
 
 @dataclass(frozen=True)
@@ -68,18 +39,19 @@ class _State:
 
     commit: Commit = field(default_factory=lambda: Commit(""))
     segments: Mapping[str, Segment] = field(default_factory=dict)
-    shelves: Mapping[str, _Shelf] = field(default_factory=dict)
+    shelves: Mapping[str, EmbeddedShelf] = field(default_factory=dict)
 
     @property
     def dimension(self) -> int | None:
         """The number of components of the vectors, where there are any."""
-        return next((shelf.vectors.dimension for shelf in self.shelves.values()), None)
+        return next((shelf.dimension for shelf in self.shelves.values()), None)
 
 
 class EmbeddedStore:
     """A store in a directory, which is made if it is not there.
 
     >>> from tempfile import mkdtemp
+    >>> import numpy as np
     >>> store = EmbeddedStore(Path(mkdtemp()) / "store")
     >>> store.add([Document("a", "du sel", language="fr")], np.ones((1, 2), np.float32))
     >>> store.search("fr", np.ones((1, 2), np.float32), k=10)
@@ -120,13 +92,7 @@ class EmbeddedStore:
         """The best ``k`` documents of a language for each query."""
         state = self._now()
         asked, shelf = checked_queries(queries, state.dimension), state.shelves.get(language)
-        if shelf is None:
-            return [Answer(())] * len(asked)
-        rankings = shelf.vectors.search_batch(asked, k, shelf.allowed(filters))
-        return [
-            Answer(tuple(map(Found, map(shelf.store.id_of, ranking.rows.tolist()), ranking.scores.tolist())))
-            for ranking in rankings
-        ]
+        return [Answer(())] * len(asked) if shelf is None else shelf.search(asked, k, filters)
 
     def get(self, language: str, ids: Sequence[str]) -> list[Document | None]:
         """Documents by their ids."""
@@ -138,7 +104,7 @@ class EmbeddedStore:
         """The documents of a language, as they are at this moment."""
         shelf = self._now().shelves.get(language)
         for row in range(len(shelf.store)) if shelf else ():
-            if shelf and (shelf.rows.live is None or shelf.rows.live[row]):
+            if shelf and (shelf.live is None or shelf.live[row]):
                 yield shelf.store[row]
 
     def counts(self) -> dict[str, int]:
@@ -148,7 +114,7 @@ class EmbeddedStore:
     def about(self) -> dict[str, Any]:
         """Where it is, and how its vectors are kept."""
         state = self._now()
-        vectors = {language: shelf.vectors.about() for language, shelf in state.shelves.items()}
+        vectors = {language: shelf.about() for language, shelf in state.shelves.items()}
         return {"engine": "embedded", "search": "exact", "generation": state.commit.generation, "vectors": vectors}
 
     def close(self) -> None:
@@ -175,7 +141,7 @@ class EmbeddedStore:
             commit = Commit.load(self.path) if (self.path / COMMIT).exists() else Commit("")
             try:
                 return _open(self.path, commit, before)
-            except (OSError, ValueError, KeyError) as error:
+            except (OSError, ValueError, KeyError, InputError) as error:
                 if seen == commit:  # nobody has changed it in between: it is the store itself
                     raise InputError(f"{self.path}: the store is damaged ({error}); restore it") from error
                 seen = commit
@@ -184,7 +150,7 @@ class EmbeddedStore:
     def _writer(self) -> CommitWriter:
         state = self._now()
         drafts = {language: _draft(state, language) for language in state.commit.languages}
-        return CommitWriter(self.path, state.commit, drafts)
+        return CommitWriter(self.path, state.commit, drafts, ordered=False)
 
     def _commit(self, writer: CommitWriter) -> None:
         """Let it be so; then merge segments, where there are many."""
@@ -197,7 +163,7 @@ class EmbeddedStore:
     def _merge(self, merge: Merge) -> None:
         with self._writer() as writer:
             name = new_name(merge.language, self._state.commit.generation + 1)
-            writer.put_in_place(merge, writer.write_merged(merge, name, _save_merged))
+            writer.put_in_place(merge, writer.write_merged(merge, name, save_merged))
             writer.commit()
 
 
@@ -209,15 +175,16 @@ def _open(path: Path, commit: Commit, before: _State) -> _State:
         if before.commit.languages.get(language) == entry and language in before.shelves:
             shelves[language] = before.shelves[language]
         elif whole:
-            shelves[language] = _Shelf(reader.rows(entry, whole))
+            known = before.shelves[language].vectors if language in before.shelves else {}
+            shelves[language] = EmbeddedShelf(reader.rows(whole), known)
     return _State(commit, reader.segments, shelves)
 
 
 def _draft(state: _State, language: str) -> Draft:
     shelf = state.shelves.get(language)
     if shelf is None:
-        return Draft()
-    return Draft.of(state.commit.languages[language], state.segments, shelf.rows.live, shelf.rows.order)
+        return Draft(ordered=False)
+    return Draft.of(state.commit.languages[language], state.segments, shelf.live, None)
 
 
 def _by_language(documents: Sequence[Document]) -> dict[str, list[int]]:
@@ -229,11 +196,7 @@ def _by_language(documents: Sequence[Document]) -> dict[str, list[int]]:
 
 
 def _save_vectors(vectors: VectorIndex, part: Path) -> None:
-    vectors.save(part / _VECTORS)
-
-
-def _save_merged(folder: Path, segments: list[Segment], keep: Allowed, order: Rows) -> None:
-    VectorIndex.load([segment.part / _VECTORS for segment in segments], order).save(folder / _VECTORS, keep)
+    vectors.save(part / VECTORS)
 
 
 def _stamp(path: Path) -> tuple[int, int] | None:

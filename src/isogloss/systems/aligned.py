@@ -167,16 +167,15 @@ class Aligned(DenseSystem):
         found = self._retriever.nearest_words(vectors, self._document_vectors.words, _SHOWN)
         return [(word, [near for near, _ in nearest]) for word, nearest in zip(words, found, strict=True)]
 
-    def explain(self, query: str, row: int, text: str) -> list[Contribution]:
+    def explain_vector(self, query: str, text: str, vector: Matrix, score: float) -> list[Contribution]:
         """The score as a sum over query words: each brings w_i <v(t_i), e(d)> / (|e(q)| |e(d)|).
 
         With the common vectors taken away their part stands in a line of its own.
         """
-        document = self.document_vector(row)
         encoded = self._query_encoder.encode([query])[0]
         length, vectors = float(np.linalg.norm(encoded)), self._query_encoder.vectors
         known = [word for word in tokenize(query) if word in vectors]
-        if not length or not document.any():
+        if not length or not vector.any():
             return []
         rows = vectors.rows(known)
         weights = self._query_encoder.weights[rows] / max(float(self._query_encoder.weights[rows].sum()), 1e-12)
@@ -184,10 +183,10 @@ class Aligned(DenseSystem):
         rest = max(float(np.linalg.norm(encoded / length - common)), 1e-12) if common.any() else 1.0
         parts: dict[str, float] = {}
         for word, weight in zip(known, weights.tolist(), strict=True):
-            parts[word] = parts.get(word, 0.0) + weight * float(vectors[word] @ document) / (length * rest)
+            parts[word] = parts.get(word, 0.0) + weight * float(vectors[word] @ vector) / (length * rest)
         made = [Contribution(word, self._nearest_in(word, text), score) for word, score in parts.items()]
         if common.any():
-            made.append(Contribution("(common to all queries)", (), -float(common @ document) / rest))
+            made.append(Contribution("(common to all queries)", (), -float(common @ vector) / rest))
         return sorted(made, key=lambda contribution: -contribution.score)
 
     def _nearest_in(self, word: str, text: str) -> tuple[str, ...]:

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from isogloss.base.progress import track
 from isogloss.corpus.records import Query
 from isogloss.evaluation.ranking import Ranking, Scores
-from isogloss.evaluation.system import Allowed, System
+from isogloss.evaluation.system import Allowed, Contribution, System
 from isogloss.index.vectors import VectorIndex
+from isogloss.systems.leaving_out import CutText, explain_by_leaving_out
 from isogloss.vectors.word_vectors import Matrix
 
 _BATCH = 256
@@ -87,6 +88,18 @@ class DenseSystem(System):
     def score_texts(self, queries: Sequence[str], documents: Sequence[str]) -> Matrix:
         """The score of each query (a row) with each text (a column), of which none need be indexed."""
         return self.encode_queries(queries) @ self.encode_documents(documents).T
+
+    def explain(self, query: str, row: int, text: str) -> list[Contribution]:
+        score = float(self.score(query, np.asarray([row]))[0])
+        return self.explain_vector(query, text, self.document_vector(row), score)
+
+    def explain_text(self, query: str, text: str, score: float) -> list[Contribution]:
+        """What made the score that ``score_texts`` gives to a text, which need not be indexed."""
+        return self.explain_vector(query, text, self.encode_documents([text])[0], score)
+
+    def explain_vector(self, query: str, text: str, vector: Matrix, score: float) -> list[Contribution]:
+        """What made the score of a text with this vector, found out by leaving words out; or as a system knows it."""
+        return explain_by_leaving_out(CutText.of(query), CutText.of(text), self.score_texts, score)
 
     def search(self, query: str, k: int, allowed: Allowed | None = None) -> Ranking:
         """The best ``k``; nothing for a query without a known word, to which all documents are alike."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
+from isogloss.evaluation.system import Contribution
 from isogloss.models.similarity import smooth_scale
 from isogloss.systems.dense import DenseSystem
 from isogloss.systems.matcher import Matcher
@@ -62,6 +63,12 @@ class Dssm(DenseSystem, Matcher):
         encode = scorer.encode_queries if side == "query" else scorer.encode_documents
         vectors = encode_texts(encode, self.model.ids(side, texts, label), scorer.tables.query.device)
         return np.asarray(smooth_scale(vectors, 0.0), dtype=np.float32)
+
+    def explain(self, query: str, row: int, text: str) -> list[Contribution]:
+        return Matcher.explain(self, query, row, text)
+
+    def explain_text(self, query: str, text: str, score: float) -> list[Contribution]:
+        return Matcher.explain_text(self, query, text, score)
 
     def save(self, directory: Path) -> None:
         self.save_model(directory)

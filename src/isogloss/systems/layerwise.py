@@ -175,15 +175,18 @@ class Layerwise(Matcher, DenseSystem):
         return self._way.search_all(self, queries, k, label)
 
     def explain(self, query: str, row: int, text: str) -> list[Contribution]:
-        """What made the score: by integrated gradients for the cosine, by leaving words out for the network."""
-        if self._way is Matcher:
-            return Matcher.explain(self, query, row, text)
+        return self._way.explain(self, query, row, text)
+
+    def explain_text(self, query: str, text: str, score: float) -> list[Contribution]:
+        return self._way.explain_text(self, query, text, score)
+
+    def explain_vector(self, query: str, text: str, vector: Matrix, score: float) -> list[Contribution]:
+        """What made a cosine, by integrated gradients; the score of the network is explained by leaving words out."""
         from isogloss.systems.layerwise_explaining import LayerwiseExplainer
 
         if self._explainer is None or self._explainer.model is not self.model:
             self._explainer = LayerwiseExplainer(self.model, self._scorer)
-        score = float(self.score(query, np.asarray([row]))[0])
-        return self._explainer.by_pairs(query, text, self.document_vector(row), score)
+        return self._explainer.by_pairs(query, text, vector, score)
 
     def save_part(self, directory: Path, keep: Allowed | None = None) -> None:
         self._way.save_part(self, directory, keep)

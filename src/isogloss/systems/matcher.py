@@ -159,9 +159,11 @@ class Matcher(TrainedSystem):
         return scores.reshape(len(left), len(right))
 
     def explain(self, query: str, row: int, text: str) -> list[Contribution]:
-        """The words that made the score, found out by leaving them out of both texts as they are read."""
+        return self.explain_text(query, text, float(self.score(query, np.asarray([row]))[0]))
+
+    def explain_text(self, query: str, text: str, score: float) -> list[Contribution]:
+        """The words that made the score of a text, which need not be indexed: what it is without each, as it reads."""
         (read,) = self.query_texts([query])
-        score = float(self.score(query, np.asarray([row]))[0])
         return explain_by_leaving_out(self._cut("query", read), self._cut("document", text), self.score_texts, score)
 
     def _cut(self, side: str, text: str) -> CutText:

@@ -9,12 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-
-from isogloss.evaluation.system import Contribution, SystemOptions
+from isogloss.evaluation.system import SystemOptions
 from isogloss.models.encoders.pretrained import PretrainedEncoder
 from isogloss.systems.dense import DenseSystem
-from isogloss.systems.leaving_out import CutText, explain_by_leaving_out
 from isogloss.vectors.word_vectors import Matrix
 
 
@@ -47,7 +44,3 @@ class Pretrained(DenseSystem):
 
     def encode_documents(self, texts: Sequence[str]) -> Matrix:
         return self._encoder.encode(texts)
-
-    def explain(self, query: str, row: int, text: str) -> list[Contribution]:
-        score = float(self.score(query, np.asarray([row]))[0])
-        return explain_by_leaving_out(CutText.of(query), CutText.of(text), self.score_texts, score)

@@ -86,14 +86,12 @@ class Smooth(TrainedSystem, DenseSystem):
         found = self.model.document_words.nearest_words(vectors, self.model.words["document"], _SHOWN)
         return [(word, [near for near, _ in nearest]) for word, nearest in zip(rows, found, strict=True)]
 
-    def explain(self, query: str, row: int, text: str) -> list[Contribution]:
+    def explain_vector(self, query: str, text: str, vector: Matrix, score: float) -> list[Contribution]:
         """The pairs of words that made the score: exact for the average, else by integrated gradients."""
         words, shares = query_shares(self.model, query)
-        document = self.document_vector(row)
-        if not words or not document.any():
+        if not words or not vector.any():
             return []
-        score = float(self.score(query, np.asarray([row]))[0])
-        return explain_pairs(words, shares, document, score, partial(document_products, self.model, text))
+        return explain_pairs(words, shares, vector, score, partial(document_products, self.model, text))
 
     def thresholds(self) -> tuple[float, ...]:
         """Halfway from where the loss ends the band of a grade to where it begins that of the next.

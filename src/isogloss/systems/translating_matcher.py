@@ -59,8 +59,8 @@ class TranslatingMatcher(Matcher):
     def translations(self, query: str) -> list[tuple[str, list[str]]]:
         return self._translated.translations(query)
 
-    def explain(self, query: str, row: int, text: str) -> list[Contribution]:
-        return self._translated.in_words_of(query, super().explain(query, row, text))
+    def explain_text(self, query: str, text: str, score: float) -> list[Contribution]:
+        return self._translated.in_words_of(query, super().explain_text(query, text, score))
 
     def save_model(self, directory: Path) -> None:
         super().save_model(directory)

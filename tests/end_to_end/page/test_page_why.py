@@ -140,3 +140,24 @@ def test_an_answer_that_did_not_come_is_asked_for_again(demo_site, open_page, as
     button.click()
     button.click()
     expect(page.locator(".why table").first).to_be_visible()
+
+
+def test_a_re_ranked_hit_is_explained_by_the_re_ranker_which_is_named(demo_site, open_page, ask):
+    page = open_page(demo_site)
+    answering(page, "search", {**ANSWER, "hits": [{**HIT, "reranked": True}, {**HIT, "rank": 2, "reranked": False}]})
+    reasons = [{"query_word": "sea", "document_words": ["mer"], "score": 1.0}]
+    meanings = [{"word": "salt", "translations": ["sel"]}]
+    answering(page, "explain", {"explanation": reasons, "system": "a-matcher", "translations": meanings})
+    ask(page, "sea salt")
+    cards = page.locator(".card")
+    with page.expect_request(lambda request: "/explain" in request.url and "reranked=true" in request.url):
+        cards.nth(0).locator(".toggle").click()
+    why = cards.nth(0).locator(".why")
+    expect(why).to_contain_text("The score is that of a-matcher, which put the first results in their order.")
+    expect(why.locator("tfoot .number")).to_have_text("1.000")
+    expect(why.locator(".absent")).to_have_count(0)
+    with page.expect_request(lambda request: "/explain" in request.url and "reranked" not in request.url):
+        cards.nth(1).locator(".toggle").click()
+    expect(cards.nth(1).locator(".why table")).to_be_visible()
+    expect(cards.nth(1).locator(".why")).not_to_contain_text("a-matcher")
+    expect(cards.nth(1).locator(".absent")).to_contain_text("salt → sel")

@@ -51,13 +51,23 @@ export async function askSearch(state, size, { signal, other = false, remembered
   };
 }
 
-/** What made the score of a document: parts (word, words, score), and what stands for the words of the query. */
-export async function askWhy(state, { language, id }, { signal, other = false } = {}) {
-  const parameters = [["q", state.query], ["language", language], ["id", id], ...(other ? [["index", "compare"]] : [])];
+/**
+ * What made the score of a document: parts (word, words, score), what stands for the words of the query, and the system
+ * whose score it is: the re-ranker's for a hit that is `reranked`.
+ */
+export async function askWhy(state, { language, id, reranked = false }, { signal, other = false } = {}) {
+  const parameters = [
+    ["q", state.query],
+    ["language", language],
+    ["id", id],
+    ...(other ? [["index", "compare"]] : []),
+    ...(reranked ? [["reranked", "true"]] : []),
+  ];
   const said = await ask("explain", parameters, signal, true);
   return {
     parts: said.explanation.map((part) => ({ word: part.query_word, words: part.document_words, score: part.score })),
     translations: (said.translations ?? []).map((entry) => ({ word: entry.word, meanings: entry.translations })),
+    system: said.system ?? "",
   };
 }
 

@@ -43,15 +43,24 @@ async function toggle(button, panel, question, hit) {
 
 function explained(answer, hit) {
   const rows = withRest(answer.parts, hit.score);
+  const whose = reranker(answer, hit);
   const absent = answer.translations.filter(
-    ({ word, meanings }) => meanings.length && !answer.parts.some((part) => part.word === word),
+    ({ word, meanings }) => !hit.reranked && meanings.length && !answer.parts.some((part) => part.word === word),
   );
-  if (!rows.length) return [el("p", {}, "This system cannot say which words made the score."), ...missing(absent, hit)];
+  if (!rows.length)
+    return [...whose, el("p", {}, "This system cannot say which words made the score."), ...missing(absent, hit)];
   const made = table(rows, answer, hit);
   const legend = made.querySelector("td small")
     ? [el("p", { class: "fine" }, "In grey: what else the word of the query can mean there.")]
     : [];
-  return [made, ...legend, ...missing(absent, hit)];
+  return [...whose, made, ...legend, ...missing(absent, hit)];
+}
+
+/** Whose score it is, where it is not that of the system which found the document. */
+function reranker({ system }, { reranked }) {
+  if (!reranked) return [];
+  const name = system ? el("b", {}, system) : "another system";
+  return [el("p", { class: "fine" }, "The score is that of ", name, ", which put the first results in their order.")];
 }
 
 /** The rows to show: of many the first, the others as one; and what no word explains, so that the sum is the score. */
