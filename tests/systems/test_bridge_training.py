@@ -13,10 +13,9 @@ from isogloss.corpus.parallel import _source_pages
 from isogloss.corpus.sources import open_source
 from isogloss.lexical.channel_learning import Numbered
 from isogloss.systems import bridge, bridge_learning
-from isogloss.systems.bridge import _PARTS
 from isogloss.systems.bridge_evidence import EVIDENCE
 from isogloss.systems.bridge_learning import windows
-from isogloss.systems.bridge_model import USUAL_WEIGHTS, usual_weights
+from isogloss.systems.bridge_model import PARTS, USUAL_WEIGHTS, usual_weights
 from isogloss.systems.bridge_options import INGREDIENTS
 from isogloss.systems.bridge_weights import calibrate, fit_weights
 from isogloss.systems.hybrid_weight import hold_out
@@ -130,7 +129,7 @@ def test_each_ingredient_can_be_left_out(demo, full, name):
     system = trained(demo, without=name)
     assert "fr-honeybee" in finds(system, demo)
     weights = dict(zip(EVIDENCE, system._model.weights.tolist(), strict=True))
-    unused = set(_PARTS.get(name, ()))
+    unused = set(PARTS.get(name, ()))
     assert all((weights[kind] == 0) == (kind in unused) for kind in EVIDENCE if kind != "pretrained")
     row = int(system.search("honey bees", 1).rows[0])
     lines = system.explain("honey bees", row, demo.documents[row].text)

@@ -124,14 +124,7 @@ class ChannelTexts:
 
     def hear(self, asked: Asked, texts: Numbers) -> Heard:
         """What some texts and a query say of each other."""
-        words, starts = self.words_of(texts, asked)
-        table = QueryTable(self.channel, asked)
-        counts = _sums(table.said[:, words], starts)
-        lengths = np.diff(starts).astype(np.float32)
-        gains = np.log1p(table.odds[:, None] * counts / np.maximum(1, lengths))
-        meant = np.log1p(table.document_odds[words] * table.meant[words])
-        said = gains * (asked.times / max(1.0, asked.length))[:, None]
-        return Heard(said.T, counts.T, _sums(meant[None], starts)[0], lengths)
+        return hear(self.channel, asked, *self.words_of(texts, asked))
 
     def save(self, directory: Path) -> None:
         """Write all but the channel into a directory."""
@@ -175,6 +168,17 @@ class QueryTable:
         self.meant = self.shares.sum(axis=0)
         rare = channel.document_odds[-1:]
         self.document_odds = np.concatenate([channel.document_odds, np.repeat(rare, len(number_of))])
+
+
+def hear(channel: Channel, asked: Asked, words: Numbers, starts: Numbers) -> Heard:
+    """What a query and texts, of so many words from each start on, say of each other."""
+    table = QueryTable(channel, asked)
+    counts = _sums(table.said[:, words], starts)
+    lengths = np.diff(starts).astype(np.float32)
+    gains = np.log1p(table.odds[:, None] * counts / np.maximum(1, lengths))
+    meant = np.log1p(table.document_odds[words] * table.meant[words])
+    said = gains * (asked.times / max(1.0, asked.length))[:, None]
+    return Heard(said.T, counts.T, _sums(meant[None], starts)[0], lengths)
 
 
 def _sums(values: Floats, starts: Numbers) -> Floats:

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,13 +30,15 @@ from isogloss.evaluation.ranking import Ranking, Rows, Scores, top_k
 from isogloss.evaluation.system import Allowed, Contribution, SystemOptions
 from isogloss.lexical.channel import Asked
 from isogloss.models.encoders.pretrained import PretrainedEncoder
-from isogloss.systems.bridge_documents import Documents, Part, Vectors
-from isogloss.systems.bridge_evidence import EVIDENCE, Evidence, Question, gather, question_vector
+from isogloss.systems.bridge_character_learning import learn_characters
+from isogloss.systems.bridge_character_texts import CharacterLook
+from isogloss.systems.bridge_documents import Documents, Found, Part, Vectors
+from isogloss.systems.bridge_evidence import EVIDENCE, Evidence, Question, gather, places_among, question_vector
 from isogloss.systems.bridge_explaining import explain
 from isogloss.systems.bridge_learning import learn, page_pairs, read_lexicon
-from isogloss.systems.bridge_model import BridgeModel, usual_weights
+from isogloss.systems.bridge_model import BridgeModel, used_kinds, usual_weights
 from isogloss.systems.bridge_options import BridgeOptions
-from isogloss.systems.bridge_weights import JudgedList, calibrate, context_of, fit_weights
+from isogloss.systems.bridge_weights import JudgedList, Values, calibrate, context_of, fit_weights, pays
 from isogloss.systems.hybrid_weight import hold_out
 from isogloss.systems.passages import FindsPassages
 from isogloss.systems.trained import Trainable
@@ -50,20 +52,6 @@ _SHOWN = 5
 _BLOCK = 1000
 _READ = 40  # words of a document that a pretrained encoder reads: what it says first tells most
 _KEPT = 64  # questions that are remembered: the hits of each are explained one by one
-_PARTS = {
-    "document": ("document said", "document meant", "document length"),
-    "reverse": ("passage meant", "document meant"),
-    "length": ("passage length", "document length"),
-    "vectors": ("vectors",),
-}
-
-
-class _Found(NamedTuple):
-    """The likeliest documents of the whole collection for a query, their scores, and c(q)."""
-
-    rows: Rows
-    scores: Scores
-    context: float
 
 
 class Bridge(FindsPassages, Trainable):
@@ -97,15 +85,14 @@ class Bridge(FindsPassages, Trainable):
         """Fit the weights with all else learned without a fifth of the train queries; then learn all else from all."""
         started = time.perf_counter()
         rest, held = hold_out(training)
-        weights, calibration = usual_weights() * self._used, None
+        weights, calibration = usual_weights() * used_kinds(EVIDENCE, self.options), None
         if held and "weights" not in self.options.left_out:
-            self._model = self._learned(rest)
+            self._model = self._learned(rest, characters=True)
             self.index(training.documents, ("text",))
-            lists = [self._judged(training, query) for query in track(held, "weighing the evidence")]
-            found = fit_weights(lists, training.judgments.top_grade, self._used, usual_weights())
-            weights = weights if found is None else found
+            lists, weights = self._weighed(training, held)
             calibration = calibrate([each.values @ weights for each in lists], [each.grades for each in lists])
-        self._model = replace(self._learned(training), weights=weights, calibration=calibration)
+        learned = self._learned(training, characters=len(weights) > len(EVIDENCE))
+        self._model = replace(learned, weights=weights[: len(learned.kinds)], calibration=calibration)
         self._use(Documents([]))
         history = [{"epoch": 1, "seconds": round(time.perf_counter() - started, 1)}]
         if keeper is not None:
@@ -119,10 +106,10 @@ class Bridge(FindsPassages, Trainable):
         self._use(Documents([Part.build(self._ready.channel, texts, words, terms, self._encoded(texts))]))
 
     def search(self, query: str, k: int, allowed: Allowed | None = None) -> Ranking:
-        if allowed is None and k <= self.options.depth:
+        if allowed is None and k <= self._depth:
             rows, scores, _ = self._found(query)
             return top_k(scores, k, self.id_order, rows)
-        rows = self._likely(query, max(k, self.options.depth), allowed)
+        rows = self._likely(query, max(k, self._depth), allowed)
         return top_k(self.score(query, rows), k, self.id_order, rows)
 
     def score(self, query: str, rows: Rows) -> Scores:
@@ -149,7 +136,7 @@ class Bridge(FindsPassages, Trainable):
         evidence = self._evidence(query, np.asarray([row]))
         ((part, rows, _),) = self._documents.split(np.asarray([row]))
         written = dict(zip(self._query_terms.terms(words := tokenize(query)), words, strict=True))
-        said = explain(question, part, int(rows[0]), evidence, self._ready, written)
+        said = explain(question, part, int(rows[0]), evidence, self._ready, written, self._look, query)
         lines = [line._replace(score=line.score * self._ready.scale) for line in said]
         context = float(self._ready.shown(np.zeros(1), self._found(query).context)[0])
         return [*lines, *([Contribution("(the whole query)", (), context)] if context else [])]
@@ -190,10 +177,11 @@ class Bridge(FindsPassages, Trainable):
     def about(self) -> dict[str, Any]:
         """What was learned, and how much each kind of evidence counts."""
         model = self._ready
+        weights = zip(model.kinds, model.weights.tolist(), strict=True)
         return {
             "words": [len(model.channel.query_words), len(model.channel.document_words)],
             "translations": len(model.channel.terms),
-            "weights": {name: round(weight, 4) for name, weight in zip(EVIDENCE, model.weights.tolist(), strict=True)},
+            "weights": {name: round(weight, 4) for name, weight in weights},
         }
 
     def save_model(self, directory: Path) -> None:
@@ -214,7 +202,8 @@ class Bridge(FindsPassages, Trainable):
         self._take_order(id_order, len(self._documents))
         return self
 
-    def _learned(self, training: Dataset) -> BridgeModel:
+    def _learned(self, training: Dataset, characters: bool) -> BridgeModel:
+        """All but weights; ``characters``: those, too, of documents that are written without spaces."""
         pairs = page_pairs(training, self.options)
         lexicon = read_lexicon(self.options, self.query_language, self.document_language)
         tokenizers = self._query_terms, self._document_terms
@@ -223,12 +212,29 @@ class Bridge(FindsPassages, Trainable):
             channel, tables = learn(pairs, lexicon, tokenizers, held, self.options)
         except InputError as error:
             raise InputError(f"{self.name}: {error}; give it a lexicon: --set lexicon=FILE") from error
-        return BridgeModel(channel, tables, usual_weights())
+        model = BridgeModel(channel, tables, usual_weights())
+        if not characters or "characters" in self.options.left_out:
+            return model
+        model = replace(model, characters=learn_characters(pairs, lexicon, tokenizers, held, self.options))
+        return replace(model, weights=usual_weights(model.kinds))
+
+    def _weighed(self, training: Dataset, held: Sequence[str]) -> tuple[list[JudgedList], Values]:
+        """What is found for held queries, and the weights of its evidence; characters are looked at if it pays."""
+        lists = [self._judged(training, query) for query in track(held, "weighing the evidence")]
+        kinds, top_grade = self._ready.kinds, training.judgments.top_grade
+        used, usual = used_kinds(kinds, self.options), usual_weights(kinds)
+        more = np.arange(len(kinds)) >= len(EVIDENCE)
+        if more.any() and not pays(lists, top_grade, used, usual, more):
+            self._model = replace(self._ready, characters=None, weights=usual[~more])
+            self._use(self._documents)
+            return self._weighed(training, held)
+        found = fit_weights(lists, top_grade, used, usual)
+        return lists, usual * used if found is None else found
 
     def _judged(self, training: Dataset, query: str) -> JudgedList:
         """What is found for a train query, without its judgments being known, and how it was judged."""
         text, judgments = training.queries[query].text, training.judgments[query]
-        rows = self._likely(text, self.options.depth)
+        rows = self._likely(text, self._depth)
         grade_of = {training.documents.row_of[id_]: grade for id_, grade in judgments.items()}
         grades = np.fromiter((grade_of.get(row, 0) for row in rows.tolist()), np.int64, len(rows))
         return JudgedList(self._evidence(text, rows).values, grades)
@@ -238,17 +244,11 @@ class Bridge(FindsPassages, Trainable):
         best = self._documents.best(self._question(query).asked)
         return top_k(best if allowed is None else np.where(allowed, best, 0), count, self.id_order, above=0.0).rows
 
-    def _find(self, query: str) -> _Found:
-        rows = self._likely(query, self.options.depth, self._documents.live)
+    def _find(self, query: str) -> Found:
+        rows = self._likely(query, self._depth, self._documents.live)
         scores = self._evidence(query, rows).values @ self._ready.weights
         context = context_of(scores)
-        return _Found(rows, self._ready.shown(scores, context).astype(np.float32), context)
-
-    @property
-    def _used(self) -> NDArray[np.bool_]:
-        """Which kinds of evidence have a part."""
-        left_out = {name for part in self.options.left_out for name in _PARTS.get(part, ())}
-        return np.asarray([name not in left_out and (name != "pretrained" or bool(self._encoder)) for name in EVIDENCE])
+        return Found(rows, self._ready.shown(scores, context).astype(np.float32), context)
 
     @property
     def _ready(self) -> BridgeModel:
@@ -259,6 +259,9 @@ class Bridge(FindsPassages, Trainable):
     def _use(self, documents: Documents) -> None:
         self._documents = documents
         self.comparable = self._model is not None and self._model.calibration is not None
+        characters = self._model.characters if self._model is not None else None
+        self._look = CharacterLook(characters, self._query_terms, self._document_terms) if characters else None
+        self._depth = self._look.depth(self.options.depth, documents) if self._look else self.options.depth
         self._question = lru_cache(_KEPT)(self._ask)
         self._found = lru_cache(_KEPT)(self._find)
 
@@ -268,12 +271,13 @@ class Bridge(FindsPassages, Trainable):
         here = dict(zip(terms, self._document_terms.terms(words), strict=True))
         asked: Asked = self._ready.channel.ask(Counter(terms), self._documents.has, here)
         pretrained = self._encoder.encode([query])[0] if self._encoder else None
-        place_of = {term: place for place, term in enumerate(asked.words)}
-        places = np.fromiter((place_of[term] for term in terms), np.int64, len(terms))
+        places = places_among(terms, asked)
         return Question(asked, places, question_vector(asked, places, self._ready.tables), pretrained)
 
     def _evidence(self, query: str, rows: Rows) -> Evidence:
-        return gather(self._question(query), self._documents, rows.astype(np.int64), self._ready.tables)
+        numbers = rows.astype(np.int64)
+        found = gather(self._question(query), self._documents, numbers, self._ready.tables)
+        return self._look.added_to(found, query, self._documents, numbers) if self._look else found
 
     def _pretrained_encoder(self) -> PretrainedEncoder | None:
         if not self.options.pretrained:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isogloss.base.arrays import load_array, save_array
+from isogloss.evaluation.ranking import Rows, Scores
 from isogloss.evaluation.system import Allowed
 from isogloss.lexical.channel import Asked, Channel, Floats, Numbers
 from isogloss.lexical.channel_texts import ChannelTexts
@@ -27,6 +28,14 @@ class PassageNumbers(NamedTuple):
 
     numbers: Numbers
     starts: Numbers
+
+
+class Found(NamedTuple):
+    """The likeliest documents of the whole collection for a query, their scores, and c(q)."""
+
+    rows: Rows
+    scores: Scores
+    context: float
 
 
 @dataclass(frozen=True)
@@ -111,6 +120,12 @@ class Documents:
     def counting_only(self, live: Allowed) -> Documents:
         """The same parts, of which only some documents count."""
         return Documents(self.parts, live)
+
+    @property
+    def passages(self) -> Numbers:
+        """How many passages each document that counts has."""
+        counts = np.concatenate([np.zeros(0, np.int64), *(part.counts for part in self.parts)])
+        return counts if self.live is None else counts[self.live]
 
     def best(self, asked: Asked) -> Floats:
         """said(q, p) of the best passage of every document."""

@@ -14,6 +14,7 @@ Passages overlap, so most words of a document count twice in ``d``: alike for al
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -65,6 +66,12 @@ class Question:
     places: Numbers
     vector: Floats
     pretrained: Floats | None = None
+
+
+def places_among(terms: Sequence[str], asked: Asked) -> Numbers:
+    """The place of each term of a query among its distinct ones."""
+    place_of = {term: place for place, term in enumerate(asked.words)}
+    return np.fromiter((place_of[term] for term in terms), np.int64, len(terms))
 
 
 def question_rows(asked: Asked, places: Numbers, tables: Tables) -> Floats:

@@ -14,9 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isogloss.evaluation.system import Contribution
+from isogloss.lexical.channel import Asked, Numbers
 from isogloss.lexical.channel_texts import QueryTable
+from isogloss.systems.bridge_character_texts import CharacterLook
+from isogloss.systems.bridge_characters import AskedCharacters
 from isogloss.systems.bridge_documents import Part
-from isogloss.systems.bridge_evidence import EVIDENCE, Evidence, Question, question_rows
+from isogloss.systems.bridge_evidence import EVIDENCE, Evidence, Question, Tables, question_rows
 from isogloss.systems.bridge_model import BridgeModel
 from isogloss.training.pairs import TextIds
 
@@ -26,11 +29,12 @@ Values = NDArray[np.float64]
 
 
 def explain(
-    question: Question, part: Part, row: int, evidence: Evidence, model: BridgeModel, written: Mapping[str, str]
-) -> list[Contribution]:
+    question: Question, part: Part, row: int, evidence: Evidence, model: BridgeModel, written: Mapping[str, str],
+    look: CharacterLook | None, query: str,
+) -> list[Contribution]:  # fmt: skip
     """One line a word of the query, the best first; ``written`` is how the query writes its terms."""
     asked, values = question.asked, evidence.values[0]
-    weight = dict(zip(EVIDENCE, model.weights.tolist(), strict=True))
+    weight = dict(zip(model.kinds, model.weights.tolist(), strict=True))
     passages = part.passages_of(np.asarray([row])).numbers
     best = passages[evidence.passages[:1]]
     table = QueryTable(part.texts.channel, asked)
@@ -38,11 +42,12 @@ def explain(
     saying = np.zeros((len(asked.words), table.said.shape[1]))
     for texts, which in ((best, "passage"), (passages, "document")):
         words, _ = part.texts.words_of(texts, asked)
-        said = np.log1p(table.odds * table.said[:, words].sum(axis=1) / max(1, len(words)))
-        scores += weight[f"{which} said"] * said * asked.times / max(1.0, asked.length)
+        scores += weight[f"{which} said"] * _said(table, words, asked)
         scores += weight[f"{which} meant"] * _meant(table, words)
         saying += table.said * np.bincount(words, minlength=table.said.shape[1])
-    scores += weight["vectors"] * _by_vector(question, part, int(best[0]), model)
+    scores += weight["vectors"] * _by_vector(asked, question.places, model.tables, _read(part, int(best[0])))
+    if look is not None:
+        scores += _by_characters(look, look.question(query), look.texts_of(part.texts, best), weight)
     unknown = set(np.flatnonzero(asked.numbers == len(part.texts.channel.query_words)).tolist()) - set(asked.own)
     lines = [
         Contribution(
@@ -67,14 +72,39 @@ def _meant(table: QueryTable, words: NDArray[np.int64]) -> Values:
     return shares
 
 
-def _by_vector(question: Question, part: Part, passage: int, model: BridgeModel) -> Values:
+def _by_vector(asked: Asked, places: Numbers, tables: Tables, text: TextIds) -> Values:
     """The cosine, shared out among the words of the query."""
-    words, starts = part.texts.words_of(np.asarray([passage]))
-    vector = model.tables.of_documents(TextIds(words.astype(np.int32), starts))[0]
-    rows = question_rows(question.asked, question.places, model.tables)
+    vector = tables.of_documents(text)[0]
+    rows = question_rows(asked, places, tables)
     length = float(np.linalg.norm(rows.sum(axis=0)))
     shares: Values = (rows @ vector) / length if length else np.zeros(len(rows))
     return shares
+
+
+def _by_characters(
+    look: CharacterLook, question: AskedCharacters, text: TextIds, weight: Mapping[str, float]
+) -> Values:  # fmt: skip
+    """What the characters of a passage give, by word of the query."""
+    characters, asked = look.characters, question.asked
+    scores = weight["character vectors"] * _by_vector(asked, question.places, characters.tables, text)
+    pairs = characters.tables.document_phrases.added_to(text)
+    for name, channel, read in (("characters", characters.channel, text), ("pairs", characters.pairs, pairs)):
+        table, units = QueryTable(channel, asked), read.ids.astype(np.int64)
+        scores = scores + weight[f"{name} said"] * _said(table, units, asked)
+        scores = scores + weight[f"{name} meant"] * _meant(table, units)
+    return scores
+
+
+def _said(table: QueryTable, words: Numbers, asked: Asked) -> Values:
+    """*said*, by word of the query."""
+    said: Values = np.log1p(table.odds * table.said[:, words].sum(axis=1) / max(1, len(words)))
+    return said * asked.times / max(1.0, asked.length)
+
+
+def _read(part: Part, passage: int) -> TextIds:
+    """A passage in the words of the channel."""
+    words, starts = part.texts.words_of(np.asarray([passage]))
+    return TextIds(words.astype(np.int32), starts)
 
 
 def _names(part: Part, saying: Values, question: Question) -> tuple[str, ...]:

@@ -62,7 +62,7 @@ def learn(
         for words, each in zip((learned.channel.query_words, learned.channel.document_words), phrases, strict=True)
     ]
     average = SoftmaxAverage(
-        _with_rows(start[0], spelt[0]), _with_rows(start[1], spelt[1]),
+        with_rows(start[0], spelt[0]), with_rows(start[1], spelt[1]),
         phrases[0].added_to(texts[0]), phrases[1].added_to(texts[1]),
         drop=0.0, seed=options.seed, spelling=(spelt[0], spelt[1]),
     )  # fmt: skip
@@ -98,7 +98,7 @@ def _pieces(word: str) -> list[str]:
     ]
 
 
-def _with_rows(table: Floats, spelt: TextIds) -> Floats:
+def with_rows(table: Floats, spelt: TextIds) -> Floats:
     """The table with rows of zeros for all that words and phrases are made of beside words' own rows."""
     more = int(spelt.ids.max()) + 1 - len(table)
     return np.concatenate([table, np.zeros((more, table.shape[1]), np.float32)])

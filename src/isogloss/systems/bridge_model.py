@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from isogloss.base.files import atomic_file
 from isogloss.base.tensors import read_tensors, write_tensors
 from isogloss.lexical.channel import Channel
+from isogloss.systems.bridge_characters import KINDS, Characters
 from isogloss.systems.bridge_evidence import EVIDENCE, Tables
+from isogloss.systems.bridge_options import BridgeOptions
 from isogloss.systems.bridge_phrases import Phrases
 from isogloss.systems.bridge_weights import Calibration, Values
 
@@ -21,16 +25,29 @@ USUAL_WEIGHTS = {
     "document length": -0.5, "vectors": 1.0,
 }  # fmt: skip
 """Where no train queries say better, and what few of them are drawn towards."""
+PARTS = {
+    "document": ("document said", "document meant", "document length"),
+    "reverse": ("passage meant", "document meant", "characters meant", "pairs meant"),
+    "length": ("passage length", "document length"),
+    "vectors": ("vectors", "character vectors"),
+}
+"""Ingredients, and the kinds of evidence that they are."""
 
 
 @dataclass(frozen=True)
 class BridgeModel:
-    """All that no document decides. ``weights`` are in the order of the evidence."""
+    """All that no document decides. ``weights`` are in the order of ``kinds`` of evidence."""
 
     channel: Channel
     tables: Tables
     weights: Values
     calibration: Calibration | None = None
+    characters: Characters | None = None
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The names of the evidence."""
+        return EVIDENCE + KINDS if self.characters else EVIDENCE
 
     def shown(self, scores: Values, context: float) -> Values:
         """Scores as they compare with those of other queries; ``context`` is c(q)."""
@@ -52,8 +69,10 @@ class BridgeModel:
         tables = self.tables
         phrases = {"query_phrases": tables.query_phrases.keys, "document_phrases": tables.document_phrases.keys}
         write_tensors(directory / _VECTORS, {"query": tables.query, "document": tables.document, **phrases})
+        if self.characters:
+            self.characters.save(directory)
         content = {
-            "weights": dict(zip(EVIDENCE, self.weights.tolist(), strict=True)),
+            "weights": dict(zip(self.kinds, self.weights.tolist(), strict=True)),
             "calibration": self.calibration._asdict() if self.calibration else None,
         }
         with atomic_file(directory / _FILE) as file:
@@ -61,7 +80,7 @@ class BridgeModel:
 
     @classmethod
     def load(cls, directory: Path) -> BridgeModel:
-        """Read what ``save`` wrote; a model from before there were phrases has none."""
+        """Read what ``save`` wrote; one from before there were phrases, or characters, has none."""
         content = json.loads((directory / _FILE).read_text(encoding="utf-8"))
         tensors, _ = read_tensors(directory / _VECTORS)
         found = content["calibration"]
@@ -72,13 +91,21 @@ class BridgeModel:
             Phrases(len(tensors[side]) - len(keys), keys)
             for side, keys in zip(("query", "document"), phrases, strict=True)
         ]
+        characters = Characters.load(directory)
+        kinds = EVIDENCE + KINDS if characters else EVIDENCE
         return cls(
             Channel.load(directory), Tables(tensors["query"], tensors["document"], *sides),
-            np.asarray([float(content["weights"][name]) for name in EVIDENCE]),
-            found,
+            np.asarray([float(content["weights"][name]) for name in kinds]),
+            found, characters,
         )  # fmt: skip
 
 
-def usual_weights() -> Values:
+def usual_weights(kinds: Sequence[str] = EVIDENCE) -> Values:
     """The weights where nothing says better."""
-    return np.asarray([USUAL_WEIGHTS.get(name, 0.0) for name in EVIDENCE])
+    return np.asarray([USUAL_WEIGHTS.get(name, 0.0) for name in kinds])
+
+
+def used_kinds(kinds: Sequence[str], options: BridgeOptions) -> NDArray[np.bool_]:
+    """Which kinds of evidence have a part."""
+    left_out = {name for part in options.left_out for name in PARTS.get(part, ())}
+    return np.asarray([name not in left_out and (name != "pretrained" or bool(options.pretrained)) for name in kinds])

@@ -9,7 +9,7 @@ from isogloss.evaluation.system import SystemOptions
 from isogloss.systems.lexicons import INDUCED, LEXICON_HELP
 from isogloss.systems.matcher_options import option
 
-INGREDIENTS = ("lexicon", "pages", "unknown", "document", "reverse", "length", "vectors", "weights")
+INGREDIENTS = ("lexicon", "pages", "unknown", "document", "reverse", "length", "vectors", "characters", "weights")
 
 
 @dataclass(frozen=True)

@@ -111,8 +111,12 @@ class SoftmaxAverage:
         return loss, gradients
 
     def _drawn(self, epochs: int, batch: int) -> Iterator[_Numbers]:
-        for _ in range(epochs):
-            yield from _batches(self._random.permutation(self._pairs), batch)
+        for epoch in range(epochs):
+            yield from _batches(self.order(epoch), batch)
+
+    def order(self, epoch: int) -> _Numbers:
+        """The pairs in the order in which a round learns them."""
+        return self._random.permutation(self._pairs)
 
 
 class _Side:

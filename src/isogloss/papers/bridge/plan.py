@@ -18,6 +18,7 @@ ABLATIONS = {
     "without=reverse": "how well the query says the document, but not the other way round",
     "without=length": "nothing is known of lengths",
     "without=vectors": "no word vectors",
+    "without=characters": "words only, where documents are written without spaces",
     "without=weights": "the usual weights, not those fitted on train queries",
     "passages=0": "whole documents, no passages",
     "stems=no": "words as they stand, no stems",
