@@ -10,7 +10,8 @@ from isogloss.text.batches import available_cores
 def device_name(device: str) -> str:
     """In words; ``cpu`` or ``cuda``."""
     if device == "cpu":
-        return f"{platform.machine()}, {available_cores()} cores"
+        cores = available_cores()
+        return f"{platform.machine()}, {cores} core{'' if cores == 1 else 's'}"
     import torch
 
     return str(torch.cuda.get_device_name())
