@@ -63,3 +63,17 @@ def options(tmp_path):
     return AlignedOptions(
         lexicon=str(lexicon), query_vectors=str(tmp_path / "en"), document_vectors=str(tmp_path / "fr")
     )
+
+
+@pytest.fixture
+def source(questions):
+    """Where the questions are, as the command line names it."""
+    return f"wikiclir:{questions}"
+
+
+@pytest.fixture
+def torch():
+    """The package, on one thread."""
+    found = pytest.importorskip("torch")
+    found.set_num_threads(1)
+    return found

@@ -30,20 +30,8 @@ TINY = {"dimension": "6", "epochs": "2", "kernels": "3", "critic_steps": "1", "w
 
 
 @pytest.fixture
-def source(questions):
-    return f"wikiclir:{questions}"
-
-
-@pytest.fixture
 def dataset(source):
     return load_dataset(open_source(source), PAIR)
-
-
-@pytest.fixture
-def torch():
-    found = pytest.importorskip("torch")
-    found.set_num_threads(1)
-    return found
 
 
 def layerwise(source="x", seed=0, **settings):

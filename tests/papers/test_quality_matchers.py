@@ -29,20 +29,8 @@ def benchmarks(monkeypatch):
 
 
 @pytest.fixture
-def source(questions):
-    return f"wikiclir:{questions}"
-
-
-@pytest.fixture
 def dataset(source):
     return load_dataset(open_source(source), PAIR)
-
-
-@pytest.fixture
-def torch():
-    found = pytest.importorskip("torch")
-    found.set_num_threads(1)
-    return found
 
 
 class TestLists:
