@@ -7,6 +7,7 @@ import { failureText } from "./messages.js";
 
 const MOST_ROWS = 12; // a query may be a whole document
 const MOST_WORDS = 8;
+const PATIENCE = 300; // milliseconds of an empty panel
 
 let made = 0;
 
@@ -32,9 +33,16 @@ async function toggle(button, panel, question, hit) {
   if (!open || panel.dataset.filled) return;
   panel.dataset.filled = "yes";
   panel.setAttribute("aria-busy", "true");
+  const waiting = setTimeout(
+    () => panel.replaceChildren(el("p", { class: "fine" }, "Finding out which words made the score …")),
+    PATIENCE,
+  );
   try {
-    panel.replaceChildren(...explained(await question(), hit));
+    const answer = await question();
+    clearTimeout(waiting);
+    panel.replaceChildren(...explained(answer, hit));
   } catch (failure) {
+    clearTimeout(waiting);
     delete panel.dataset.filled; // opening it again asks again
     panel.replaceChildren(el("p", {}, failureText(failure)));
   }
