@@ -201,9 +201,8 @@ def draw(kept: Kept, path: Path) -> bool:
         places = _geometric(kept.costs(system, SPEEDS[1])), max(kept.costs(system, "model_bytes")) / 1e6
         for axes, x in zip(panels, places, strict=True):
             axes.plot([x], [mean], markersize=8, **style)
-            axes.annotate(
-                system, (x, mean), textcoords="offset points", xytext=(7, 5 if number % 2 else -10), fontsize="small"
-            )
+            side = {"xytext": (7, 5)} if number % 2 else {"xytext": (-7, -10), "horizontalalignment": "right"}
+            axes.annotate(system, (x, mean), textcoords="offset points", fontsize="small", **side)
     panels[0].set(
         xscale="log",
         xlabel="documents indexed a CPU second",
