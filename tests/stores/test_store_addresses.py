@@ -53,8 +53,9 @@ def test_an_engine_that_nobody_knows_is_an_error_that_names_those_there_are():
         create_store("milvus://localhost", 8, "pages")
 
 
-@pytest.mark.parametrize("name", ["index", "My Index.v2", "索引", "9lives", "a" * 200, "_", "Ünïcode"])
+@pytest.mark.parametrize("name", ["index", "My Index.v2", "索引", "9lives", "a" * 200, "_", "Ünïcode", "pg", "pg.db"])
 def test_names_are_plain_and_never_the_same(tmp_path, name):
     made = {new_name(tmp_path / name) for _ in range(20)}
     assert len(made) == 20
     assert all(re.fullmatch("[a-z][a-z0-9_]{0,39}", one) for one in made)
+    assert not any(one.startswith("pg_") for one in made), "PostgreSQL refuses such names"

@@ -131,7 +131,8 @@ def new_name(index: Path) -> str:
     True
     """
     letters = re.sub(r"[^a-z0-9]+", "_", index.name.lower()).strip("_")[:_LONGEST_NAME].strip("_")
-    plain = letters if letters[:1].isalpha() else f"i_{letters}".rstrip("_")[:_LONGEST_NAME]
+    usable = letters[:1].isalpha() and not letters.startswith("pg")  # PostgreSQL keeps pg_ for itself
+    plain = letters if usable else f"i_{letters}".rstrip("_")[:_LONGEST_NAME]
     return f"{plain}_{secrets.token_hex(4)}"
 
 
