@@ -132,10 +132,6 @@ def test_an_index_that_is_damaged_is_mended_and_says_what_has_to_be_added_again(
     assert run("index", "--check", "index").code == 0
 
 
-def test_an_index_that_is_up_to_date_is_said_to_be(run, tiny_index):
-    assert run("index", "--upgrade", "index").err == "index: is up to date\n"
-
-
 def test_another_model_is_refused_unless_all_is_encoded_anew(run, tiny_index, lexicon, more):
     by_dictionary = ("index", "psq", "--into", "index", "--set", f"lexicon={lexicon}")
     code, _, err = run(*by_dictionary, "--documents", more)

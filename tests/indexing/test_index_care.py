@@ -1,21 +1,16 @@
-"""Damage is named and the rest stays usable; older indexes are brought up; a model is not mixed with another."""
+"""Damage is named and the rest stays usable; another format is refused; a model is not mixed with another."""
 
 import pytest
 
 from isogloss.base.errors import InputError
-from isogloss.corpus.collection import Collection
-from isogloss.corpus.dataset import load_collection
 from isogloss.corpus.formats.demo import Demo
 from isogloss.corpus.records import Document
-from isogloss.index.commit import Commit
-from isogloss.index.manifest import Manifest
-from isogloss.index.store import DocumentStore
+from isogloss.index.manifest import FORMAT
 from isogloss.indexing import IndexWriter, make_index, open_index
 from isogloss.indexing.checking import check_index
 from isogloss.indexing.making import ready_system
 from isogloss.indexing.re_encoding import re_encode, refuse_another_model
-from isogloss.indexing.upgrade import upgrade_index
-from isogloss.systems.registry import make_system
+from isogloss.indexing.repairing import repair_index
 
 QUERIES = ["why is the sea salty", "how bees make honey", "bread", "zebra"]
 
@@ -96,75 +91,18 @@ def test_a_manifest_that_was_changed_is_named(index):
     assert check_index(index)[1] == [f"{path} is not what was written (its checksum differs)"]
 
 
-# The first format
-
-
-@pytest.fixture
-def old_index(tmp_path, pages, lexicons):
-    """An index as it was written before it could be changed."""
-    path, counts = tmp_path / "old", {}
-    for language in ("fr", "it"):
-        system = make_system("bm25-dict", ("en", language), lexicons)
-        documents = load_collection(pages(), language)
-        system.index(documents, ("title", "text"))
-        (path / language / "system").mkdir(parents=True)
-        system.save(path / language / "system")
-        store = DocumentStore.of(documents)
-        DocumentStore(store.pages, store.id_order).save(path / language)
-        counts[language] = len(documents)
-    (path / "source").mkdir()
-    DocumentStore.of(Collection([Document("en-1", "bees", language="en")], "en")).save(path / "source")
-    options = {"k1": 1.2, "lexicon": ""}
-    Manifest("bm25-dict", options, "en", ("title", "text"), counts, "isogloss 0.1", format=1, sources=1).save(path)
-    return path
-
-
 def answers(engine):
     return {query: [(hit.document, hit.score, hit.explanation) for hit in engine.search(query)] for query in QUERIES}
 
 
-def test_an_index_of_the_first_format_is_read_as_ever(old_index, index):
-    opened = open_index(old_index)
-    assert opened.manifest.documents == {"fr": 3, "it": 3}
-    assert [hit.document.id for hit in opened.engine.search("honey")] == ["fr-bees", "it-bees"]
-    assert opened.engine.source("1").text == "bees"
-    assert opened.engine.get("it-sea", "it").title == "Il mare"
-    assert opened.refreshed() is opened
-    assert opened.about()["format"] == 1
-    with pytest.raises(InputError, match="--upgrade"):
-        opened.engine.search("honey", filters={"kind": "new"})
-    with pytest.raises(InputError, match="--upgrade"):
-        check_index(old_index)
-
-
-def test_it_is_brought_up_with_the_same_answers(old_index):
-    opened = open_index(old_index)
-    before = answers(opened.engine)
-    assert upgrade_index(old_index)
-    assert not upgrade_index(old_index)
-    assert answers(opened.engine) == before  # what is open stays
-    assert answers(opened.refreshed().engine) == answers(open_index(old_index).engine) == before
-    assert check_index(old_index)[1] == []
-    assert not (old_index / "fr").exists()
-    assert open_index(old_index).engine.source("en-1").text == "bees"
-
-
-def test_the_first_writer_brings_it_up(old_index):
-    with IndexWriter(old_index) as writer:
-        writer.add([page("new")])
-        writer.commit()
-    assert open_index(old_index).manifest.documents == {"fr": 4, "it": 3}
-
-
-def test_an_upgrade_that_is_interrupted_leaves_the_old_index_and_can_be_done_again(old_index, monkeypatch):
-    before = answers(open_index(old_index).engine)
-    with monkeypatch.context() as patched:
-        patched.setattr(Commit, "save", lambda *_: 1 / 0)
-        with pytest.raises(ZeroDivisionError):
-            upgrade_index(old_index)
-    assert answers(open_index(old_index).engine) == before
-    assert upgrade_index(old_index)
-    assert answers(open_index(old_index).engine) == before
+@pytest.mark.parametrize("number", [FORMAT - 1, FORMAT + 1])
+def test_an_index_of_another_format_is_refused_with_what_to_do(index, number):
+    path = index / "index.json"
+    path.write_text(path.read_text(encoding="utf-8").replace(f'"format": {FORMAT}', f'"format": {number}'))
+    why = f"index.json: has format {number}, this isogloss reads format {FORMAT}; make the index again with"
+    for use in (open_index, check_index, repair_index, lambda path: IndexWriter(path).__enter__()):
+        with pytest.raises(InputError, match=f"{why} 'isogloss index'"):
+            use(index)
 
 
 # Another model

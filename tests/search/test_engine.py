@@ -32,7 +32,7 @@ def shelf(tmp_path):
         documents = Collection([Document(id_, text, language=language) for id_, text in texts.items()], language)
         system = make_system("bm25-dict", ("en", language), {"lexicon": str(path)})
         system.index(documents, ("text",))
-        return MappedShelf(system, DocumentStore.of(documents))
+        return MappedShelf(system, DocumentStore.of(documents), JoinedPostings([]))
 
     return make
 

@@ -71,7 +71,6 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: 
         "--repair", metavar="INDEX",
         help="mend an index that is damaged: documents whose texts are whole are indexed anew, the others are listed",
     )  # fmt: skip
-    other.add_argument("--upgrade", metavar="INDEX", help="bring an index that an older isogloss made up to date")
     parser.set_defaults(run=run)
 
 
@@ -81,8 +80,6 @@ def run(options: argparse.Namespace) -> int:
         return _check(options)
     if options.repair:
         return _repair(options)
-    if options.upgrade:
-        return _upgrade(options)
     if options.into and options.approximate and not options.system:
         _approximate(options.into, options.approximate, options.quiet)
         return 0
@@ -221,14 +218,6 @@ def _repair(options: argparse.Namespace) -> int:
     for language, ids in done.lost.items():
         for id_ in ids:
             print(f"{language}\t{id_}")
-    return 0
-
-
-def _upgrade(options: argparse.Namespace) -> int:
-    from isogloss.indexing.upgrade import upgrade_index
-
-    done = upgrade_index(Path(options.upgrade))
-    note(f"{options.upgrade}: {'brought up to date' if done else 'is up to date'}", options.quiet)
     return 0
 
 

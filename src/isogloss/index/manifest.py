@@ -12,7 +12,6 @@ from isogloss.base.files import write_bytes
 from isogloss.index.checksums import FileNote, note_of_bytes
 
 FORMAT = 2
-READABLE = (1, FORMAT)
 FILE, COPY = "index.json", "index.copy.json"
 
 
@@ -34,8 +33,8 @@ class Manifest:
 
     ``sources`` is how many documents in the language of the queries are kept beside them, to search with. ``identity``
     tells an index from the one that took its place. ``usual`` scores make languages comparable. How many ``documents``
-    there are changes with every commit: they are counted when the index is opened; only the first format wrote them.
-    ``store`` is where the documents are, if somewhere else.
+    there are changes with every commit: they are counted when the index is opened, and not written. ``store`` is where
+    the documents are, if somewhere else.
     """
 
     system: str
@@ -62,7 +61,7 @@ class Manifest:
 
     @property
     def _content(self) -> bytes:
-        left_out = {"documents" if self.format != 1 else "", "store" if self.store is None else ""}
+        left_out = {"documents", "store" if self.store is None else ""}
         content = {name: value for name, value in asdict(self).items() if name not in left_out}
         return (json.dumps(content, ensure_ascii=False, indent=2) + "\n").encode()
 
@@ -75,12 +74,11 @@ class Manifest:
             raise InputError(f"{directory}: {what}; make one with 'isogloss index'")
         try:
             content = json.loads(path.read_text(encoding="utf-8"))
-            if content["format"] not in READABLE:
-                what = f"has format {content['format']}, this isogloss reads format {' and '.join(map(str, READABLE))}"
+            if content["format"] != FORMAT:
+                what = f"has format {content['format']}, this isogloss reads format {FORMAT}"
                 raise InputError(f"{path}: {what}; make the index again with 'isogloss index'")
-            usual: dict[str, Any] = {} if content["format"] == 1 else {"documents": {}}
             store = StoreNote(**content["store"]) if content.get("store") else None
-            manifest = cls(**{**usual, **content, "fields": tuple(content["fields"]), "store": store})
+            manifest = cls(**{"documents": {}, **content, "fields": tuple(content["fields"]), "store": store})
             if not (isinstance(manifest.options, dict) and isinstance(manifest.documents, dict)):
                 raise TypeError("its options and documents must be objects")
         except (ValueError, KeyError, TypeError) as error:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from isogloss.base.errors import InputError
 from isogloss.base.progress import track
 from isogloss.index.checksums import FILE, DamagedFileError, FileNote, check_file, noted_files
 from isogloss.index.commit import Commit
@@ -13,8 +12,7 @@ from isogloss.index.manifest import Manifest
 
 def check_index(path: Path) -> tuple[int, list[str]]:
     """How many files an index has, and what is wrong with those that are not as they were written."""
-    if Manifest.load(path).format == 1:
-        raise InputError(f"{path}: has no checksums (format 1); add them with 'isogloss index --upgrade {path}'")
+    Manifest.load(path)
     commit = Commit.load(path)
     files, problems = _all_files(path, commit)
     for file, note in track(files, "checking"):

@@ -66,8 +66,6 @@ class OpenIndex:
 
     def refreshed(self) -> OpenIndex:
         """The index as it is now: this very object if nothing was committed; what did not change is shared."""
-        if self.manifest.format == 1:
-            return self if Manifest.load(self.path).format == 1 else open_index(self.path, self.skip_damaged)
         if Commit.load(self.path) == self.commit:
             return self
         return open_index(self.path, self.skip_damaged, self)
@@ -89,7 +87,7 @@ class OpenIndex:
             "query_language": self.manifest.query_language,
             "documents": dict(self.manifest.documents),
             "deleted": sum(segment.deleted for segment in segments),
-            "segments": len(segments) or (0 if self.store else len(self.manifest.documents)),
+            "segments": len(segments),
             "sources": self.manifest.sources,
             "bytes": self._bytes,
             "recall": {name: about["recall"] for name, about in systems.items() if "recall" in about},
@@ -116,12 +114,10 @@ def open_index(path: Path | str, skip_damaged: bool = False, before: OpenIndex |
     seen: tuple[Manifest, Commit] | None = None
     for _ in range(_ATTEMPTS):
         manifest = Manifest.load(path)
-        commit = Commit(manifest.identity) if manifest.format == 1 else Commit.load(path)
+        commit = Commit.load(path)
         try:
             if commit.identity != manifest.identity:
                 raise ValueError("commit.json does not belong to index.json")
-            if manifest.format == 1:
-                return _open_first_format(path, manifest)
             return _Opening(path, manifest, commit, skip_damaged, before).opened()
         except StoreUnavailableError:
             raise
@@ -214,7 +210,7 @@ class _Opening:
         system = copy(system).load_parts(rows.parts, order)
         if rows.live is not None:
             system.count_only(rows.live)
-        return MappedShelf(system, JoinedStore(rows.stores, order), rows.live, rows.fields)
+        return MappedShelf(system, JoinedStore(rows.stores, order), rows.fields, rows.live)
 
 
 def _size(path: Path) -> int:
@@ -240,20 +236,6 @@ def sources_of(
             raise InputError(f"{path}: the index is damaged ({error}); {what}") from error
 
     return open_sources if manifest.sources else None
-
-
-def _open_first_format(path: Path, manifest: Manifest) -> OpenIndex:
-    """An index as it was before it could be changed: a folder a language, with its documents and all of its system."""
-    shelves, systems = {}, {}
-    for language, count in manifest.documents.items():
-        store = _open_store(path / language, count)
-        system = bare_system(manifest, language)
-        system.id_order = store.id_order
-        systems[language] = system.load_shared(path / language / "system")
-        loaded = copy(system).load_parts([path / language / "system"], store.id_order)
-        shelves[language] = MappedShelf(loaded, store)
-    engine = Engine(shelves, sources_of(path, manifest, shelves), manifest.fields)
-    return OpenIndex(path, manifest, engine, Commit(""), {}, systems)
 
 
 def _open_store(folder: Path, count: int) -> DocumentStore:

@@ -62,8 +62,6 @@ def repair_index(path: Path | str) -> Repair:
     """Mend an index, if it needs to be; an error where that is not possible."""
     path = Path(path)
     manifest = Manifest.load(path)
-    if manifest.format == 1:
-        raise InputError(f"{path}: has no checksums (format 1); bring it up with 'isogloss index --upgrade {path}'")
     if manifest.store is not None:
         raise InputError(f"{path}: its documents are in a store, which has its own ways to be mended")
     with WriteLock(path):

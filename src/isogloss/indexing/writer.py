@@ -22,12 +22,11 @@ from isogloss.evaluation.system import System
 from isogloss.index.commit_writer import CommitWriter, sweep
 from isogloss.index.compaction import Merge, choose_merge, merge_all
 from isogloss.index.lock import WriteLock
-from isogloss.index.manifest import FORMAT, Manifest
+from isogloss.index.manifest import Manifest
 from isogloss.index.segments import check_language, new_name
 from isogloss.indexing.commit_builder import CommitBuilder
 from isogloss.indexing.reader import OpenIndex, open_index
 from isogloss.indexing.stored_commit import StoredCommit
-from isogloss.indexing.upgrade import upgrade_in_place
 from isogloss.systems.registry import make_system
 from isogloss.text.language import identify_language
 
@@ -66,8 +65,6 @@ class IndexWriter:
         self._lock = WriteLock(self.path)
         self._lock.acquire()
         try:
-            if Manifest.load(self.path).format != FORMAT:
-                upgrade_in_place(self.path)
             self._index = open_index(self.path)
             sweep(self.path, self._index.commit)
         except BaseException:

@@ -11,7 +11,6 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from isogloss.base.errors import InputError
 from isogloss.corpus.records import Document
 from isogloss.evaluation.ranking import Ranking
 from isogloss.evaluation.system import Allowed, Contribution, System
@@ -87,12 +86,12 @@ class Shelf(Protocol[Place]):
 
 @dataclass(frozen=True)
 class MappedShelf:
-    """A shelf in files: documents by row, which of them are not deleted, the lists of their fields."""
+    """A shelf in files: documents by row, the lists of their fields, which of them are not deleted."""
 
     system: System
     store: Store
+    fields: JoinedPostings
     live: Allowed | None = None
-    fields: JoinedPostings | None = None
 
     @property
     def count(self) -> int:
@@ -115,8 +114,6 @@ class MappedShelf:
         """Which rows may be found; None if all may."""
         if not filters:
             return self.live
-        if self.fields is None:
-            raise InputError("filter: this index keeps no lists of fields; bring it up with 'isogloss index --upgrade'")
         matching = matching_rows(self.fields, filters)
         return matching if self.live is None else matching & self.live
 
