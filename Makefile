@@ -45,7 +45,6 @@ soak: $(VENV)/.dev
 	OPENBLAS_NUM_THREADS=1 ISOGLOSS_HOSTILE=10000 ISOGLOSS_FUZZ=3000 $(BIN)/python -m pytest -v --timeout 0 --durations=5 \
 		tests/server/test_hostile_queries.py tests/server/test_fuzzed_service.py \
 		tests/indexing/test_index_writer.py tests/indexing/test_index_care.py
-	OPENBLAS_NUM_THREADS=1 ISOGLOSS_KILLS=20 $(BIN)/python -m pytest -v --timeout 0 tests/cluster/test_sharded_faults.py -k acknowledged_is
 
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/tokenizers.py

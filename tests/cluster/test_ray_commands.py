@@ -1,4 +1,4 @@
-"""The commands of the guide on a cluster: an index made on Ray, and one that lies in shards there."""
+"""The commands of the guide on a cluster: an index made on Ray."""
 
 import json
 
@@ -36,34 +36,17 @@ def hits(run, tmp_path):
     return found
 
 
-def test_an_index_made_on_ray_or_in_shards_finds_what_a_plain_one_finds(run, hits, tmp_path, monkeypatch):
+def test_an_index_made_on_ray_finds_what_a_plain_one_finds(run, hits, tmp_path, monkeypatch):
     made = ["index", "aligned", "--documents", "demo", "--language", "fr", "-o"]
     assert wants_ray(None)  # the cluster of these tests is named in the environment
     run(*made, "on-ray", "--on", "ray")
-    run(*made, "sharded", "--store", "ray:?shards=2&timeout=60")
     monkeypatch.delenv("RAY_ADDRESS")
     run(*made, "plain")
     for query in QUERIES:
         wanted = hits("plain", query)
         assert len(wanted) == 10
         assert hits("on-ray", query) == wanted
-        assert hits("sharded", query) == wanted
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
-
-
-def test_an_index_in_shards_can_be_changed_and_replaced(run, hits, tmp_path):
-    made = ["index", "aligned", "--documents", "demo", "--language", "fr", "-o", "sharded"]
-    run(*made, "--store", "ray:store?shards=2&timeout=60")
-    page = {"id": "new", "lang": "fr", "text": "Le miel des abeilles, le miel, le miel."}
-    (tmp_path / "new.jsonl").write_text(json.dumps(page))
-    run("add", "sharded", "--documents", "jsonl:new.jsonl")
-    assert "new" in dict(hits("sharded", "honey"))
-    run("delete", "sharded", "new")
-    assert "new" not in dict(hits("sharded", "honey", "-k", "200"))
-    (first,) = (tmp_path / "store").iterdir()
-    run(*made, "--store", "ray:store?shards=2&timeout=60", "--overwrite")
-    (second,) = (tmp_path / "store").iterdir()
-    assert first != second
 
 
 def test_what_makes_no_vectors_is_indexed_here(run, hits, caplog):

@@ -132,7 +132,7 @@ def test_documents_are_added_replaced_and_deleted(made):
         assert {hit.document.id for hit in kinds} == {"new", "sw-new"}
         assert opened.engine.get("fr-tea").text == "Plus rien."
         assert opened.about()["segments"] == 0
-        assert opened.about()["store"]["engine"] == "embedded"
+        assert opened.about()["store"]["engine"] == "kept"
 
 
 def test_a_reader_sees_what_a_writer_adds_and_counts_it_when_refreshed(made):

@@ -1,16 +1,19 @@
-"""An engine for tests of indexes in stores: the embedded store under names in a folder, and it fails when told to."""
+"""An engine for tests of indexes in stores: documents and vectors in one file, and it fails when told to."""
 
+import pickle
+import shutil
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from isogloss.base.errors import InputError
-from isogloss.stores.embedded import EmbeddedStore
+from isogloss.stores.batches import checked_batch
 from isogloss.stores.opening import ENGINES, Engine
-from isogloss.stores.store import Answer, StoreUnavailableError
+from isogloss.stores.store import Answer, Found, StoreUnavailableError
 
 
-class KeptStore(EmbeddedStore):
+class KeptStore:
     """``kept:FOLDER``, after "?" anything."""
 
     additions_left: int | None = None
@@ -21,7 +24,8 @@ class KeptStore(EmbeddedStore):
     open_now = 0
 
     def __init__(self, url: str, name: str) -> None:
-        super().__init__(_folder(url) / name)
+        self._folder = _folder(url) / name
+        self._folder.mkdir(parents=True, exist_ok=True)
         KeptStore.open_now += 1
         self._is_open = True
 
@@ -42,17 +46,54 @@ class KeptStore(EmbeddedStore):
             if not self.additions_left:
                 raise InputError("the engine is full")
             KeptStore.additions_left = self.additions_left - 1
-        super().add(documents, vectors)
+        matrix = checked_batch(documents, vectors, None)
+        added = {(page.language, page.id): (page, vector) for page, vector in zip(documents, matrix, strict=True)}
+        self._write({**self._read(), **added})
+
+    def delete(self, language, ids):
+        kept = self._read()
+        gone = [kept.pop((language, id_), None) for id_ in set(ids)]
+        self._write(kept)
+        return len(gone) - gone.count(None)
 
     def search(self, language, queries, k, filters=None):
         if self.is_down:
             raise StoreUnavailableError("the engine does not answer")
-        return [Answer(answer.found, self.missing) for answer in super().search(language, queries, k, filters)]
+        wanted = (filters or {}).items()
+        kept = [pair for pair in self._of(language) if wanted <= pair[0].fields.items()]
+        found = [sorted((-float(vector @ query), page.id) for page, vector in kept)[:k] for query in queries]
+        return [Answer(tuple(Found(id_, -score) for score, id_ in ranked), self.missing) for ranked in found]
+
+    def get(self, language, ids):
+        kept = self._read()
+        return [kept.get((language, id_), (None,))[0] for id_ in ids]
+
+    def documents(self, language):
+        return (page for page, _ in self._of(language))
+
+    def counts(self):
+        return dict(Counter(language for language, _ in self._read()))
+
+    def about(self):
+        return {"engine": "kept", "search": "exact"}
 
     def close(self):
-        super().close()
         KeptStore.open_now -= self._is_open
         self._is_open = False
+
+    def drop(self):
+        self.close()
+        shutil.rmtree(self._folder)
+
+    def _of(self, language):
+        return [pair for (spoken, _), pair in self._read().items() if spoken == language]
+
+    def _read(self):
+        path = self._folder / "documents"
+        return pickle.loads(path.read_bytes()) if path.exists() else {}
+
+    def _write(self, documents):
+        (self._folder / "documents").write_bytes(pickle.dumps(documents))
 
 
 @contextmanager

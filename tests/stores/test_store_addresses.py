@@ -19,7 +19,6 @@ from isogloss.stores.opening import ENGINES, create_store, new_name
         ("postgresql:///pages?host=%2Frun&sslpassword=secret&port=1", "postgresql:///pages?host=%2Frun&port=1"),
         ("qdrant+https://:secret@example.org:6333", "qdrant+https://@example.org:6333"),
         ("postgresql://db/pages", "postgresql://db/pages"),
-        ("ray:/data/shards?shards=4", "ray:/data/shards?shards=4"),
         ("qdrant:/data/a:b@c", "qdrant:/data/a:b@c"),
     ],
 )
@@ -31,7 +30,7 @@ def test_a_folder_is_named_so_that_it_holds_from_anywhere(tmp_path, monkeypatch)
     monkeypatch.chdir(tmp_path)
     index = tmp_path / "pages.index"
     assert complete("qdrant:folder", index) == f"qdrant:{tmp_path}/folder"
-    assert complete("ray:?shards=4", index) == f"ray:{tmp_path}/pages.index.store?shards=4"
+    assert complete("qdrant:", index) == f"qdrant:{tmp_path}/pages.index.store"
     for url in ("postgresql://db/pages", "qdrant+http://localhost:6333", "postgresql:///pages"):
         assert complete(url, index) == url
 

@@ -141,7 +141,7 @@ class Index:
     ) -> Hits:  # fmt: skip
         """The ``k`` best documents after the first ``offset``, of the given languages or of all.
 
-        What is given back is a list; its ``missing`` names the parts of an index in shards that did not answer.
+        What is given back is a list; its ``missing`` names the parts of an index in a store that did not answer.
         """
         return self.engine.search(query, k, languages, filters, offset, explain)
 

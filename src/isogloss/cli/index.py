@@ -52,7 +52,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: 
     add_output(parser, required=False, what="the index, a directory")
     parser.add_argument(
         "--store", metavar="URL",
-        help="keep documents and vectors in an engine (postgresql://…, qdrant:FOLDER, ray:FOLDER?shards=N); INDEX says "
+        help="keep documents and vectors in an engine (postgresql://…, qdrant:FOLDER); INDEX says "
         "where they are, without the password: for that there are ISOGLOSS_STORE and the engine's own ways",
     )  # fmt: skip
     parser.add_argument(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -104,21 +103,7 @@ def serve_index(settings: Settings, options: argparse.Namespace, browse: bool = 
 
             webbrowser.open(address)
 
-    with _cluster(settings):
-        serve(settings, options.host, options.port, getattr(options, "workers", 1), announce)
-
-
-def _cluster(settings: Settings) -> AbstractContextManager[object]:
-    """The cluster that holds the documents of an index, where one does: joined once, for all worker processes."""
-    from isogloss.index.manifest import Manifest
-    from isogloss.stores.addresses import engine_of
-
-    stores = [Manifest.load(path).store for path in (settings.index, settings.compare) if path is not None]
-    if not any(store is not None and engine_of(store.url) == "ray" for store in stores):
-        return nullcontext()
-    from isogloss.cluster.connecting import connected
-
-    return connected()
+    serve(settings, options.host, options.port, getattr(options, "workers", 1), announce)
 
 
 def _token(file: str | None) -> str:

@@ -1,1 +1,1 @@
-"""What runs on a Ray cluster: encoding documents, training, and an index in shards on several machines."""
+"""What runs on a Ray cluster: encoding documents, and training."""

@@ -131,11 +131,6 @@ def cpus() -> int:
     return int(_ray().cluster_resources().get("CPU", 0))
 
 
-def nodes_with_cores() -> list[str]:
-    """Ray's names for the nodes that can work, in order."""
-    return sorted(node["NodeID"] for node in _ray().nodes() if node["Alive"] and node["Resources"].get("CPU"))
-
-
 def keep_quiet() -> None:
     """Tell Ray, before it is imported, what it is not to do and say."""
     for name, value in _QUIET.items():

@@ -52,12 +52,10 @@ class Merged(NamedTuple):
 class CommitWriter:
     """Changes to segments, written but not yet named by ``commit.json``; as a context it cleans up after itself.
 
-    ``drafts`` are the segments of each language as they were at the commit that it starts from. ``ordered``: whether
-    the order of all ids of a language is kept in a file, which takes as long as there are ids.
+    ``drafts`` are the segments of each language as they were at the commit that it starts from.
     """
 
-    def __init__(self, path: Path, commit: Commit, drafts: Mapping[str, Draft], ordered: bool = True) -> None:
-        self._ordered = ordered
+    def __init__(self, path: Path, commit: Commit, drafts: Mapping[str, Draft]) -> None:
         self._written: list[Path] = []
         self._files: dict[str, FileNote] = {}
         self._path = path
@@ -77,17 +75,16 @@ class CommitWriter:
         for path in self._written:
             remove(path)
 
-    def begin_language(self, language: str, save_shared: Callable[[Path], None] | None = None) -> None:
+    def begin_language(self, language: str, save_shared: Callable[[Path], None]) -> None:
         """A language that has no segments yet; what its system needs and no document decides is written first."""
-        if save_shared is not None:
-            folder = self._path / SHARED / language
-            self._written.append(folder)
-            folder.mkdir(parents=True)
-            save_shared(folder)
-            self._files[f"{SHARED}/{language}/{checksums.FILE}"] = write_checksums(folder)
-            sync_tree(folder)
-            sync_directory(folder.parent)
-        self._drafts[language] = Draft(ordered=self._ordered)
+        folder = self._path / SHARED / language
+        self._written.append(folder)
+        folder.mkdir(parents=True)
+        save_shared(folder)
+        self._files[f"{SHARED}/{language}/{checksums.FILE}"] = write_checksums(folder)
+        sync_tree(folder)
+        sync_directory(folder.parent)
+        self._drafts[language] = Draft()
 
     def lose(self, language: str, ids: set[str]) -> int:
         """Delete documents; how many there were."""
@@ -112,7 +109,7 @@ class CommitWriter:
         kept = {piece.entry.name: piece.live for piece in pieces}
         keep = np.concatenate([piece.live for piece in pieces])
         segments = [piece.segment for piece in pieces]
-        order = Draft(pieces=pieces, has_gaps=True, ordered=self._ordered).order
+        order = Draft(pieces=pieces, has_gaps=True).order
         self._write_segment(
             name,
             lambda: write_parts(
@@ -145,7 +142,7 @@ class CommitWriter:
         if not draft.is_rearranged:
             return LanguageEntry(segments, draft.entry.order_file)
         order_file = ""
-        if len(segments) > 1 and draft.ordered:
+        if len(segments) > 1:
             order_file = f"{ORDERS}/{language}.{self._generation}.npy"
             self._write_array(order_file, draft.order)
         return LanguageEntry(segments, order_file)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isogloss.index.commit import LanguageEntry, SegmentEntry
-from isogloss.index.id_orders import extended_order, sorted_order
+from isogloss.index.id_orders import extended_order
 from isogloss.index.segments import Segment
 from isogloss.index.store import Rows
 
@@ -18,10 +18,7 @@ Mask = NDArray[np.bool_]
 
 @dataclass
 class Piece:
-    """A segment as it will be: which of its documents are not deleted, and how its ids compare with all others.
-
-    In a draft that is not ordered they are compared with each other only.
-    """
+    """A segment as it will be: which of its documents are not deleted, and how its ids compare with all others."""
 
     segment: Segment
     entry: SegmentEntry
@@ -45,20 +42,17 @@ class Draft:
     pieces: list[Piece] = field(default_factory=list)
     has_gaps: bool = False
     """Whether the places of some ids among all are taken by none, or by several."""
-    ordered: bool = True
-    """Whether the order of all ids is kept up."""
 
     @classmethod
-    def of(cls, entry: LanguageEntry, segments: Mapping[str, Segment], live: Mask | None, order: Rows | None) -> Draft:
-        """What a commit says of a language; ``live`` and ``order``, if it is kept, speak of all its rows."""
+    def of(cls, entry: LanguageEntry, segments: Mapping[str, Segment], live: Mask | None, order: Rows) -> Draft:
+        """What a commit says of a language; ``live`` and ``order`` speak of all its rows."""
         ends = np.cumsum([part.documents for part in entry.segments])
         pieces = []
         for part, end in zip(entry.segments, ends.tolist(), strict=True):
             rows = slice(end - part.documents, end)
             alive = np.ones(part.documents, dtype=bool) if live is None else live[rows]
-            segment = segments[part.name]
-            pieces.append(Piece(segment, part, alive, segment.store.id_order if order is None else order[rows]))
-        return cls(entry, pieces, ordered=order is not None)
+            pieces.append(Piece(segments[part.name], part, alive, order[rows]))
+        return cls(entry, pieces)
 
     def named(self, names: Iterable[str]) -> list[Piece]:
         """The segments with these names, in the order of their rows."""
@@ -68,7 +62,7 @@ class Draft:
     def append(self, segment: Segment) -> None:
         """Put a new segment behind the others."""
         added = Piece(segment, SegmentEntry(segment.name, len(segment.store)), *_whole(segment))
-        if self.pieces and self.ordered:
+        if self.pieces:
             order = extended_order(self.order, [piece.segment.store for piece in self.pieces], segment.store)
             for piece, share in zip([*self.pieces, added], self._shares(order, segment), strict=True):
                 piece.order = share
@@ -83,8 +77,7 @@ class Draft:
             live.append(np.zeros(np.count_nonzero(mask), bool) if piece is None else piece.live[mask])
             order.append(np.zeros(np.count_nonzero(mask), np.int64) if piece is None else piece.order[mask])
         entry = SegmentEntry(segment.name, len(segment.store))
-        places = np.concatenate(order) if self.ordered else segment.store.id_order
-        merged = Piece(segment, entry, np.concatenate(live), places)
+        merged = Piece(segment, entry, np.concatenate(live), np.concatenate(order))
         place = min((i for i, piece in enumerate(self.pieces) if piece.entry.name in old), default=0)
         rest = [piece for piece in self.pieces if piece.entry.name not in old]
         self.pieces = [*rest[:place], merged, *rest[place:]]
@@ -93,8 +86,6 @@ class Draft:
     @property
     def order(self) -> Rows:
         """The place of each row's id among all ids."""
-        if not self.ordered:
-            return sorted_order([piece.segment.store for piece in self.pieces])
         values = np.concatenate([np.zeros(0, np.int64), *(piece.order for piece in self.pieces)])
         if not self.has_gaps:
             return values

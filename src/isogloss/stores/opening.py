@@ -27,7 +27,6 @@ class Engine(NamedTuple):
 ENGINES = {
     "postgresql": Engine("isogloss.stores.pgvector_index:PgVectorIndexStore", "psycopg", "pgvector"),
     "qdrant": Engine("isogloss.stores.qdrant:QdrantStore", "qdrant_client", "qdrant"),
-    "ray": Engine("isogloss.cluster.sharded:ShardedStore", "ray", "ray"),
 }
 """Engines are imported when they are asked for, so that they can live in any room and need any package."""
 _LONGEST_NAME = 31
