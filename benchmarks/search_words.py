@@ -22,8 +22,7 @@ from search_times import Clock, best_times_by
 
 from isogloss.evaluation.ranking import Ranking, top_k
 from isogloss.lexical.bm25 import BM25, Concept
-from isogloss.lexical.bm25_fast import FastWords
-from isogloss.lexical.bm25_search import BM25Search, compile_ahead
+from isogloss.lexical.bm25_search import BM25Search, compile_ahead, compile_later
 from isogloss.lexical.postings import Postings
 from isogloss.text.batches import TokenizedTexts
 
@@ -85,7 +84,7 @@ def _isogloss(texts: TokenizedTexts) -> dict[str, Way]:
         postings.save(Path(directory))
         disk = sum(file.stat().st_size for file in Path(directory).iterdir())
     compile_ahead()
-    compiled, in_numpy = BM25Search(bm25), BM25Search(bm25, FastWords(many=math.inf))
+    compiled, in_numpy = BM25Search(bm25), BM25Search(bm25, compile_later(math.inf))
 
     def all_scores(concepts: list[Concept]) -> Ranking:
         return top_k(bm25.scores(concepts), K, order, above=0.0)

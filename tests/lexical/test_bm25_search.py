@@ -8,10 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isogloss.evaluation.ranking import top_k
-from isogloss.lexical import bm25_fast, bm25_search
+from isogloss.lexical import bm25_search
 from isogloss.lexical.bm25 import BM25, Concept
-from isogloss.lexical.bm25_fast import MANY, FastWords
-from isogloss.lexical.bm25_search import BM25Search
+from isogloss.lexical.bm25_search import MANY, BM25Search, compile_later
 from isogloss.lexical.joined_postings import JoinedPostings
 from isogloss.lexical.postings import Postings
 from isogloss.text.batches import TokenizedTexts
@@ -32,7 +31,7 @@ def way(request):
     """Searches with compiled code, or chooses with numpy in however small a collection."""
     if request.param == "compiled":
         pytest.importorskip("numba")
-    fast = FastWords()
+    fast = compile_later()
     with pytest.MonkeyPatch.context() as patch:
         if request.param == "compiled":
             fast.begin()
@@ -104,7 +103,7 @@ def test_lists_of_frequent_words_are_not_read_once_the_best_are_beyond_them(monk
     ids = np.asarray([0, 1] * 3 + [1] * 500, dtype=np.int32)
     offsets = np.asarray([0, 2, 4, 6, *range(7, 507)])
     bm25 = BM25(Postings.build(TokenizedTexts(["rare", "frequent"], ids, offsets)))
-    search, asked, read = BM25Search(bm25, FastWords()), [Concept("?", frequent), Concept("?", rare)], []
+    search, asked, read = BM25Search(bm25, compile_later()), [Concept("?", frequent), Concept("?", rare)], []
     first = search.best(asked, 2, np.arange(503))
     contributions = bm25.contributions
     monkeypatch.setattr(bm25, "contributions", lambda concept: read.append(concept.terms) or contributions(concept))
@@ -143,7 +142,7 @@ def test_concepts_are_forgotten_when_they_are_too_many(way, monkeypatch):
 
 def test_all_are_scored_where_much_is_asked_of_short_lists(monkeypatch):
     pytest.importorskip("numba")
-    fast = FastWords()
+    fast = compile_later()
     fast.begin()
     search = BM25Search(BM25(JoinedPostings([zipf_postings(np.random.default_rng(1), 20_000)])), fast)
     asked, chosen = [Concept("?", ((WORDS[0], 1.0),))], []
@@ -157,26 +156,24 @@ def test_all_are_scored_where_much_is_asked_of_short_lists(monkeypatch):
 
 def test_few_queries_are_not_worth_compiling():
     pytest.importorskip("numba")
-    fast = FastWords()
+    fast = compile_later()
     assert fast.functions(MANY - 1) is None
     assert fast.functions(1) is None
     assert fast.functions(1) is not None
-    begun = FastWords()
+    begun = compile_later()
     begun.begin()
     assert begun.functions(1) is not None
 
 
 def test_without_numba_nothing_is_compiled(monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    bm25_fast._compiled.cache_clear()
-    fast = FastWords()
+    fast = compile_later()
     fast.begin()
     assert fast.functions(1) is None
-    bm25_fast._compiled.cache_clear()
 
 
 def test_compiling_ahead_begins_at_once(monkeypatch):
     pytest.importorskip("numba")
-    monkeypatch.setattr(bm25_search, "FAST", FastWords())
+    monkeypatch.setattr(bm25_search, "FAST", compile_later())
     bm25_search.compile_ahead()
     assert bm25_search.FAST.functions(1) is not None

@@ -5,10 +5,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isogloss.lexical.bm25 import Concept
-from isogloss.lexical.translation import STRUCTURES, QueryTranslator, untranslated
+from isogloss.lexical.translation import QueryTranslator, untranslated
 from isogloss.text.tokenizer import Tokenizer
 from isogloss.vectors.lexicon import Lexicon
 
+STRUCTURES = ("independent", "synonym", "probability")
 FRENCH, PLAIN = Tokenizer("fr", stems=True), Tokenizer("fr")
 
 

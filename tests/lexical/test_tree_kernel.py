@@ -8,12 +8,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isogloss.lexical import tree_kernel
-from isogloss.lexical.tree_kernel import TreeKernel, normalized, partial_tree_kernel
+from isogloss.lexical.tree_kernel import TreeKernel, normalized
 from isogloss.text.trees import Tree, parse_trees
 
 
 def tree(brackets):
     return parse_trees(brackets)[0]
+
+
+def partial_tree_kernel(first, second, decay=0.4, depth_decay=0.4):
+    """K of two trees."""
+    kernel = TreeKernel(decay, depth_decay)
+    return kernel([first], kernel.prepare([second]))[0, 0]
 
 
 def random_trees(labels="AB", leaves="ab"):

@@ -7,7 +7,7 @@ from isogloss.corpus.dataset import load_dataset
 from isogloss.corpus.formats.demo import Demo
 from isogloss.evaluation.ranking import top_k
 from isogloss.lexical import bm25_search
-from isogloss.lexical.bm25_fast import FastWords
+from isogloss.lexical.bm25_search import compile_later
 from isogloss.systems import lexical, make_system
 
 
@@ -18,7 +18,7 @@ def demo():
 
 @pytest.fixture(params=["compiled", "numpy"])
 def way(request, monkeypatch):
-    fast = FastWords()
+    fast = compile_later()
     if request.param == "compiled":
         pytest.importorskip("numba")
         fast.begin()

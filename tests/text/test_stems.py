@@ -5,7 +5,7 @@ import Stemmer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isogloss.text.stemming import has_stemmer, stem
+from isogloss.text.stemming import SNOWBALL_NAMES, stem
 from isogloss.text.tokenizer import tokenize
 
 
@@ -23,21 +23,18 @@ from isogloss.text.tokenizer import tokenize
     ],
 )
 def test_forms_of_a_word_share_a_stem(language, forms):
-    assert has_stemmer(language)
     assert len(set(stem(tokenize(forms), language))) == 1
 
 
 @pytest.mark.parametrize("language", ["sw", "tl", "zh", "xx", "", None])
 def test_a_language_without_a_stemmer_keeps_its_words(language):
-    assert not has_stemmer(language)
     assert stem(["Farasi", "horses"], language) == ["Farasi", "horses"]
 
 
 def test_every_snowball_language_is_offered():
     variants = {"porter", "dutch_porter", "lovins", "kraaij_pohlmann", "german2"}
-    codes = [f"{a}{b}" for a in "abcdefghijklmnopqrstuvwxyz" for b in "abcdefghijklmnopqrstuvwxyz"]
-    assert sum(map(has_stemmer, codes)) == len(set(Stemmer.algorithms()) - variants)
-    assert all(len(stem(["a"], code)) == 1 for code in codes)
+    assert set(SNOWBALL_NAMES.values()) >= set(Stemmer.algorithms()) - variants
+    assert all(len(stem(["a"], code)) == 1 for code in SNOWBALL_NAMES)
 
 
 @settings(deadline=None, max_examples=200)

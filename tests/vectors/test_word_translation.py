@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from isogloss.base.errors import InputError
 from isogloss.vectors.alignment import PAPER, align
-from isogloss.vectors.word_translation import other_pairs, split_pairs, translation_accuracy
+from isogloss.vectors.word_translation import split_pairs, translation_accuracy
 from isogloss.vectors.word_vectors import WordVectors
 
 WORD = st.sampled_from("abcdefgh")
@@ -87,10 +87,3 @@ def test_another_seed_holds_out_other_words():
 def test_a_share_that_leaves_nothing_is_an_error(share):
     with pytest.raises(InputError, match="must lie between 0 and 1"):
         split_pairs([("a", "b")], share)
-
-
-@given(pairs=PAIRS, fitted=PAIRS)
-def test_other_pairs_share_no_source_word_with_the_fitted(pairs, fitted):
-    others = other_pairs(pairs, fitted)
-    assert not {word for word, _ in others} & {word for word, _ in fitted}
-    assert {pair for pair in pairs if pair not in others} == {p for p in pairs if p[0] in {w for w, _ in fitted}}

@@ -10,6 +10,8 @@ from __future__ import annotations
 import importlib.util
 import sys
 from collections.abc import Callable
+from functools import cached_property
+from types import ModuleType
 from typing import Any, TypeVar, cast
 
 from isogloss.base.errors import import_extra
@@ -28,6 +30,32 @@ def pays(seconds: float, loading: float = _NUMBA_SECONDS, module: str = "numba")
     """Whether compiled code is there and worth using for work that takes so long without: loading takes time, too."""
     least = _LEAST_SECONDS if module in sys.modules else loading
     return seconds > least and importlib.util.find_spec("numba") is not None
+
+
+class CompileLater:
+    """The compiled functions of a module, loaded only once a process has done much work without them.
+
+    Loading numba takes as long as hundreds of small jobs. ``threshold`` is the work after which many more are expected.
+    """
+
+    def __init__(self, load: Callable[[], ModuleType], threshold: float) -> None:
+        self._load, self._threshold = load, threshold
+        self._done: float = 0
+
+    def begin(self) -> None:
+        """Compile from now on."""
+        self._done = self._threshold
+
+    def functions(self, work: float) -> ModuleType | None:
+        """The module for so much work more; None below the threshold, or without numba."""
+        if self._done < self._threshold:
+            self._done += work
+            return None
+        return self._module
+
+    @cached_property
+    def _module(self) -> ModuleType | None:
+        return self._load() if importlib.util.find_spec("numba") is not None else None
 
 
 def compiled(function: Function) -> Function:

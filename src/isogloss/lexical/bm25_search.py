@@ -21,9 +21,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from isogloss.base.compiled import CompileLater
 from isogloss.evaluation.ranking import Ranking, top_k
 from isogloss.lexical.bm25 import BM25, Concept, Terms
-from isogloss.lexical.bm25_fast import FAST, FastWords
 from isogloss.lexical.postings import Postings
 from isogloss.text.batches import TokenizedTexts
 
@@ -31,11 +31,28 @@ Allowed = NDArray[np.bool_]
 Floats = NDArray[np.float32]
 Order = NDArray[np.int64]
 
+MANY = 500_000_000
+"""Documents, those of one query added to those of another, after which a process is taken to answer many more."""
 _REMEMBERED = 20_000  # concepts
 _FEW_RESULTS = 10_000  # for more, all scores are sorted
 _FEW_DOCUMENTS = 200_000  # that numpy scores all in less time than it takes to choose
 _ENTRIES_A_LOOKUP = 80  # that numpy reads while one of the best is looked up in one list to be scored anew
 _ALL = np.zeros(0, dtype=bool)
+
+
+def _compiled() -> ModuleType:
+    from isogloss.lexical import bm25_compiled
+
+    return bm25_compiled
+
+
+def compile_later(many: float = MANY) -> CompileLater:
+    """The compiled search, for a process that has searched so many documents without it."""
+    return CompileLater(_compiled, many)
+
+
+FAST = compile_later()
+"""Of this process."""
 
 
 class _Known(NamedTuple):
@@ -81,7 +98,7 @@ class _Asked(NamedTuple):
 class BM25Search:
     """Searches what a BM25 scores; ``fast`` decides when compiled code does. Threads may share it."""
 
-    def __init__(self, bm25: BM25, fast: FastWords | None = None) -> None:
+    def __init__(self, bm25: BM25, fast: CompileLater | None = None) -> None:
         self._bm25 = bm25
         self._fast = fast or FAST
         self._remembered: dict[Terms, _Known | None] = {}

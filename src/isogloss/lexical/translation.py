@@ -21,8 +21,6 @@ from isogloss.text.stopwords import stop_words
 from isogloss.text.tokenizer import Tokenizer, tokenize
 from isogloss.vectors.lexicon import Lexicon, Phrase, Translation
 
-STRUCTURES = ("independent", "synonym", "probability")
-
 
 def untranslated(query: str, tokenizer: Tokenizer) -> list[Concept]:
     """Each word of the query as it stands, as a term of the documents."""

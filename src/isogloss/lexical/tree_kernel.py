@@ -166,18 +166,6 @@ def normalized(kernel: Floats, own: Floats, others: Floats) -> Floats:
     return scaled
 
 
-def partial_tree_kernel(tree: Tree, other: Tree, decay: float = 0.4, depth_decay: float = 0.4) -> float:
-    """K of two trees.
-
-    >>> from isogloss.text.trees import parse_trees
-    >>> first, second = parse_trees("(S DT JJ N) (S DT N N)")
-    >>> partial_tree_kernel(first, second, decay=1, depth_decay=1)
-    9.0
-    """
-    kernel = TreeKernel(decay, depth_decay)
-    return float(kernel([tree], kernel.prepare([other]))[0, 0])
-
-
 def _alike(nodes: Sequence[_Node], numbers: list[int]) -> _Alike:
     children = [nodes[number].children for number in numbers]
     padded = np.full((max(map(len, children)), len(numbers)), len(nodes), dtype=np.int64)

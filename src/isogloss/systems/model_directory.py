@@ -33,11 +33,6 @@ def save_model(system: Trainable, directory: Path, training: Mapping[str, Any], 
         system.save_model(partial)
 
 
-def is_model(path: Path) -> bool:
-    """Whether there is a model, or a finished run with one."""
-    return _folder(path) is not None
-
-
 def load_model(path: Path) -> Trainable:
     """The system of a model directory or of a run directory, ready to index documents."""
     folder = _folder(path)

@@ -17,11 +17,6 @@ SNOWBALL_NAMES = {
 """ISO 639-1 codes to what Snowball, and PostgreSQL after it, calls the languages."""
 
 
-def has_stemmer(language: str | None) -> bool:
-    """Whether Snowball knows the language (an ISO 639-1 code)."""
-    return language is not None and _stemmer(language) is not None
-
-
 def stem(words: Sequence[str], language: str | None) -> list[str]:
     """The stems of the words; the words themselves where the language has no stemmer.
 

@@ -49,16 +49,6 @@ def split_pairs(pairs: Iterable[Pair], held_out: float = 0.2, seed: int = 0) -> 
     return [pair for pair in pairs if pair[0] not in held], [pair for pair in pairs if pair[0] in held]
 
 
-def other_pairs(pairs: Iterable[Pair], fitted: Iterable[Pair]) -> list[Pair]:
-    """The pairs whose source word was not fitted on: what is held out when the fitted ones were chosen otherwise.
-
-    >>> other_pairs([("a", "x"), ("a", "y"), ("b", "z")], fitted=[("a", "x")])
-    [('b', 'z')]
-    """
-    known = {word for word, _ in fitted}
-    return [pair for pair in pairs if pair[0] not in known]
-
-
 def translation_accuracy(
     alignment: Alignment,
     source: WordVectors,
