@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from isogloss.base.errors import InputError, MissingExtraError
-from isogloss.cluster.connecting import check_versions, connect, connected, versions, wants_ray
+from isogloss.cluster.connecting import check_versions, connected, versions, wants_ray
 
 
 def test_ray_is_wanted_by_the_flag_or_by_its_own_variable(monkeypatch):
@@ -22,7 +22,7 @@ def test_ray_is_wanted_by_the_flag_or_by_its_own_variable(monkeypatch):
 def test_without_the_extra_it_is_named(monkeypatch):
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
     monkeypatch.setitem(sys.modules, "ray", None)
-    for ask in (connect, lambda: wants_ray("ray")):
+    for ask in (connected().__enter__, lambda: wants_ray("ray")):
         with pytest.raises(MissingExtraError, match=r"pip install 'isogloss\[ray\]'"):
             ask()
     assert not wants_ray(None)
@@ -36,16 +36,15 @@ def test_an_address_where_nobody_listens_is_an_error(monkeypatch):
         address = f"127.0.0.1:{unused.getsockname()[1]}"
     monkeypatch.setenv("RAY_ADDRESS", address)
     with pytest.raises(InputError, match=f"RAY_ADDRESS: no cluster could be joined at '{address}'.*ray start --head"):
-        connect()
+        connected().__enter__()
 
 
 def test_whoever_joins_later_does_not_leave_for_the_others(cluster):
     import ray
 
     before = os.environ["RAY_ADDRESS"]
-    with connected() as connection:
-        assert connection.address == before == cluster.address
-        connection.close()
+    with connected() as address:
+        assert address == before == cluster.address
     assert ray.is_initialized()
     assert os.environ["RAY_ADDRESS"] == before
 

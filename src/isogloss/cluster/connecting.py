@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 import os
 import socket
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -41,44 +40,6 @@ def wants_ray(on: str | None) -> bool:
     return wanted
 
 
-class Connection:
-    """A cluster that was joined, by this process: all that connect share it, and the last that closes leaves it.
-
-    What others have joined before, not through ``connect``, is left to them.
-    """
-
-    _open = 0
-    _lock = threading.Lock()
-
-    def __init__(self, address: str, is_own: bool) -> None:
-        self.address = address
-        self._is_own = is_own
-        Connection._open += is_own
-
-    def close(self) -> None:
-        """Let go of the cluster; one that was started here ends with its last user."""
-        with Connection._lock:
-            if not self._is_own:
-                return
-            self._is_own = False
-            Connection._open -= 1
-            if not Connection._open:
-                _ray().shutdown()
-
-
-def connect(address: str | None = None, **local: Any) -> Connection:
-    """Join the cluster at an address, or that of ``RAY_ADDRESS``, or start one here.
-
-    ``local`` are options of ``ray.init`` for a cluster that is started (``num_cpus``, ``object_store_memory``).
-    """
-    ray = _ray()
-    with Connection._lock:
-        is_own = not ray.is_initialized() or Connection._open > 0
-        if not ray.is_initialized():
-            _join(ray, address or os.environ.get(_VARIABLE) or "local", local)
-        return Connection(ray.get_runtime_context().gcs_address, is_own)
-
-
 def _join(ray: Any, wanted: str, local: Mapping[str, Any]) -> None:
     options = {"include_dashboard": False, **local} if wanted == "local" else {}
     ray._private.worker._worker_logs_enabled = False  # or it writes of dead nodes to where our results go: to stdout
@@ -92,19 +53,26 @@ def _join(ray: Any, wanted: str, local: Mapping[str, Any]) -> None:
 
 
 @contextmanager
-def connected(address: str | None = None, **local: Any) -> Iterator[Connection]:
-    """The same from ``with`` to its end. Processes that are started meanwhile and connect join the same cluster."""
-    connection = connect(address, **local)
-    before = os.environ.get(_VARIABLE)
-    os.environ[_VARIABLE] = connection.address
+def connected(address: str | None = None, **local: Any) -> Iterator[str]:
+    """Join the cluster at an address, or that of ``RAY_ADDRESS``, or start one here, until the end; its address.
+
+    ``local`` are options of ``ray.init`` for a cluster that is started (``num_cpus``, ``object_store_memory``). A
+    cluster that was joined before is left as it is. Processes that are started meanwhile and connect join the same.
+    """
+    ray, before = _ray(), os.environ.get(_VARIABLE)
+    is_own = not ray.is_initialized()
+    if is_own:
+        _join(ray, address or before or "local", local)
+    os.environ[_VARIABLE] = ray.get_runtime_context().gcs_address
     try:
-        yield connection
+        yield os.environ[_VARIABLE]
     finally:
         if before is None:
             os.environ.pop(_VARIABLE, None)
         else:
             os.environ[_VARIABLE] = before
-        connection.close()
+        if is_own:
+            ray.shutdown()
 
 
 def versions() -> dict[str, str]:

@@ -61,4 +61,4 @@ def _inserted(order: Order, stores: Sequence[DocumentStore], added: DocumentStor
 
 def sorted_ids(store: DocumentStore) -> list[str]:
     """The ids of a store, ascending."""
-    return [store[row].id for row in store.rows_by_id.tolist()] if store.ids is None else list(store.ids)
+    return list(store.ids)

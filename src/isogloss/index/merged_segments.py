@@ -12,7 +12,6 @@ from isogloss.base.arrays import save_array
 from isogloss.base.joined_strings import save_joined, taken
 from isogloss.base.strings import StringTable
 from isogloss.index.field_lists import FOLDER as FIELDS
-from isogloss.index.id_orders import sorted_ids
 from isogloss.index.segments import Segment
 from isogloss.index.store import DocumentStore, Rows
 from isogloss.lexical.joined_postings import JoinedPostings
@@ -33,7 +32,7 @@ def save_merged(segments: Sequence[Segment], keep: NDArray[np.bool_], order: Row
 
 def _ids(stores: Sequence[DocumentStore], rows: Rows) -> StringTable:
     """The ids of some rows of several stores, in that order."""
-    tables = [StringTable.of(sorted_ids(store)) if store.ids is None else store.ids for store in stores]
+    tables = [store.ids for store in stores]
     starts = np.cumsum([0, *map(len, stores)]).tolist()
     places = [store.id_order + start for store, start in zip(stores, starts, strict=False)]
     return taken(tables, np.concatenate(places)[rows])

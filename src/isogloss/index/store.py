@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cached_property
@@ -24,18 +23,13 @@ Rows = NDArray[np.int64]
 
 
 class DocumentStore:
-    """Documents by row, as JSON in a memory-mapped table; the order of their ids, and the ids in that order.
+    """Documents by row, as JSON in a memory-mapped table; the order of their ids, and the ids in that order."""
 
-    A store from before there was a table of ids has none: then documents are read to find one by its id.
-    """
-
-    def __init__(
-        self, pages: StringTable, id_order: Rows, ids: StringTable | None = None, place: Path | None = None
-    ) -> None:
+    def __init__(self, pages: StringTable, id_order: Rows, ids: StringTable, place: Path | None = None) -> None:
         self.pages = pages
         self.id_order = id_order
         self.ids = ids
-        self._lookup = None if ids is None else IdLookup(ids)
+        self._lookup = IdLookup(ids)
         self._place = place
 
     @classmethod
@@ -49,7 +43,7 @@ class DocumentStore:
 
     def __getitem__(self, row: int) -> Document:
         try:
-            return document_of(json.loads(self.pages[row]))
+            return read_page(self.pages, row)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             if self._place is None:
                 raise
@@ -58,16 +52,11 @@ class DocumentStore:
 
     def find(self, id_: str) -> int | None:
         """The row of a document by its id."""
-        if self.ids is not None:
-            place = self.ids.find(id_)
-            return None if place is None else int(self.rows_by_id[place])
-        place = bisect_left(self.rows_by_id, id_, key=lambda row: self[row].id)
-        return int(self.rows_by_id[place]) if place < len(self) and self[self.rows_by_id[place]].id == id_ else None
+        place = self.ids.find(id_)
+        return None if place is None else int(self.rows_by_id[place])
 
     def rows_of(self, ids: AbstractSet[str]) -> Rows:
         """The rows of those of the ids that are here."""
-        if self._lookup is None:
-            return np.asarray([row for row in map(self.find, ids) if row is not None], dtype=np.int64)
         places = self._lookup.places(ids)
         return self.rows_by_id[places] if len(places) else places
 
@@ -80,32 +69,36 @@ class DocumentStore:
 
     def id_of(self, row: int) -> str:
         """The id of a document."""
-        return self[row].id if self.ids is None else self.ids[int(self.id_order[row])]
+        return self.ids[int(self.id_order[row])]
 
     def save(self, directory: Path) -> None:
         """Write the store into a directory."""
         self.pages.save(directory, "pages")
         save_array(directory / "id_order.npy", self.id_order)
-        if self.ids is not None:
-            self.ids.save(directory, "ids")
+        self.ids.save(directory, "ids")
 
     @classmethod
     def load(cls, directory: Path) -> DocumentStore:
         """Map what ``save`` wrote."""
-        ids = StringTable.load(directory, "ids") if (directory / "ids.offsets.npy").exists() else None
-        made = cls(StringTable.load(directory, "pages"), load_array(directory / "id_order.npy"), ids, directory)
-        if len(made.id_order) != len(made) or (ids is not None and len(ids) != len(made)):
+        pages, ids = StringTable.load(directory, "pages"), StringTable.load(directory, "ids")
+        made = cls(pages, load_array(directory / "id_order.npy"), ids, directory)
+        if not len(made.id_order) == len(ids) == len(made):
             raise ValueError(f"id_order.npy or ids.offsets.npy does not fit pages.offsets.npy in {directory}")
         return made
+
+
+def read_page(pages: StringTable, row: int) -> Document:
+    """A document out of a table of pages."""
+    return document_of(json.loads(pages[row]))
 
 
 class JoinedStore:
     """The documents of several stores, one after the other; of an id that stands in several, the last counts.
 
-    ``id_order`` is the order of all their ids, where it is known.
+    ``id_order`` is the order of all their ids.
     """
 
-    def __init__(self, stores: Sequence[DocumentStore], id_order: Rows | None = None) -> None:
+    def __init__(self, stores: Sequence[DocumentStore], id_order: Rows) -> None:
         self.stores = list(stores)
         self.starts: list[int] = np.cumsum([0, *map(len, stores)]).tolist()
         self.id_order = id_order

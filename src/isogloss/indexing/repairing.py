@@ -32,7 +32,7 @@ from isogloss.index.lock import WriteLock
 from isogloss.index.manifest import Manifest
 from isogloss.index.segment_reader import live_rows
 from isogloss.index.segments import DELETED, ORDERS, SEGMENTS, SHARED, Segment
-from isogloss.index.store import DocumentStore
+from isogloss.index.store import read_page
 from isogloss.indexing.reader import bare_system
 
 _PAGES, _IDS = ({f"{table}.{part}.npy" for part in ("bytes", "offsets")} for table in ("pages", "ids"))
@@ -111,8 +111,8 @@ class _Repairing:
             self._repair.problems.append(_sentence(error))
         whole = set(self._whole_files(entry))
         if live is not None and whole >= _PAGES:
-            store = DocumentStore(StringTable.load(folder, "pages"), np.arange(entry.documents))
-            found.documents += [store[row] for row in np.flatnonzero(live).tolist()]
+            pages = StringTable.load(folder, "pages")
+            found.documents += [read_page(pages, row) for row in np.flatnonzero(live).tolist()]
         elif whole >= _IDS:
             found.lost += _ids(folder, live if "id_order.npy" in whole else None)
         else:
