@@ -25,7 +25,7 @@ class Engine(NamedTuple):
 
 
 ENGINES = {
-    "postgresql": Engine("isogloss.stores.pgvector_index:PgVectorIndexStore", "psycopg", "pgvector"),
+    "postgresql": Engine("isogloss.stores.postgres:PostgresStore", "psycopg_pool", "pgvector"),
     "qdrant": Engine("isogloss.stores.qdrant:QdrantStore", "qdrant_client", "qdrant"),
     "ray": Engine("isogloss.cluster.sharded:ShardedStore", "ray", "ray"),
 }
