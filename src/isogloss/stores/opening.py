@@ -25,7 +25,7 @@ class Engine(NamedTuple):
 
 
 ENGINES = {
-    "postgresql": Engine("isogloss.stores.pgvector_index:PgVectorIndexStore", "psycopg", "pgvector"),
+    "postgresql": Engine("isogloss.stores.postgres:PostgresStore", "psycopg_pool", "pgvector"),
     "qdrant": Engine("isogloss.stores.qdrant:QdrantStore", "qdrant_client", "qdrant"),
 }
 """Engines are imported when they are asked for, so that they can live in any room and need any package."""

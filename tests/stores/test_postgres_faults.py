@@ -4,6 +4,7 @@ import logging
 import threading
 import time
 import traceback
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -11,8 +12,8 @@ from tests.stores import postgres
 from tests.stores.given import DIMENSION, ids_of, page, unit
 
 from isogloss.base.errors import InputError
-from isogloss.stores.pgvector import PgVectorStore
-from isogloss.stores.pgvector_connection import without_password
+from isogloss.stores.addresses import without_password
+from isogloss.stores.postgres import PostgresStore, connection
 from isogloss.stores.store import StoreUnavailableError
 
 psycopg = postgres.psycopg
@@ -36,45 +37,45 @@ def refusal(action, kind=InputError):
 
 
 @pytest.mark.parametrize(("url", "message"), [
-    (f"postgresql://ana:{SECRET}@127.0.0.1:1/news", "dbname=news host=127.0.0.1 port=1: the server cannot be reached"),
+    (f"postgresql://ana:{SECRET}@127.0.0.1:1/news", "postgresql://ana@127.0.0.1:1/news: the server cannot be reached"),
     (f"postgresql://ana:{SECRET}@/news?host=/no/such/folder", "the server cannot be reached"),
     (f"postgresql://ana:{SECRET}@no-such-host.invalid/news", "the server cannot be reached"),
-    (f"postgresql://ana:{SECRET}@[/news", "the connection string cannot be read"),
-    (f"postgresql://ana:%{SECRET}@host/news", "the connection string cannot be read"),
-    (f"postgresql//ana:{SECRET}", "the connection string cannot be read"),
-    (f"postgresql://ana:{SECRET}@host/news?nothing=1", "the connection string cannot be read"),
+    (f"postgresql://ana:{SECRET}@[/news", "the address of the database cannot be read"),
+    (f"postgresql://ana:%{SECRET}@host/news", "the address of the database cannot be read"),
+    (f"postgresql//ana:{SECRET}", "the address of the database cannot be read"),
+    (f"postgresql://ana:{SECRET}@host/news?nothing=1", "the address of the database cannot be read"),
 ])  # fmt: skip
 def test_a_server_that_cannot_be_reached_is_named_without_the_password(url, message):
     kind = StoreUnavailableError if "reached" in message else InputError
-    assert message in refusal(lambda: PgVectorStore.open(url), kind)
-    assert message in refusal(lambda: PgVectorStore.create(url, DIMENSION))
+    assert message in refusal(lambda: PostgresStore.open(url), kind)
+    assert message in refusal(lambda: PostgresStore.create(url, DIMENSION))
 
 
 def test_a_wrong_password_is_not_told(own_server, name):
     for password in (SECRET, ""):
         assert "does not take this user and password; set PGPASSWORD" in refusal(
-            lambda password=password: PgVectorStore.open(own_server.as_guest(password), name=name)
+            lambda password=password: PostgresStore.open(own_server.as_guest(password), name=name)
         )
 
 
 def test_a_password_may_come_from_the_environment(own_server, store, monkeypatch):
     monkeypatch.setenv("PGPASSWORD", postgres.PASSWORD)
-    assert "permission denied" in refusal(lambda: PgVectorStore.open(own_server.as_guest(""), name=store.layout.name))
+    assert "permission denied" in refusal(lambda: PostgresStore.open(own_server.as_guest(""), name=store.schema.name))
 
 
 def test_the_whole_connection_string_may_come_from_the_environment(server, name, monkeypatch):
     monkeypatch.setenv("ISOGLOSS_STORE", server.url)
-    PgVectorStore.create("", DIMENSION, name=name).close()
-    with PgVectorStore.open("", name=name) as opened:
+    PostgresStore.create("", DIMENSION, name=name).close()
+    with PostgresStore.open("", name=name) as opened:
         assert opened.counts() == {}
 
 
 def test_a_database_or_user_that_is_not_there_is_named(own_server):
     assert 'the server refuses (database "nowhere" does not exist)' in refusal(
-        lambda: PgVectorStore.open(own_server.url.replace("/postgres?", "/nowhere?"))
+        lambda: PostgresStore.open(own_server.url.replace("/postgres?", "/nowhere?"))
     )
     assert 'the server refuses (role "nobody" does not exist)' in refusal(
-        lambda: PgVectorStore.open(own_server.url.replace("postgres:@", "nobody@"))
+        lambda: PostgresStore.open(own_server.url.replace("postgres:@", "nobody@"))
     )
 
 
@@ -83,7 +84,7 @@ def test_a_server_that_takes_no_more_connections_says_so(own_server, administrat
     guest = own_server.as_guest(postgres.PASSWORD.replace("%", "%25"))
     try:
         assert 'too many connections for role "isogloss_guest"' in refusal(
-            lambda: PgVectorStore.open(guest), StoreUnavailableError
+            lambda: PostgresStore.open(guest), StoreUnavailableError
         )
     finally:
         administrator.execute(f"ALTER ROLE {postgres.GUEST} CONNECTION LIMIT -1")
@@ -93,9 +94,9 @@ def test_passwords_are_neither_shown_nor_logged(own_server, name, administrator,
     caplog.set_level(logging.DEBUG)
     url = own_server.as_guest(postgres.PASSWORD.replace("%", "%25"))
     administrator.execute(f"CREATE SCHEMA {name} AUTHORIZATION {postgres.GUEST}")
-    with PgVectorStore.create(url, DIMENSION, name=name) as made:
+    with PostgresStore.create(url, DIMENSION, name=name) as made:
         made.add([page("a")], unit(0))
-        shown = repr(made.about()) + repr(made) + repr(vars(made.layout))
+        shown = repr(made.about()) + repr(made) + repr(vars(made.schema))
     told = shown + caplog.text + "".join(capfd.readouterr())
     assert postgres.PASSWORD not in told and "sesame" not in told
     assert without_password(url) in told
@@ -107,15 +108,15 @@ def test_a_server_without_pgvector_says_how_to_get_it(own_server, administrator,
     bare = own_server.url.replace("/postgres?", "/bare?")
     try:
         with pytest.raises(InputError, match="pgvector is not in this database; say CREATE EXTENSION vector"):
-            PgVectorStore.open(bare)
+            PostgresStore.open(bare)
         guest = own_server.as_guest(postgres.PASSWORD.replace("%", "%25")).replace("/postgres?", "/bare?")
         with pytest.raises(InputError, match="let an administrator say CREATE EXTENSION vector"):
-            PgVectorStore.create(guest, DIMENSION, name=name)
+            PostgresStore.create(guest, DIMENSION, name=name)
         if int(administrator.info.server_version) >= 180000:
             hidden = f"{bare}&options=-cextension_control_path%3D/no/such/folder"
             with pytest.raises(InputError, match="pgvector is not installed on the server"):
-                PgVectorStore.create(hidden, DIMENSION, name=name)
-        with PgVectorStore.create(bare, DIMENSION, name=name) as made:
+                PostgresStore.create(hidden, DIMENSION, name=name)
+        with PostgresStore.create(bare, DIMENSION, name=name) as made:
             made.add([page("a")], unit(0))
     finally:
         administrator.execute("DROP DATABASE bare WITH (FORCE)")
@@ -127,7 +128,7 @@ def test_the_types_of_pgvector_may_live_in_any_schema(own_server, administrator,
     try:
         with psycopg.connect(url) as connection:
             connection.execute('CREATE SCHEMA "my extensions"; CREATE EXTENSION vector SCHEMA "my extensions"')
-        with PgVectorStore.create(url, DIMENSION, name=name) as made:
+        with PostgresStore.create(url, DIMENSION, name=name) as made:
             made.add([page("a")], unit(0))
             made.build_hnsw()
             assert ids_of(made.search("fr", unit(0), 1)[0].found) == ["a"]
@@ -140,7 +141,7 @@ def test_a_database_that_cannot_hold_every_text_is_refused(own_server, administr
     administrator.execute(f"CREATE DATABASE old TEMPLATE template0 ENCODING '{encoding}' LOCALE 'C'")
     try:
         with pytest.raises(InputError, match="the database is not in UTF8"):
-            PgVectorStore.create(own_server.url.replace("/postgres?", "/old?"), DIMENSION, name=name)
+            PostgresStore.create(own_server.url.replace("/postgres?", "/old?"), DIMENSION, name=name)
     finally:
         administrator.execute("DROP DATABASE old WITH (FORCE)")
 
@@ -150,9 +151,9 @@ def test_a_database_that_cannot_hold_every_text_is_refused(own_server, administr
 
 def test_a_statement_that_takes_too_long_is_stopped(server, store, administrator):
     store.add([page("a")], unit(0))
-    with PgVectorStore.open(server.url, name=store.layout.name, timeout=0.2) as hasty:
+    with PostgresStore.open(server.url, name=store.schema.name, timeout=0.2) as hasty:
         with psycopg.connect(server.url) as holder:
-            holder.execute(f"LOCK TABLE {store.layout.name}.documents IN ACCESS EXCLUSIVE MODE")
+            holder.execute(f"LOCK TABLE {store.schema.name}.documents IN ACCESS EXCLUSIVE MODE")
             for action in (hasty.counts, lambda: hasty.add([page("b")], unit(0))):
                 with pytest.raises(StoreUnavailableError, match=r"took longer than the 0\.2 seconds allowed"):
                     action()
@@ -177,7 +178,7 @@ def test_a_backend_killed_in_the_middle_of_a_batch_leaves_nothing(store, adminis
             documents = [page(f"d{row}") for row in range(number * 100, number * 100 + 100)]
             yield documents, np.ones((100, DIMENSION), np.float32)
             if number == after:
-                (pid,) = backends(administrator, store.layout.name)
+                (pid,) = backends(administrator, store.schema.name)
                 assert administrator.execute("SELECT pg_terminate_backend(%s)", (pid,)).fetchone() == (True,)
 
     with pytest.raises(
@@ -201,7 +202,7 @@ def test_a_backend_killed_while_it_waits_with_a_batch_leaves_nothing(store, serv
             errors.append(str(error))
 
     with psycopg.connect(server.url) as holder:
-        holder.execute(f"SELECT FROM {store.layout.name}.documents WHERE id = 'a' FOR UPDATE")
+        holder.execute(f"SELECT FROM {store.schema.name}.documents WHERE id = 'a' FOR UPDATE")
         writer = threading.Thread(target=add)
         writer.start()
         waiting = "SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND %s = ANY(pg_blocking_pids(pid))"
@@ -218,7 +219,7 @@ def test_a_backend_killed_while_it_waits_with_a_batch_leaves_nothing(store, serv
 def test_a_restart_keeps_everything_and_open_stores_go_on(own_server, name):
     rng = np.random.default_rng(0)
     matrix = rng.standard_normal((300, DIMENSION)).astype(np.float32)
-    with PgVectorStore.create(own_server.url, DIMENSION, name=name) as made:
+    with PostgresStore.create(own_server.url, DIMENSION, name=name) as made:
         made.add([page(f"d{row}", kind="odd" if row % 2 else "even") for row in range(300)], matrix)
         made.build_hnsw()
         before = [made.search("fr", matrix[:5], 10, {"kind": "odd"}, exact=True), made.counts(), made.get("fr", ["d7"])]
@@ -233,9 +234,21 @@ def test_a_restart_keeps_everything_and_open_stores_go_on(own_server, name):
         assert ids_of(made.search("fr", unit(0), 1)[0].found) == ["later"]
 
 
+def test_a_server_that_stops_is_told_of_and_missed_by_no_open_store_once_it_is_back(own_server, store, monkeypatch):
+    """Several connections have gone with it."""
+    monkeypatch.setattr(connection, "_POOL_WAIT", 0.2)
+    store.add([page("a")], unit(0))
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(lambda _: store.counts(), range(64)))
+    with own_server.stopped():
+        assert "the server cannot be reached" in refusal(store.counts, StoreUnavailableError)
+        assert "the server cannot be reached" in refusal(store.counts, StoreUnavailableError)
+    assert [store.counts() for _ in range(20)] == [{"fr": 1}] * 20
+
+
 def test_a_store_that_was_dropped_elsewhere_says_so(store, server):
     store.add([page("a")], unit(0))
-    PgVectorStore.open(server.url, name=store.layout.name).drop()
+    PostgresStore.open(server.url, name=store.schema.name).drop()
     for action in (store.counts, lambda: store.search("fr", unit(0), 1), lambda: store.add([page("b")], unit(0))):
         with pytest.raises(InputError, match="the store is not there any more"):
             action()

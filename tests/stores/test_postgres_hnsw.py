@@ -8,9 +8,9 @@ from tests.stores import postgres
 from tests.stores.given import DIMENSION, ids_of, page, unit
 
 from isogloss.base.errors import InputError
-from isogloss.stores import pgvector_search
-from isogloss.stores.pgvector import PgVectorStore
-from isogloss.stores.pgvector_notes import ef_search_for
+from isogloss.stores.postgres import PostgresStore, searching
+from isogloss.stores.postgres.connection import Database
+from isogloss.stores.postgres.hnsw import ef_search_for
 
 server, administrator, name, store = postgres.server, postgres.administrator, postgres.name, postgres.store
 
@@ -30,7 +30,7 @@ def indexed(server, request):
     rng = np.random.default_rng(1)
     matrix = clustered(rng, ROWS + 100)
     name = f"test_{uuid.uuid4().hex}"
-    made = PgVectorStore.create(server.url, WIDTH, name=name, storage=request.param, full_text=False)
+    made = PostgresStore.create(server.url, WIDTH, name=name, storage=request.param)
     kinds = rng.choice(["common", "some", "rare"], p=[0.85, 0.14, 0.01], size=ROWS)
     made.add([page(f"d{row:04}", kind=str(kinds[row])) for row in range(ROWS)], matrix[:ROWS])
     made.build_hnsw(memory="64MB")
@@ -46,9 +46,9 @@ def recall(found, wanted):
 def plan(store, administrator, query, exact):
     """The plan of a search that the server has in mind."""
     order = "+ 0" if exact else ""
-    kind = store.layout.kind.type_name
+    kind = store.schema.kind.type_name
     rows = administrator.execute(
-        f"EXPLAIN SELECT id FROM {store.layout.name}.vectors WHERE language = 'fr'"
+        f"EXPLAIN SELECT id FROM {store.schema.name}.vectors WHERE language = 'fr'"
         f" ORDER BY (vector <#> %s::{kind}) {order} LIMIT 20",
         (str(query.tolist()),),
     )
@@ -90,7 +90,7 @@ def test_the_index_is_used_unless_the_search_is_exact(indexed, administrator):
 def test_filters_go_with_it_however_few_they_let_pass(indexed, monkeypatch, kind, few):
     """With 0 the index is walked whatever the filter, with 200 the rare ones are all scored."""
     store, queries = indexed
-    monkeypatch.setattr(pgvector_search, "_FEW", few)
+    monkeypatch.setattr(searching, "_FEW", few)
     found = store.search("fr", queries, 10, {"kind": kind})
     wanted = store.search("fr", queries, 10, {"kind": kind}, exact=True)
     assert [len(answer.found) for answer in found] == [len(answer.found) for answer in wanted]
@@ -100,15 +100,21 @@ def test_filters_go_with_it_however_few_they_let_pass(indexed, monkeypatch, kind
         assert {document.fields["kind"] for document in documents} == {kind}
 
 
-def test_statistics_tell_which_filters_let_few_pass(indexed, monkeypatch):
+def test_statistics_tell_which_filters_let_few_pass(indexed, server, monkeypatch):
     store, _ = indexed
-    monkeypatch.setattr(pgvector_search, "_FEW", 200)
-    with store._connected() as connection:
+    monkeypatch.setattr(searching, "_FEW", 200)
+    with Database(server.url, 60).separate_connection() as connection:
         few = [
-            pgvector_search.lets_few_pass(connection, store.layout, pgvector_search.Scope("fr", filters))
+            searching.is_selective(connection, store.schema, searching.Scope("fr", filters))
             for filters in (None, {"kind": "common"}, {"kind": "some"}, {"kind": "rare"})
         ]
     assert few == [False, False, False, True]
+
+
+def test_a_query_too_large_for_float16_is_searched_exactly(indexed):
+    store, queries = indexed
+    large = 1e6 * queries[:3]
+    assert store.search("fr", large, 10) == store.search("fr", large, 10, exact=True)
 
 
 def test_more_results_than_it_was_measured_for_are_searched_exactly(indexed):
@@ -136,12 +142,12 @@ def test_another_build_takes_the_place_of_the_first(store, administrator):
     assert set(store.build_hnsw()) == {"fr", "it"}
     assert store.build_hnsw(["fr"], m=8, ef_construction=32)["fr"]["m"] == 8
     query = "SELECT count(*) FROM pg_indexes WHERE schemaname = %s AND indexdef LIKE '%% hnsw %%'"
-    assert administrator.execute(query, (store.layout.name,)).fetchone() == (2,)
+    assert administrator.execute(query, (store.schema.name,)).fetchone() == (2,)
     assert store.search("fr", unit(0), 5)[0].found == (("a", 1.0),)
 
 
 def test_an_index_of_nothing_can_be_built(server, name):
-    with PgVectorStore.create(server.url, DIMENSION, name=name, languages={"fr": ""}) as made:
+    with PostgresStore.create(server.url, DIMENSION, name=name, languages=["fr"]) as made:
         made.build_hnsw()
         assert made.search("fr", unit(0), 5)[0].found == ()
         made.add([page("a")], unit(0))
@@ -166,7 +172,7 @@ def test_a_language_that_is_not_there_is_refused(store):
     ("float32", 2_001, "keep float16"), ("float16", 4_001, "search exactly"),
 ])  # fmt: skip
 def test_more_components_than_it_takes_are_refused(server, name, storage, dimension, way):
-    with PgVectorStore.create(server.url, dimension, name=name, storage=storage) as made:
+    with PostgresStore.create(server.url, dimension, name=name, storage=storage) as made:
         made.add([page("a")], np.ones((1, dimension), np.float32))
         with pytest.raises(InputError, match=f"vectors of {dimension:,} components.*{way}"):
             made.build_hnsw()

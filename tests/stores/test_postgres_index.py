@@ -17,8 +17,7 @@ from isogloss.base.errors import InputError
 from isogloss.indexing import make_index, open_index
 from isogloss.indexing.re_encoding import re_encode
 from isogloss.indexing.stored_approximation import approximate_in_store
-from isogloss.stores import pgvector_approximation as approximation
-from isogloss.stores.pgvector_index import PgVectorIndexStore
+from isogloss.stores.postgres import PostgresStore, hnsw
 
 server, own_server, administrator, name = postgres.server, postgres.own_server, postgres.administrator, postgres.name
 
@@ -118,23 +117,23 @@ def test_a_finished_store_has_no_remark_and_one_that_is_begun_has(server, admini
         query = "SELECT obj_description(oid, 'pg_namespace') FROM pg_namespace WHERE nspname = %s"
         return administrator.execute(query, (name,)).fetchone()[0]
 
-    with PgVectorIndexStore.begin(server.url, DIMENSION, name=name) as begun:
+    with PostgresStore.begin(server.url, DIMENSION, name=name) as begun:
         assert remark() == "isogloss: being made"
-        assert PgVectorIndexStore.sweep(server.url) == []
+        assert PostgresStore.sweep(server.url) == []
         begun.add([page("a")], unit(0))
         begun.finish()
         begun.finish()
         assert remark() is None
-    assert PgVectorIndexStore.sweep(server.url) == []
-    with PgVectorIndexStore.open(server.url, name=name) as opened:
+    assert PostgresStore.sweep(server.url) == []
+    with PostgresStore.open(server.url, name=name) as opened:
         assert opened.counts() == {"fr": 1}
 
 
 def test_a_name_that_is_taken_is_refused_and_left_alone(server, administrator, name):
-    with PgVectorIndexStore.create(server.url, DIMENSION, name=name) as taken:
+    with PostgresStore.create(server.url, DIMENSION, name=name) as taken:
         taken.add([page("a")], unit(0))
         with pytest.raises(InputError, match=r"there is a schema '.*' already; choose another name"):
-            PgVectorIndexStore.begin(server.url, DIMENSION, name=name)
+            PostgresStore.begin(server.url, DIMENSION, name=name)
         assert taken.counts() == {"fr": 1}
 
 
@@ -149,30 +148,30 @@ def holder(administrator, name):
 def test_a_connection_that_died_of_old_age_is_no_loss_unless_somebody_has_swept(
     own_server, administrator, name, is_swept
 ):
-    with PgVectorIndexStore.begin(own_server.url, DIMENSION, name=name) as begun:
+    with PostgresStore.begin(own_server.url, DIMENSION, name=name) as begun:
         begun.add([page("a")], unit(0))
         administrator.execute("SELECT pg_terminate_backend(%s, 10000)", (holder(administrator, name),))
         if is_swept:
-            assert PgVectorIndexStore.sweep(own_server.url) == [name]
+            assert PostgresStore.sweep(own_server.url) == [name]
             with pytest.raises(InputError, match="was swept away while it was made; make it again"):
                 begun.finish()
         else:
             begun.finish()
-            assert PgVectorIndexStore.sweep(own_server.url) == []
+            assert PostgresStore.sweep(own_server.url) == []
             assert begun.counts() == {"fr": 1}
 
 
 def test_a_user_sweeps_only_what_is_theirs(own_server, administrator, name):
-    begun = PgVectorIndexStore.begin(own_server.url, DIMENSION, name=name)
+    begun = PostgresStore.begin(own_server.url, DIMENSION, name=name)
     begun.close()
     guest = own_server.as_guest(postgres.PASSWORD.replace("%", "%25"))
-    assert PgVectorIndexStore.sweep(guest) == []
-    assert PgVectorIndexStore.sweep(own_server.url) == [name]
+    assert PostgresStore.sweep(guest) == []
+    assert PostgresStore.sweep(own_server.url) == [name]
 
 
 @pytest.fixture
 def filled(server, name):
-    with PgVectorIndexStore.create(server.url, DIMENSION, name=name) as made:
+    with PostgresStore.create(server.url, DIMENSION, name=name) as made:
         vectors = np.random.default_rng(0).standard_normal((300, DIMENSION), dtype=np.float32)
         made.add([page(f"d{row}") for row in range(300)], vectors)
         made.add([page("sw", language="sw")], unit(0))
@@ -187,7 +186,7 @@ def test_hnsw_is_built_where_it_is_asked_for_and_dropped_again(filled, monkeypat
     assert filled.about()["search"]["fr"]["kind"] == "hnsw"
     assert filled.approximate("no") == {} == filled.recalls()
     assert filled.about()["search"]["fr"] == {"kind": "exact"}
-    monkeypatch.setattr(approximation, "MANY", 200)
+    monkeypatch.setattr(hnsw, "MANY", 200)
     assert set(filled.approximate("auto")) == {"fr"}
     assert filled.recalls()["fr"] > 0.98
     assert [ids_of(answer.found) for answer in filled.search("fr", queries, 5)] == exact
@@ -224,8 +223,8 @@ def test_all_documents_are_listed_and_can_be_encoded_anew(server, administrator,
 
 
 def test_vectors_too_long_for_hnsw_stay_exact_unless_it_is_asked_for():
-    long = approximation.Layout("pages", 3_000)
-    assert approximation.languages_to_index({"fr": 10**6}, long, "auto") == []
-    assert approximation.languages_to_index({"fr": 10**6, "sw": 0}, long, "yes") == ["fr"]
-    assert approximation.build_memory(10, long) == "64MB"
-    assert approximation.build_memory(10**9, long) == "4096MB"
+    long = hnsw.Schema("pages", 3_000)
+    assert hnsw.languages_to_index({"fr": 10**6}, long, "auto") == []
+    assert hnsw.languages_to_index({"fr": 10**6, "sw": 0}, long, "yes") == ["fr"]
+    assert hnsw.build_memory(10, long) == "64MB"
+    assert hnsw.build_memory(10**9, long) == "4096MB"

@@ -1,4 +1,4 @@
-"""The tables of a store in PostgreSQL: made, brought up, used with few rights, dropped."""
+"""The tables of a store in PostgreSQL: made, used with few rights, dropped; of one version."""
 
 import numpy as np
 import pytest
@@ -6,13 +6,8 @@ from tests.stores import postgres
 from tests.stores.given import DIMENSION, ids_of, page, unit
 
 from isogloss.base.errors import InputError
-from isogloss.stores import pgvector_schema as schema
-from isogloss.stores.pgvector import PgVectorStore
-from isogloss.stores.pgvector_connection import connect
-from isogloss.stores.pgvector_languages import add_languages
-from isogloss.stores.pgvector_layout import Layout
-from isogloss.stores.pgvector_session import begin_session
-from isogloss.stores.pgvector_writing import write_batch
+from isogloss.stores.postgres import PostgresStore
+from isogloss.stores.postgres.schema import VERSION
 
 psycopg = postgres.psycopg
 server, own_server, administrator = postgres.server, postgres.own_server, postgres.administrator
@@ -26,34 +21,34 @@ def tables(administrator, name):
 
 def test_a_store_is_a_schema_and_several_live_in_one_database(server, name, administrator):
     other = f"{name}_2"
-    with PgVectorStore.create(server.url, DIMENSION, name=name) as first:
+    with PostgresStore.create(server.url, DIMENSION, name=name) as first:
         first.add([page("a")], unit(0))
-        with PgVectorStore.create(server.url, 3, name=other) as second:
+        with PostgresStore.create(server.url, 3, name=other) as second:
             second.add([page("b", "it")], np.ones((1, 3), np.float32))
             assert (first.counts(), second.counts()) == ({"fr": 1}, {"it": 1})
             second.drop()
         assert first.counts() == {"fr": 1}
     found = tables(administrator, name)
-    assert found == ["documents", "documents_fr", "languages", "migrations", "settings", "vectors", "vectors_fr"]
+    assert found == ["documents", "documents_fr", "languages", "settings", "vectors", "vectors_fr"]
     assert tables(administrator, other) == []
 
 
 def test_a_name_is_taken_once_and_a_dropped_one_is_free_again(server, name):
-    with PgVectorStore.create(server.url, DIMENSION, name=name) as first:
+    with PostgresStore.create(server.url, DIMENSION, name=name) as first:
         with pytest.raises(InputError, match=f"there is a schema '{name}' with tables already; choose another name"):
-            PgVectorStore.create(server.url, DIMENSION, name=name)
+            PostgresStore.create(server.url, DIMENSION, name=name)
         first.drop()
     with pytest.raises(InputError, match=f"there is no store '{name}' in this database"):
-        PgVectorStore.open(server.url, name=name)
-    PgVectorStore.create(server.url, DIMENSION, name=name).close()
+        PostgresStore.open(server.url, name=name)
+    PostgresStore.create(server.url, DIMENSION, name=name).close()
 
 
 def test_what_others_keep_in_the_schema_is_left_alone(server, name, administrator):
     administrator.execute(f"CREATE SCHEMA {name}")  # as an administrator makes one for somebody
-    with PgVectorStore.create(server.url, DIMENSION, name=name) as made:
+    with PostgresStore.create(server.url, DIMENSION, name=name) as made:
         administrator.execute(f"CREATE TABLE {name}.mine (number integer)")
         administrator.execute(f"CREATE VIEW {name}.texts AS SELECT id, page->>'text' AS text FROM {name}.documents")
-        with pytest.raises(InputError, match="something else hangs on the store's tables"):
+        with pytest.raises(InputError, match="something else depends on the store's tables"):
             made.drop()
         assert made.counts() == {}
         administrator.execute(f"DROP VIEW {name}.texts")
@@ -63,11 +58,11 @@ def test_what_others_keep_in_the_schema_is_left_alone(server, name, administrato
 
 @pytest.mark.parametrize("odd", ['say "hello"', "x'; DROP SCHEMA public; --", "Größe 中", "{documents}"])
 def test_names_are_quoted(server, administrator, odd):
-    made = PgVectorStore.create(server.url, DIMENSION, name=odd)
+    made = PostgresStore.create(server.url, DIMENSION, name=odd)
     try:
         made.add([page("a", "zh-Hant")], unit(0))
         made.build_hnsw()
-        with PgVectorStore.open(server.url, name=odd) as opened:
+        with PostgresStore.open(server.url, name=odd) as opened:
             assert ids_of(opened.search("zh-Hant", unit(0), 1)[0].found) == ["a"]
     finally:
         made.drop()
@@ -80,11 +75,11 @@ def test_names_are_quoted(server, administrator, odd):
     ({"storage": "int8"}, "storage: 'int8' is not one of"),
     ({"dimension": 0}, "dimension: vectors of 0 components, but pgvector keeps 1 to 16,000"),
     ({"dimension": 16_001}, "dimension: vectors of 16,001 components"),
-    ({"languages": {"../fr": ""}}, "'../fr' is not a language code"),
+    ({"languages": ["../fr"]}, "'../fr' is not a language code"),
 ])  # fmt: skip
 def test_what_cannot_be_made_is_refused_and_leaves_nothing(server, name, administrator, wrong, message):
     with pytest.raises(InputError, match=message):
-        PgVectorStore.create(server.url, **{"dimension": DIMENSION, "name": name} | wrong)
+        PostgresStore.create(server.url, **{"dimension": DIMENSION, "name": name} | wrong)
     assert administrator.execute("SELECT to_regnamespace(%s)", (name,)).fetchone() == (None,)
 
 
@@ -92,70 +87,24 @@ def test_anybody_may_read_the_tables_in_sql(store, administrator):
     store.add([page("a", text="du sel", kind="guide")], unit(0, 2))
     found = administrator.execute(
         f"SELECT d.id, page->>'text', page->'fields'->>'kind', vector <#> %s::vector"
-        f" FROM {store.layout.name}.documents d JOIN {store.layout.name}.vectors USING (language, id)",
+        f" FROM {store.schema.name}.documents d JOIN {store.schema.name}.vectors USING (language, id)",
         (str(unit(0)[0].tolist()),),
     ).fetchall()
     assert found == [("a", "du sel", "guide", -2.0)]
 
 
-# layouts
+# versions
 
 
-def make_first_layout(url, name):
-    """A store as the first step alone would have made it, with a document."""
-    layout = Layout(name, DIMENSION)
-    with connect(url) as connection:
-        begin_session(connection, "here", 10)
-        with connection.transaction():
-            connection.execute(f"CREATE SCHEMA {name}")
-            connection.execute(
-                f"CREATE TABLE {name}.migrations (version integer PRIMARY KEY, name text NOT NULL,"
-                " applied timestamptz NOT NULL DEFAULT now())"
-            )
-            schema.take_steps(connection, layout, 0, last=1)
-            connection.execute(
-                f"INSERT INTO {name}.settings (dimension, storage, full_text) VALUES ({DIMENSION}, 'float32', true)"
-            )
-        add_languages(connection, layout, {"fr": ""})
-        with connection.transaction():
-            write_batch(connection, layout, [page("a")], unit(0))
-
-
-def versions(administrator, name):
-    return administrator.execute(f"SELECT version FROM {name}.migrations ORDER BY 1").fetchall()
-
-
-def test_an_older_store_is_brought_up_and_keeps_what_it_has(server, name, administrator):
-    make_first_layout(server.url, name)
-    assert versions(administrator, name) == [(1,)]
-    with PgVectorStore.open(server.url, name=name) as opened:
-        assert opened.get("fr", ["a"]) == [page("a")]
-        assert opened.search("fr", unit(0), 1)[0].found == (("a", 1.0),)
-        opened.build_hnsw()
-        assert opened.about()["layout"] == schema.LAYOUT
-    assert versions(administrator, name) == [(1,), (2,)]
-    with PgVectorStore.open(server.url, name=name) as again:
-        assert again.counts() == {"fr": 1}
-    assert versions(administrator, name) == [(1,), (2,)]
-
-
-def test_a_step_that_fails_leaves_the_store_as_it_was(server, name, administrator, monkeypatch):
-    make_first_layout(server.url, name)
-    bad = schema._Step("one that fails", "ALTER TABLE {languages} ADD COLUMN nothing no_such_type")
-    monkeypatch.setattr(schema, "_STEPS", (*schema._STEPS, bad))
-    monkeypatch.setattr(schema, "LAYOUT", 3)
-    with pytest.raises(psycopg.errors.UndefinedObject):
-        PgVectorStore.open(server.url, name=name)
-    assert versions(administrator, name) == [(1,)]
-    monkeypatch.undo()
-    PgVectorStore.open(server.url, name=name).close()
-    assert versions(administrator, name) == [(1,), (2,)]
-
-
-def test_a_store_of_a_newer_isogloss_is_refused(store, server, administrator):
-    administrator.execute(f"INSERT INTO {store.layout.name}.migrations VALUES (99, 'from the future')")
-    with pytest.raises(InputError, match="has layout 99, this isogloss knows 2; install a newer isogloss"):
-        PgVectorStore.open(server.url, name=store.layout.name)
+def test_a_schema_of_another_version_is_refused(store, server, administrator):
+    name = store.schema.name
+    assert store.about()["version"] == VERSION
+    administrator.execute(f"UPDATE {name}.settings SET version = 99")
+    with pytest.raises(InputError, match=rf"has version 99, this isogloss reads {VERSION}; make the index again"):
+        PostgresStore.open(server.url, name=name)
+    administrator.execute(f"ALTER TABLE {name}.settings DROP COLUMN version")
+    with pytest.raises(InputError, match=r"has an unknown version, this isogloss reads .*; make the index again"):
+        PostgresStore.open(server.url, name=name)
 
 
 # rights
@@ -176,18 +125,18 @@ def grant(administrator, name, rights):
 
 def test_without_rights_a_store_is_neither_made_nor_read(guest, store, name):
     with pytest.raises(InputError, match=r"permission denied for schema .* ask for the rights"):
-        PgVectorStore.open(guest, name=store.layout.name)
+        PostgresStore.open(guest, name=store.schema.name)
     with pytest.raises(InputError, match=r"permission denied for database .* ask for the rights"):
-        PgVectorStore.create(guest, DIMENSION, name=f"{name}_2")
+        PostgresStore.create(guest, DIMENSION, name=f"{name}_2")
 
 
 def test_a_reader_searches_languages_that_came_later_too_and_changes_nothing(guest, store, administrator):
-    name = store.layout.name
+    name = store.schema.name
     grant(administrator, name, [f"SELECT ON {name}.{table}" for table in
-                                ("settings", "languages", "documents", "vectors", "migrations")])  # fmt: skip
+                                ("settings", "languages", "documents", "vectors")])  # fmt: skip
     store.add([page("a"), page("b", "it")], np.concatenate([unit(0), unit(1)]))
     store.build_hnsw(["fr"])
-    with PgVectorStore.open(guest, name=name) as reader:
+    with PostgresStore.open(guest, name=name) as reader:
         assert reader.counts() == {"fr": 1, "it": 1}
         assert reader.search("it", unit(1), 1)[0].found == (("b", 1.0),)
         assert reader.search("fr", unit(0), 1)[0].found == (("a", 1.0),)
@@ -203,23 +152,14 @@ def test_a_reader_searches_languages_that_came_later_too_and_changes_nothing(gue
 
 
 def test_a_writer_adds_in_the_languages_there_is_room_for(guest, server, name, administrator):
-    with PgVectorStore.create(server.url, DIMENSION, name=name, languages={"fr": ""}) as owner:
+    with PostgresStore.create(server.url, DIMENSION, name=name, languages=["fr"]) as owner:
         reads = [f"SELECT ON ALL TABLES IN SCHEMA {name}"]
         writes = [f"INSERT, UPDATE, DELETE ON {name}.documents, {name}.vectors", f"UPDATE ON {name}.settings"]
         grant(administrator, name, reads + writes)
-        with PgVectorStore.open(guest, name=name) as writer:
+        with PostgresStore.open(guest, name=name) as writer:
             writer.add([page("a")], unit(0, 3))
             writer.load([([page("b")], unit(0, 2))])
             assert writer.delete("fr", ["b"]) == 1
             with pytest.raises(InputError, match="ask for the rights"):
                 writer.add([page("c", "it"), page("d")], np.concatenate([unit(0), unit(1)]))
         assert owner.counts() == {"fr": 1}
-
-
-def test_an_older_store_has_to_be_opened_by_its_owner_first(guest, server, name, administrator):
-    make_first_layout(server.url, name)
-    grant(administrator, name, [f"SELECT ON ALL TABLES IN SCHEMA {name}"])
-    with pytest.raises(
-        InputError, match="has layout 1 and has to be brought to 2; open it once as the user that owns it"
-    ):
-        PgVectorStore.open(guest, name=name)
