@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from side_by_side import best_times, show, texts_of
 
-from isogloss.evaluation.ranking import top_k
-from isogloss.lexical.bm25 import BM25, Concept
-from isogloss.lexical.postings import Postings
+from isogloss.retrieval.bm25 import BM25, Concept
+from isogloss.retrieval.postings import Postings
+from isogloss.retrieval.ranking import top_k
 from isogloss.text.batches import tokenize_texts
 
 K = 10

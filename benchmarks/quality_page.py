@@ -12,12 +12,12 @@ from quality_lists import MOST_HELD
 from quality_matchers import MOST_WORDS, USUAL_WORDS
 from quality_trials import FIRST_WORDS, MEASURES, Trial
 
-from isogloss.base.files import atomic_file
 from isogloss.evaluation.significance import compare, holm
 from isogloss.papers.bridge.intervals import bootstrap_interval
 from isogloss.papers.figures import line_style, new_figure, save_figure
 from isogloss.papers.kept_trials import KeptTrial, TrialDirectory
 from isogloss.papers.pages import markdown_table
+from isogloss.storage.files import atomic_file
 
 OURS = "bridge"
 ROUNDS = 10_000

@@ -14,16 +14,16 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from isogloss.corpus.dataset import Dataset, load_dataset
-from isogloss.corpus.source import Pair
-from isogloss.corpus.sources import open_source
+from isogloss.data.dataset import Dataset, load_dataset
+from isogloss.data.formats import open_source
+from isogloss.data.source import Pair
 from isogloss.evaluation.protocols import make_task
-from isogloss.evaluation.ranking import Ranking
 from isogloss.evaluation.report import evaluate_run
 from isogloss.evaluation.run import Run
-from isogloss.evaluation.system import System
 from isogloss.papers.devices import device_name
 from isogloss.papers.kept_trials import Outcome, file_name
+from isogloss.retrieval.ranking import Ranking
+from isogloss.systems.base import System
 from isogloss.systems.registry import make_system
 from isogloss.text.passages import passage_spans
 

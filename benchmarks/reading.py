@@ -12,9 +12,10 @@ from pathlib import Path
 
 from side_by_side import best_times, show
 
-from isogloss.base.lines import find_file, open_bytes
-from isogloss.corpus import load_dataset, open_source
-from isogloss.corpus.source import parse_pair
+from isogloss.data.dataset import load_dataset
+from isogloss.data.formats import open_source
+from isogloss.data.source import parse_pair
+from isogloss.storage.lines import find_file, open_bytes
 
 
 def main(arguments: list[str]) -> None:

@@ -16,9 +16,9 @@ from scale_searching import timed_search
 from scale_texts import untrained
 from scale_vectors import LANGUAGE, K, Vectors, document_of
 
-from isogloss.corpus.collection import Collection
+from isogloss.data.documents import Collection
 from isogloss.index.segments import Segment, write_segment
-from isogloss.index.vectors import VectorIndex
+from isogloss.retrieval.vectors.vectors import VectorIndex
 
 _NAME = "segment"
 

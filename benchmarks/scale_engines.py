@@ -18,8 +18,8 @@ from scale_memory import Watch
 from scale_searching import of_store, timed_search
 from scale_vectors import LANGUAGE, Vectors
 
-from isogloss.indexing.new_store import BATCH
-from isogloss.stores.store import VectorStore
+from isogloss.engines.base import VectorEngine
+from isogloss.index.in_engine import BATCH
 
 if TYPE_CHECKING:
     from isogloss.stores.pgvector import PgVectorStore
@@ -76,7 +76,7 @@ def _indexed(
 
 def measure_qdrant(vectors: Vectors, folder: Path, keep: Keep) -> None:
     """Everything in one process, searched exactly by numpy."""
-    from isogloss.stores.qdrant import QdrantStore
+    from isogloss.engines.qdrant import QdrantStore
 
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Local mode is not recommended")
@@ -87,7 +87,7 @@ def measure_qdrant(vectors: Vectors, folder: Path, keep: Keep) -> None:
             keep("qdrant, local mode", {**loaded, **searched, **measured})
 
 
-def _loaded(store: VectorStore, vectors: Vectors, *processes: int) -> dict[str, Any]:
+def _loaded(store: VectorEngine, vectors: Vectors, *processes: int) -> dict[str, Any]:
     begun = time.perf_counter()
     with Watch(*processes) as watch:
         for documents, part in vectors.batches(BATCH):
@@ -95,7 +95,7 @@ def _loaded(store: VectorStore, vectors: Vectors, *processes: int) -> dict[str, 
     return {"build_seconds": time.perf_counter() - begun, "build_memory": watch.peak}
 
 
-def _searched(store: VectorStore, vectors: Vectors, *processes: int) -> dict[str, Any]:
+def _searched(store: VectorEngine, vectors: Vectors, *processes: int) -> dict[str, Any]:
     with Watch(*processes) as watch:
         measured = timed_search(of_store(store), vectors)
     return {**measured, "memory": watch.peak}

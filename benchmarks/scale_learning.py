@@ -14,9 +14,10 @@ import numpy as np
 from scale_memory import own_peak
 from scale_texts import blocks, made_up_pages, repeated, untrained
 
-from isogloss.models.losses.named import make_loss
-from isogloss.training.average_numba import NumbaAverage
-from isogloss.training.pairs import Pairs, TextIds
+from isogloss.nn.losses import make_loss
+from isogloss.text.ids import TextIds
+from isogloss.training.average.cpu import NumbaAverage
+from isogloss.training.examples import Pairs
 
 _WORDS, _SIZE, _BATCH, _QUERY, _DOCUMENT = 100_000, 64, 128, 20, 199
 

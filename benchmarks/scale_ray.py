@@ -23,13 +23,13 @@ from pathlib import Path
 from scale_texts import TEXT, Documents, blocks, made_up_pages, repeated, untrained
 from side_by_side import best_times
 
-from isogloss.cluster.blocks import QUICK, SLOW, Block
-from isogloss.cluster.encoded import Arrays, dense_part, encode
-from isogloss.cluster.encoding_pool import EncodingPool
-from isogloss.cluster.shipping import ship
-from isogloss.cluster.vector_shards import VectorShards
-from isogloss.corpus.records import Document
-from isogloss.evaluation.system import System
+from isogloss.data.documents import Document
+from isogloss.engines.ray_blocks import QUICK, SLOW, Block
+from isogloss.engines.ray_encoded import Arrays, dense_part, encode
+from isogloss.engines.ray_encoding_pool import EncodingPool
+from isogloss.engines.ray_shipping import ship
+from isogloss.engines.ray_vector_shards import VectorShards
+from isogloss.systems.base import System
 
 DOCUMENTS = {"average": 150_000, "lstm": 4_000}
 ROUNDS = 3
@@ -37,7 +37,7 @@ ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_
 
 
 def main(arguments: list[str]) -> None:
-    from isogloss.cluster.connecting import connected
+    from isogloss.engines.ray_cluster import connected
 
     started = time.perf_counter()
     with connected(num_cpus=2, object_store_memory=512 * 2**20):
@@ -48,7 +48,7 @@ def main(arguments: list[str]) -> None:
 
 def checks() -> dict[str, float]:
     """How many times faster two workers encode made-up text."""
-    from isogloss.cluster.connecting import connected
+    from isogloss.engines.ray_cluster import connected
 
     with connected(num_cpus=2, object_store_memory=512 * 2**20):
         return {name: encoding_ratio(name, system, documents) for name, system, documents in _made_up()}
@@ -108,8 +108,9 @@ def _made_up() -> Iterator[tuple[str, System, Documents]]:
 
 def _given(source: str, language: str, *runs: str) -> Iterator[tuple[str, System, Documents]]:
     """A collection, as often as it takes to be worth the while, and systems that were trained."""
-    from isogloss.corpus import load_collection, open_source
-    from isogloss.indexing.making import ready_system
+    from isogloss.data.dataset import load_collection
+    from isogloss.data.formats import open_source
+    from isogloss.index.making import ready_system
     from isogloss.systems.model_directory import load_model
 
     pages = load_collection(open_source(source), language).texts(TEXT)

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from isogloss.base.strings import StringTable
-from isogloss.cluster.blocks import QUICK, SLOW, Block, cut
-from isogloss.corpus.records import Document, joined_fields
+from isogloss.data.documents import Document, joined_fields
+from isogloss.engines.ray_blocks import QUICK, SLOW, Block, cut
+from isogloss.storage.strings import StringTable
 from isogloss.systems.dense import DenseSystem
 
 WORDS, LENGTH = 50_000, 150
@@ -40,17 +40,17 @@ def repeated(pages: list[str], count: int) -> Iterator[Document]:
 
 def untrained(encoder: str, words: list[str]) -> DenseSystem:
     """``smooth`` with random tables."""
-    from isogloss.systems.smooth import Smooth
-    from isogloss.systems.smooth_model import SmoothModel, tower_sizes
-    from isogloss.systems.smooth_options import SmoothOptions
+    from isogloss.systems.smooth.model import SmoothModel, tower_sizes
+    from isogloss.systems.smooth.options import SmoothOptions
+    from isogloss.systems.smooth.system import Smooth
 
     options = SmoothOptions(encoder=encoder, dimension=64)
     tables = [np.random.default_rng(side).standard_normal((len(words), 64), np.float32) for side in range(2)]
     if encoder == "average":
         parameters = dict(zip(("query_table", "document_table"), tables, strict=True))
     else:
-        from isogloss.models.encoders.torch_encoder import named_parameters
-        from isogloss.models.encoders.towers import make_encoders
+        from isogloss.nn.encoders.torch_encoder import named_parameters
+        from isogloss.nn.encoders.towers import make_encoders
 
         made = make_encoders(encoder, tables[0], tables[1], tower_sizes(options), False, trained=False)
         parameters = {name: value.detach().numpy() for name, value in named_parameters(*made).items()}

@@ -13,7 +13,7 @@ import numpy as np
 from clustered_vectors import Floats, clustered
 from numpy.typing import NDArray
 
-from isogloss.corpus.records import Document
+from isogloss.data.documents import Document
 
 QUERIES, K = 160, 10
 LANGUAGE = "fr"

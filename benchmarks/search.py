@@ -26,7 +26,7 @@ from search_times import ROUNDS, Clock, best_times_by
 from search_vectors import WAYS, K, Task, Way
 from search_words import compare_words
 
-from isogloss.index.exact import ExactIndex
+from isogloss.retrieval.vectors.exact import ExactIndex
 
 BATCH = 32
 LEAST = 0.98

@@ -19,7 +19,7 @@ import numpy as np
 from clustered_vectors import Floats
 from numpy.typing import NDArray
 
-from isogloss.index.vectors import VectorIndex
+from isogloss.retrieval.vectors.vectors import VectorIndex
 
 K = 10
 Found = NDArray[np.integer]

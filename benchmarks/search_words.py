@@ -20,10 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 from search_times import Clock, best_times_by
 
-from isogloss.evaluation.ranking import Ranking, top_k
-from isogloss.lexical.bm25 import BM25, Concept
-from isogloss.lexical.bm25_search import BM25Search, compile_ahead, compile_later
-from isogloss.lexical.postings import Postings
+from isogloss.retrieval.bm25 import BM25, BM25Search, Concept, compile_ahead, compile_later
+from isogloss.retrieval.postings import Postings
+from isogloss.retrieval.ranking import Ranking, top_k
 from isogloss.text.batches import TokenizedTexts
 
 K = 10

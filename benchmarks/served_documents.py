@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
-from isogloss.base.lines import Place
-from isogloss.corpus.problems import Problems
-from isogloss.corpus.records import Document
-from isogloss.corpus.source import Pair, Source
-from isogloss.vectors.word_vectors import WordVectors
+from isogloss.data.documents import Document
+from isogloss.data.problems import Problems
+from isogloss.data.source import Pair, Source
+from isogloss.storage.lines import Location
+from isogloss.translation.vectors.word_vectors import WordVectors
 
 WORDS, TOPICS, LENGTH = 20_000, 400, 40
 _SYLLABLES = ("ba", "de", "fi", "go", "ku", "la", "me", "ni", "po", "ru", "sa", "te", "vi", "zo", "chu", "tra")
@@ -36,13 +36,13 @@ class MadeUp(Source):
         super().__init__(str(count))
         self.count, self.folder, self.seed = count, folder, seed
 
-    def documents(self, language: str, problems: Problems) -> Iterator[tuple[Place, Document]]:
+    def documents(self, language: str, problems: Problems) -> Iterator[tuple[Location, Document]]:
         words = [word(number, language) for number in range(WORDS)]
         done = 0
         for numbers in self._texts():
             for row in numbers:
                 yield (
-                    Place(self.name, done + 1),
+                    Location(self.name, done + 1),
                     Document(f"d{done:08}", " ".join(words[n] for n in row), language=language),
                 )
                 done += 1

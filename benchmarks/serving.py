@@ -25,8 +25,8 @@ from pathlib import Path
 
 from serving_load import Load, ask_for, wait_for
 
-from isogloss.corpus.formats.demo import Demo
-from isogloss.corpus.problems import Problems
+from isogloss.data.problems import Problems
+from isogloss.data.readers.demo import Demo
 
 _SLICE = 10.0
 _MEBIBYTE = 1 << 20
@@ -80,7 +80,7 @@ def _options() -> argparse.Namespace:
 def _index(options: argparse.Namespace, scratch: Path) -> tuple[Path, list[str]]:
     from served_documents import MadeUp
 
-    from isogloss.indexing import make_index
+    from isogloss.index.making import make_index
 
     if options.index:
         return Path(options.index), Path(options.queries).read_text(encoding="utf-8").splitlines()

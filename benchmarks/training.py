@@ -19,10 +19,11 @@ from side_by_side import best_times, show
 from torch import nn
 from torch.nn.functional import embedding_bag
 
-from isogloss.models.losses.named import make_loss
-from isogloss.models.similarity import smooth_cosine
-from isogloss.training.average_numba import NumbaAverage
-from isogloss.training.pairs import Pairs, TextIds
+from isogloss.nn.losses import make_loss
+from isogloss.nn.similarity import smooth_cosine
+from isogloss.text.ids import TextIds
+from isogloss.training.average.cpu import NumbaAverage
+from isogloss.training.examples import Pairs
 
 WORDS, SIZE, BATCH, QUERY, DOCUMENT = 100_000, 64, 128, 20, 199
 RELEASED = "as released: padded, dense AdamW, clipped"

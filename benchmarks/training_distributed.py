@@ -22,11 +22,12 @@ import numpy as np
 import torch
 import torch.distributed as dist
 
-from isogloss.models.encoders.towers import TowerSizes, make_encoders
-from isogloss.models.losses.named import make_loss
+from isogloss.nn.encoders.towers import TowerSizes, make_encoders
+from isogloss.nn.losses import make_loss
+from isogloss.text.ids import TextIds
 from isogloss.training.distributed import Place
 from isogloss.training.distributed_torch import TorchTeam
-from isogloss.training.pairs import Pairs, TextIds
+from isogloss.training.examples import Pairs
 from isogloss.training.torch_pairs import TorchPairs
 
 WORDS, SIZE, BATCH, QUERY, DOCUMENT = 100_000, 64, 128, 20, 199
@@ -126,7 +127,7 @@ def _learner(encoder: str, pairs: Pairs) -> Any:
         return TorchPairs(*make_encoders(encoder, *tables, TowerSizes()), pairs, LOSS, 1.0, 1.0)
     import numba
 
-    from isogloss.training.average_numba import NumbaAverage
+    from isogloss.training.average.cpu import NumbaAverage
 
     numba.set_num_threads(1)
     return NumbaAverage(*tables, pairs, LOSS.compiled(), 1.0, 1.0)

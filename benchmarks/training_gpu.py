@@ -18,9 +18,10 @@ import torch
 import triton
 from side_by_side import best_times
 
-from isogloss.models.losses.named import make_loss
-from isogloss.training.average_cuda import CudaAverage
-from isogloss.training.pairs import Pairs, TextIds
+from isogloss.nn.losses import make_loss
+from isogloss.text.ids import TextIds
+from isogloss.training.average.cuda import CudaAverage
+from isogloss.training.examples import Pairs
 
 STEPS, EPOCHS, BATCH = 310_000, 30, 128
 WORDS, SIZE, QUERY_LENGTH, DOCUMENT_LENGTH, TEXTS = 100_000, 64, 20, 199, 65_536

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from side_by_side import best_times, show
 
-from isogloss.index.exact import ExactIndex
+from isogloss.retrieval.vectors.exact import ExactIndex
 
 K = 10
 BATCH = 32

@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from isogloss.corpus.formats.jsonl import Jsonl
+from isogloss.data.readers.jsonl import Jsonl
 
 PAGES = {
     "fr": {

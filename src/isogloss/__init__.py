@@ -10,14 +10,14 @@ from importlib import import_module
 
 __version__ = "0.1.0"
 _NAMES = {
-    "Document": "isogloss.corpus.records",
-    "Evaluation": "isogloss.api.evaluating",
-    "Index": "isogloss.api.index",
-    "InputError": "isogloss.base.errors",
-    "TrainingRun": "isogloss.api.training",
-    "evaluate": "isogloss.api.evaluating",
-    "resume_training": "isogloss.api.training",
-    "train": "isogloss.api.training",
+    "Document": "isogloss.data.documents",
+    "Evaluation": "isogloss.systems.evaluate",
+    "Index": "isogloss.search.index",
+    "InputError": "isogloss.storage.errors",
+    "TrainingRun": "isogloss.systems.train",
+    "evaluate": "isogloss.systems.evaluate",
+    "resume_training": "isogloss.systems.train",
+    "train": "isogloss.systems.train",
 }
 __all__ = ["__version__", *_NAMES]  # noqa: PLE0604 - all are strings
 

@@ -33,5 +33,5 @@ def test_names_of_the_package_are_there(page):
 
 
 def test_a_name_that_is_not_there_is_seen():
-    assert found("isogloss.indexing.checking.check_index")
+    assert found("isogloss.index.checking.check_index")
     assert not found("isogloss.systems.index_check.check_index")

@@ -10,8 +10,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))  # pages are listed before any fixture is there
 
-from docsite.pages import find_pages  # noqa: E402
-from docsite.running import Reader, left_out, runnable  # noqa: E402
+from docsite.pages import find_pages
+from docsite.running import Reader, left_out, runnable
 
 PAGES = find_pages(ROOT)
 NOT_RUN = {

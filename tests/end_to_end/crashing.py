@@ -19,12 +19,14 @@ import tempfile
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from isogloss.base.lines import Place
-from isogloss.corpus.problems import Problems
-from isogloss.corpus.records import Document
-from isogloss.corpus.source import Source
-from isogloss.indexing import IndexWriter, OpenIndex, make_index, open_index
-from isogloss.indexing.checking import check_index
+from isogloss.data.documents import Document
+from isogloss.data.problems import Problems
+from isogloss.data.source import Source
+from isogloss.index.checking import check_index
+from isogloss.index.making import make_index
+from isogloss.index.reader import OpenIndex, open_index
+from isogloss.index.writer import IndexWriter
+from isogloss.storage.lines import Location
 
 Versions = dict[int, int]
 """The pairs that are there, and the version of each."""
@@ -34,7 +36,7 @@ class _One(Source):
     format = "one"
 
     def documents(self, language: str, problems: Problems):
-        yield Place(Path("one")), Document("first", "mot", language=language)
+        yield Location(Path("one")), Document("first", "mot", language=language)
 
 
 def write(path: Path, said: Connection, versions: Versions, seed: int) -> None:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from isogloss.corpus.formats.demo import DEMO_FOLDER
+from isogloss.data.readers.demo import DEMO_FOLDER
 
 LEXICON = f"lexicon={DEMO_FOLDER / 'lexicon' / '{pair}.tsv'}"
 

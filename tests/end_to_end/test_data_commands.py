@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from isogloss.corpus.formats.demo import DEMO_PAGES
+from isogloss.data.readers.demo import DEMO_PAGES
 
 
 def test_show_prints_the_columns_of_table_1(run):

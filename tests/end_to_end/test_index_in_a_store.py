@@ -3,10 +3,10 @@
 import json
 
 import pytest
-from tests.stores.given import few_pages
-from tests.stores.kept import kept_engine, names_in
+from tests.engines.inputs import few_pages
+from tests.engines.kept import kept_engine, names_in
 
-from isogloss.base.errors import InputError
+from isogloss.storage.errors import InputError
 
 
 @pytest.fixture
@@ -134,7 +134,7 @@ def test_an_index_stays_where_only_its_approximate_search_fails(run, engine, pag
     def refuse(path, how):
         raise InputError("the server has too little memory")
 
-    monkeypatch.setattr("isogloss.indexing.stored_approximation.approximate_in_store", refuse)
+    monkeypatch.setattr("isogloss.index.in_engine.approximate_in_engine", refuse)
     asked = (*indexing(pages), "--language", "fr", "--store", "kept:store", "-o")
     done = run(*asked, "index")
     assert done.code == 0

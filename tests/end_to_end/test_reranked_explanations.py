@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from isogloss.evaluation.system import Contribution
 from isogloss.search.reranking import Reranker
+from isogloss.systems.base import Contribution
 
 QUERY = "red apples boats hay"
 
@@ -28,7 +28,7 @@ def index(run, tiny, lexicon, here, monkeypatch, explained):
 
         return Reranker(lambda query, texts: np.arange(len(texts)), ("en", "fr"), depth, explain, "a-matcher")
 
-    monkeypatch.setattr("isogloss.systems.rerankers.load_reranker", load)
+    monkeypatch.setattr("isogloss.search.reranking.load_reranker", load)
     command = ("index", "bm25-dict", "--documents", f"wikiclir:{tiny}", "--language", "fr", "-o", "index")
     assert run(*command, "--set", f"lexicon={lexicon}").code == 0
     return here / "index"
@@ -52,8 +52,8 @@ def test_words_are_marked_by_what_found_the_document_until_then(index, explained
     from rich.console import Console
 
     from isogloss.cli.prompt import Prompt
-    from isogloss.indexing import open_index
-    from isogloss.systems.rerankers import load_reranker
+    from isogloss.index.reader import open_index
+    from isogloss.search.reranking import load_reranker
 
     opened = open_index(index)
     out = Console(record=True, force_terminal=True, color_system="standard", width=120)

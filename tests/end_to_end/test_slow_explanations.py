@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from isogloss.evaluation.system import Contribution
-from isogloss.systems.matcher import Matcher
+from isogloss.systems.base import Contribution
+from isogloss.systems.matchers.base import Matcher
 
 SETTINGS = ("dimension=8", "hidden=8", "outputs=4", "epochs=2", "dev_queries=0", "query_vectors=random",
             "document_vectors=random")  # fmt: skip
@@ -49,7 +49,7 @@ def test_the_command_line_explains_what_it_is_asked_to(run, slow, asked):
 def test_the_prompt_explains_one_hit(slow, asked, capsys):
     from isogloss.cli.output import console
     from isogloss.cli.prompt import Prompt
-    from isogloss.indexing import open_index
+    from isogloss.index.reader import open_index
 
     index = open_index(slow)
     prompt = Prompt(index.manifest, index.engine, console(), k=3)

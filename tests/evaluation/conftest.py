@@ -10,17 +10,16 @@ from typing import Self
 import numpy as np
 import pytest
 
-from isogloss.base.lines import Place
-from isogloss.corpus.collection import Collection
-from isogloss.corpus.dataset import Dataset
-from isogloss.corpus.judgments import Judgments
-from isogloss.corpus.problems import Problems
-from isogloss.corpus.records import Document, Judgment, Query
-from isogloss.corpus.source import Pair, Source
+from isogloss.data.dataset import Dataset
+from isogloss.data.documents import Collection, Document, Judgment, Query
+from isogloss.data.judgments import Judgments
+from isogloss.data.problems import Problems
+from isogloss.data.source import Pair, Source
 from isogloss.evaluation.measures import gather_gains, measure
-from isogloss.evaluation.ranking import Ranking, Scores
 from isogloss.evaluation.run import Run
-from isogloss.evaluation.system import Allowed, System, SystemOptions
+from isogloss.retrieval.ranking import Allowed, Ranking, Scores
+from isogloss.storage.lines import Location
+from isogloss.systems.base import System, SystemOptions
 
 Grades = Mapping[str, Mapping[str, int]]
 
@@ -35,11 +34,11 @@ class FakeSource(Source):
         super().__init__("here")
         self.lists = lists
 
-    def documents(self, language: str, problems: Problems) -> Iterator[tuple[Place, Document]]:
+    def documents(self, language: str, problems: Problems) -> Iterator[tuple[Location, Document]]:
         return iter(())
 
-    def candidates(self, pair: Pair, split: str, problems: Problems) -> Iterator[tuple[Place, Judgment]] | None:
-        return None if self.lists is None else ((Place(Path("lists")), line) for line in judgment_lines(self.lists))
+    def candidates(self, pair: Pair, split: str, problems: Problems) -> Iterator[tuple[Location, Judgment]] | None:
+        return None if self.lists is None else ((Location(Path("lists")), line) for line in judgment_lines(self.lists))
 
 
 @dataclass(frozen=True)

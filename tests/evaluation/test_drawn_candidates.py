@@ -2,11 +2,10 @@
 
 import pytest
 
-from isogloss.base.errors import InputError
-from isogloss.corpus.dataset import load_dataset
-from isogloss.corpus.formats.wikiclir import WikiClir
-from isogloss.evaluation.candidates import draw_candidates, write_candidates
-from isogloss.evaluation.protocols import make_task
+from isogloss.data.dataset import load_dataset
+from isogloss.data.readers.wikiclir import WikiClir
+from isogloss.evaluation.protocols import draw_candidates, make_task, write_candidates
+from isogloss.storage.errors import InputError
 
 DOCUMENTS = {f"d{number:02}": float(number) for number in range(40)}
 QUERIES = {f"q{number:02}": number + 0.2 for number in range(30)}

@@ -6,7 +6,8 @@ import pytest
 
 from isogloss.evaluation.measures import MEASURES
 from isogloss.evaluation.protocols import PROTOCOLS, make_task
-from isogloss.evaluation.report import as_json, compare_results, evaluate_run, evaluate_system
+from isogloss.evaluation.report import as_json, compare_results, evaluate_run
+from isogloss.systems.evaluate import evaluate_system
 
 DOCUMENTS = {f"d{number}": float(number) for number in range(30)}
 QUERIES = {"a": 3.2, "b": 17.2, "c": 9.0, "d": 25.2}

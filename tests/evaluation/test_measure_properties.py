@@ -4,8 +4,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from isogloss.corpus.judgments import Judgments
-from isogloss.corpus.records import Judgment
+from isogloss.data.documents import Judgment
+from isogloss.data.judgments import Judgments
 from isogloss.evaluation.measures import MEASURES, gather_gains, measure
 
 grades = st.lists(st.integers(0, 2), max_size=20)

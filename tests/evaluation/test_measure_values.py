@@ -4,8 +4,8 @@ from math import log2
 
 import pytest
 
-from isogloss.corpus.judgments import Judgments
-from isogloss.corpus.records import Judgment
+from isogloss.data.documents import Judgment
+from isogloss.data.judgments import Judgments
 from isogloss.evaluation.measures import MEASURES, gather_gains, measure
 
 

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from ir_measures import AP, RR, P, Qrel, R, Rprec, ScoredDoc, Success, nDCG
 
-from isogloss.corpus.judgments import Judgments
-from isogloss.corpus.records import Judgment
+from isogloss.data.documents import Judgment
+from isogloss.data.judgments import Judgments
 from isogloss.evaluation.measures import MEASURES, gather_gains, measure
 from isogloss.evaluation.run import Run
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from isogloss.base.errors import InputError
 from isogloss.evaluation.probe import fit_logistic, probe_accuracy
+from isogloss.storage.errors import InputError
 
 
 def test_equal_clouds_cannot_be_told_apart_and_far_ones_can():

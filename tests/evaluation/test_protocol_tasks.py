@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from isogloss.base.errors import InputError
 from isogloss.evaluation.protocols import PROTOCOLS, make_task
 from isogloss.evaluation.report import evaluate_run
+from isogloss.storage.errors import InputError
 
 DOCUMENTS = {f"d{number:03}": float(number) for number in range(200)}
 QUERIES = {"near7": 7.2, "near100": 100.2, "unjudged": 3.0, "near50": 50.2, "alone": 1.0}

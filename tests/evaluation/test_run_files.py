@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isogloss.base.errors import InputError
-from isogloss.corpus.collection import id_order
-from isogloss.evaluation.ranking import Ranking, top_k
+from isogloss.data.documents import id_order
 from isogloss.evaluation.run import Run
+from isogloss.retrieval.ranking import Ranking, top_k
+from isogloss.storage.errors import InputError
 
 words = st.text(st.characters(exclude_categories=["Cs", "Cc", "Z"]), min_size=1, max_size=5)
 finite = st.floats(allow_nan=False, allow_infinity=False)

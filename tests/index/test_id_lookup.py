@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isogloss.base.joined_strings import taken
-from isogloss.base.strings import StringTable
-from isogloss.index import id_lookup
-from isogloss.index.id_lookup import IdLookup
+from isogloss.index import documents as id_lookup
+from isogloss.index.documents import IdLookup
+from isogloss.storage.strings import StringTable, taken
 
 IDS = st.lists(st.text(max_size=3), unique=True, max_size=12)
 
@@ -53,6 +52,6 @@ def test_strings_taken_from_several_tables(tables, data):
 
 
 def test_many_strings_are_taken_in_several_goes(monkeypatch):
-    monkeypatch.setattr("isogloss.base.joined_strings._TAKEN", 3)
+    monkeypatch.setattr("isogloss.storage.strings._TAKEN", 3)
     words = [str(number) for number in range(50)]
     assert list(taken([StringTable.of(words[:20]), StringTable.of(words[20:])], np.arange(50)[::-1])) == words[::-1]

@@ -7,11 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isogloss.base.errors import InputError
-from isogloss.corpus.collection import Collection
-from isogloss.corpus.records import Document
+from isogloss.data.documents import Collection, Document
+from isogloss.index.documents import DocumentStore
 from isogloss.index.manifest import FORMAT, Manifest
-from isogloss.index.store import DocumentStore
+from isogloss.storage.errors import InputError
 
 TEXT = st.text(max_size=12)
 DOCUMENTS = st.lists(

@@ -7,16 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isogloss.base.errors import InputError
-from isogloss.corpus.collection import Collection, id_order
-from isogloss.corpus.records import Document
-from isogloss.index.checksums import DamagedFileError, FileNote, check_directory, write_checksums
+from isogloss.data.documents import Collection, Document, id_order
 from isogloss.index.commit import Commit, LanguageEntry, SegmentEntry
-from isogloss.index.field_lists import build_field_lists, matching_rows
-from isogloss.index.id_orders import extended_order
+from isogloss.index.documents import DocumentStore, JoinedDocuments, extended_order
 from isogloss.index.segments import pack_deleted, read_deleted, write_array
-from isogloss.index.store import DocumentStore, JoinedStore
-from isogloss.lexical.joined_postings import JoinedPostings
+from isogloss.retrieval.field_lists import build_field_lists, matching_rows
+from isogloss.retrieval.postings import JoinedPostings
+from isogloss.storage.checksums import DamagedFileError, FileNote, check_directory, write_checksums
+from isogloss.storage.errors import InputError
 
 COMMIT = Commit(
     "1a2b", 7,
@@ -145,7 +143,7 @@ def test_a_few_ids_are_put_into_many_without_sorting_them():
 @settings(deadline=None)
 def test_documents_are_found_by_id_the_last_of_them_first(first, second, asked):
     stores = [store_of(first), store_of(second)]
-    joined = JoinedStore(stores, np.arange(len(first) + len(second)))
+    joined = JoinedDocuments(stores, np.arange(len(first) + len(second)))
     for id_ in asked:
         row = joined.find(id_)
         wanted = len(first) + second.index(id_) if id_ in second else first.index(id_) if id_ in first else None

@@ -5,10 +5,10 @@ import json
 import numpy as np
 import pytest
 
-from isogloss.corpus.dataset import load_dataset
-from isogloss.corpus.formats.jsonl import Jsonl
+from isogloss.data.dataset import load_dataset
+from isogloss.data.readers.jsonl import Jsonl
 from isogloss.systems.aligned import AlignedOptions
-from isogloss.vectors.word_vectors import WordVectors
+from isogloss.translation.vectors.word_vectors import WordVectors
 
 ENGLISH = {
     "mill": "The mill grinds wheat, and the mill turns by the river.",

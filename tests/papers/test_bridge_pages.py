@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from isogloss.base.errors import InputError
 from isogloss.papers.bridge.ablation import ablation, compared
 from isogloss.papers.bridge.calibration import calibration, look_at
 from isogloss.papers.bridge.experiment import Experiment
@@ -12,7 +11,8 @@ from isogloss.papers.bridge.plan import ABLATIONS, WHOLE, Setup
 from isogloss.papers.bridge.trial import TrialStore
 from isogloss.papers.bridge.trial_data import PairData
 from isogloss.papers.kept_trials import Outcome
-from isogloss.systems.bridge_options import INGREDIENTS
+from isogloss.storage.errors import InputError
+from isogloss.systems.bridge.options import INGREDIENTS
 
 PAIR = ("en", "fr")
 SMALL = {"epochs": "1", "dimension": "8"}

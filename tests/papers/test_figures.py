@@ -4,8 +4,8 @@ import sys
 
 import pytest
 
-from isogloss.base.errors import MissingExtraError
 from isogloss.papers.figures import draw_lines, need_drawing
+from isogloss.storage.errors import MissingExtraError
 
 CURVES = {"pinv": ([250, 500, 1000], [0.1, 0.2, 0.25]), "procrustes": ([250, 500], [0.15, 0.3])}
 

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from isogloss.base.errors import InputError
 from isogloss.papers.kept_trials import Outcome
 from isogloss.papers.layerwise.claims import checked_claims, holds
 from isogloss.papers.layerwise.curves import distances, figure_alphas, figure_distance, probe
@@ -15,6 +14,7 @@ from isogloss.papers.layerwise.published import CLAIMS, PUBLISHED, Claim, publis
 from isogloss.papers.layerwise.tables import table1, table3
 from isogloss.papers.layerwise.trial_data import DataShelf
 from isogloss.papers.layerwise.trial_store import TrialStore
+from isogloss.storage.errors import InputError
 
 PAIR, ALONE = ("en", "fr"), ("fr", "fr")
 

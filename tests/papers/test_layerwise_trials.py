@@ -9,11 +9,9 @@ import sys
 import numpy as np
 import pytest
 
-from isogloss.base.errors import InputError
-from isogloss.corpus.dataset import load_dataset
-from isogloss.corpus.sources import open_source
+from isogloss.data.dataset import load_dataset
+from isogloss.data.formats import open_source
 from isogloss.evaluation.protocols import make_task
-from isogloss.evaluation.report import evaluate_system
 from isogloss.papers.benches import Bench
 from isogloss.papers.layerwise.lists import MEASURED, Drawing, limits, lists_hash, with_lists
 from isogloss.papers.layerwise.run_plan import LayerwiseTrials
@@ -21,6 +19,8 @@ from isogloss.papers.layerwise.trial import Trial, read_plan, write_plan
 from isogloss.papers.layerwise.trial_data import DataShelf, PackedData, ReadData, write_pack
 from isogloss.papers.layerwise.trial_run import run_trial
 from isogloss.papers.layerwise.trial_store import TrialStore
+from isogloss.storage.errors import InputError
+from isogloss.systems.evaluate import evaluate_system
 
 TRIALS = LayerwiseTrials()
 PAIR = ("en", "fr")

@@ -3,11 +3,9 @@
 import numpy as np
 import pytest
 
-from isogloss.base.errors import InputError
-from isogloss.corpus.collection import id_order
-from isogloss.corpus.dataset import load_dataset
-from isogloss.corpus.formats.wikiclir import WikiClir
-from isogloss.corpus.records import Document
+from isogloss.data.dataset import load_dataset
+from isogloss.data.documents import Document, id_order
+from isogloss.data.readers.wikiclir import WikiClir
 from isogloss.papers import adhoc
 from isogloss.papers.adhoc import (
     MateRun,
@@ -22,10 +20,11 @@ from isogloss.papers.adhoc import (
     write_csv,
     write_ranked,
 )
+from isogloss.storage.errors import InputError
 from isogloss.systems.aligned import Aligned
-from isogloss.vectors.alignment import METHODS, PAPER
-from isogloss.vectors.training import VectorTraining
-from isogloss.vectors.word_vectors import WordVectors
+from isogloss.translation.vectors.alignment import METHODS, PAPER
+from isogloss.translation.vectors.training import VectorTraining
+from isogloss.translation.vectors.word_vectors import WordVectors
 
 LITTLE = VectorTraining(4, minimum_count=1)
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from isogloss.base.errors import InputError
-from isogloss.corpus.dataset import load_dataset
-from isogloss.corpus.sources import open_source
+from isogloss.data.dataset import load_dataset
+from isogloss.data.formats import open_source
 from isogloss.evaluation.protocols import make_task
 from isogloss.evaluation.report import evaluate_run
+from isogloss.storage.errors import InputError
 from isogloss.systems.registry import make_system
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isogloss.evaluation.measures import measure
-from isogloss.evaluation.ranking import top_k
 from isogloss.papers.smooth import scores
 from isogloss.papers.smooth.scores import collection_ranks, gains_at, pair_scores
+from isogloss.retrieval.ranking import top_k
 
 
 @pytest.fixture(params=["numpy", "torch"])

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isogloss.base.errors import InputError
-from isogloss.models.losses.sosl import SmoothOrdinalSearchLoss
-from isogloss.models.similarity import smooth_cosine, smooth_cosine_gradient
+from isogloss.nn.losses import SmoothOrdinalSearchLoss
+from isogloss.nn.similarity import smooth_cosine, smooth_cosine_gradient
 from isogloss.papers.smooth.theory import (
     Regularity,
     compose,
@@ -24,6 +23,7 @@ from isogloss.papers.smooth.theory import (
     stability,
 )
 from isogloss.papers.smooth.theory_checks import check_constants
+from isogloss.storage.errors import InputError
 
 POSITIVE = st.floats(0.01, 10)
 

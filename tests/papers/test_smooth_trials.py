@@ -10,11 +10,9 @@ import sys
 import numpy as np
 import pytest
 
-from isogloss.base.errors import InputError
-from isogloss.corpus.dataset import load_dataset
-from isogloss.corpus.sources import open_source
+from isogloss.data.dataset import load_dataset
+from isogloss.data.formats import open_source
 from isogloss.evaluation.protocols import make_task
-from isogloss.evaluation.report import evaluate_system
 from isogloss.papers.benches import Bench
 from isogloss.papers.smooth.packed_words import PackedWords, write_pack
 from isogloss.papers.smooth.pair_words import ReadWords
@@ -25,8 +23,10 @@ from isogloss.papers.smooth.trial_data import DataShelf, TrialData
 from isogloss.papers.smooth.trial_measuring import binned_scores
 from isogloss.papers.smooth.trial_run import chosen_device, run_trial
 from isogloss.papers.smooth.trial_store import TrialStore
-from isogloss.systems.smooth import Smooth
-from isogloss.systems.smooth_learning import prepare
+from isogloss.storage.errors import InputError
+from isogloss.systems.evaluate import evaluate_system
+from isogloss.systems.smooth.learning import prepare
+from isogloss.systems.smooth.system import Smooth
 
 TRIALS = SmoothTrials()
 PAIR = ("en", "fr")

@@ -1,9 +1,8 @@
 """The toy collection: articles asked with their most typical words."""
 
-from isogloss.corpus.collection import Collection
-from isogloss.corpus.records import Document
+from isogloss.data.documents import Collection, Document
 from isogloss.papers.toy import ToyAnswer, ask_toy, typical_words
-from isogloss.systems import make_system
+from isogloss.systems.registry import make_system
 
 
 def collection(texts, language="en", **translations):

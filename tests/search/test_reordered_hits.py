@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from isogloss.corpus.records import Document
-from isogloss.evaluation.system import Contribution
+from isogloss.data.documents import Document
 from isogloss.search.hits import Hit
 from isogloss.search.reranking import Reranker
+from isogloss.systems.base import Contribution
 
 WHY = (Contribution("sea", ("mer",), 1.0),)
 

@@ -16,8 +16,8 @@ pytest.importorskip("msgspec")
 
 from starlette.testclient import TestClient
 
-from isogloss.corpus.formats.jsonl import Jsonl
-from isogloss.indexing import make_index
+from isogloss.data.readers.jsonl import Jsonl
+from isogloss.index.making import make_index
 from isogloss.server.app import Settings, make_app
 
 PAGES = (

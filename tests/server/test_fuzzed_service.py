@@ -8,15 +8,15 @@ from hypothesis import strategies as st
 
 schemathesis = pytest.importorskip("schemathesis")
 
-from schemathesis.checks import not_a_server_error  # noqa: E402
-from schemathesis.specs.openapi.checks import (  # noqa: E402
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
     content_type_conformance,
     response_schema_conformance,
     status_code_conformance,
     unsupported_method,
 )
 
-from isogloss.server.app import Settings, make_app  # noqa: E402
+from isogloss.server.app import Settings, make_app
 
 EXAMPLES = int(os.environ.get("ISOGLOSS_FUZZ", "40"))  # `make soak` makes more
 TOKEN = "a-token-of-tests-0123456789"

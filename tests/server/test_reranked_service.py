@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from isogloss.evaluation.system import Contribution
 from isogloss.search.reranking import Reranker
+from isogloss.systems.base import Contribution
 
 SEARCH, EXPLAIN = "/api/v1/search", "/api/v1/explain"
 QUERY = "salt and sea"

@@ -1,10 +1,10 @@
 """The service on an index whose documents are in a store."""
 
 import pytest
-from tests.stores.given import few_pages
-from tests.stores.kept import kept_engine
+from tests.engines.inputs import few_pages
+from tests.engines.kept import kept_engine
 
-from isogloss.indexing import make_index
+from isogloss.index.making import make_index
 
 TOKEN = {"Authorization": "Bearer a-token-of-tests-0123456789"}
 

@@ -5,9 +5,9 @@ import threading
 
 import pytest
 
-from isogloss.corpus.records import Document
-from isogloss.indexing.reader import open_index
-from isogloss.indexing.writer import IndexWriter
+from isogloss.data.documents import Document
+from isogloss.index.reader import open_index
+from isogloss.index.writer import IndexWriter
 from isogloss.server.limits import Limits
 from isogloss.server.request_log import flush
 

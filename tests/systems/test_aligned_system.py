@@ -6,22 +6,22 @@ import re
 import numpy as np
 import pytest
 
-from isogloss.base.errors import InputError
-from isogloss.corpus.collection import Collection
-from isogloss.corpus.dataset import load_dataset, load_training
-from isogloss.corpus.formats.demo import Demo
-from isogloss.corpus.formats.folder import Folder
-from isogloss.corpus.formats.jsonl import Jsonl
-from isogloss.corpus.formats.wikiclir import WikiClir
-from isogloss.corpus.records import Document, Query
+from isogloss.data.dataset import load_dataset, load_training
+from isogloss.data.documents import Collection, Document, Query
+from isogloss.data.readers.demo import Demo
+from isogloss.data.readers.folder import Folder
+from isogloss.data.readers.jsonl import Jsonl
+from isogloss.data.readers.wikiclir import WikiClir
 from isogloss.evaluation.protocols import make_task
-from isogloss.evaluation.report import evaluate_system
-from isogloss.indexing import make_index, open_index
-from isogloss.systems import make_system
+from isogloss.index.making import make_index
+from isogloss.index.reader import open_index
+from isogloss.storage.errors import InputError
+from isogloss.systems.evaluate import evaluate_system
+from isogloss.systems.registry import make_system
 from isogloss.text.tokenizer import tokenize
-from isogloss.vectors.alignment import PAPER
-from isogloss.vectors.files import write_vectors
-from isogloss.vectors.word_vectors import WordVectors
+from isogloss.translation.vectors.alignment import PAPER
+from isogloss.translation.vectors.files import write_vectors
+from isogloss.translation.vectors.word_vectors import WordVectors
 
 PAIR = ("en", "fr")
 ENGLISH = {

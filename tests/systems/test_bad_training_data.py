@@ -2,10 +2,10 @@
 
 import pytest
 
-from isogloss.base.errors import InputError
-from isogloss.corpus.dataset import load_training
-from isogloss.corpus.formats.wikiclir import WikiClir
-from isogloss.systems import make_system
+from isogloss.data.dataset import load_training
+from isogloss.data.readers.wikiclir import WikiClir
+from isogloss.storage.errors import InputError
+from isogloss.systems.registry import make_system
 
 
 @pytest.fixture

@@ -2,14 +2,13 @@
 
 import pytest
 
-from isogloss.base.errors import InputError
-from isogloss.corpus.dataset import load_dataset
-from isogloss.corpus.formats.demo import Demo
+from isogloss.data.dataset import load_dataset
+from isogloss.data.readers.demo import Demo
 from isogloss.evaluation.protocols import make_task
-from isogloss.evaluation.report import evaluate_system
-from isogloss.systems.bm25 import UntranslatedBM25
-from isogloss.systems.bm25_mt import TranslatedBM25, TranslatedBM25Options
-from isogloss.systems.lexical import LexicalOptions
+from isogloss.storage.errors import InputError
+from isogloss.systems.bm25 import LexicalOptions, UntranslatedBM25
+from isogloss.systems.evaluate import evaluate_system
+from isogloss.systems.mt import TranslatedBM25, TranslatedBM25Options
 
 DOCUMENTS = ["la mer est salée", "le miel des abeilles", "le pain du boulanger", "the sea"]
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from isogloss.base.errors import InputError
-from isogloss.corpus import Collection, Document
-from isogloss.systems import make_system
+from isogloss.data.documents import Collection, Document
+from isogloss.storage.errors import InputError
+from isogloss.systems.registry import make_system
 
 
 @pytest.mark.parametrize("name", ["psq", "bm25-dict"])

@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from isogloss.corpus.dataset import load_dataset
-from isogloss.corpus.formats.demo import Demo
-from isogloss.corpus.judgments import Judgments
-from isogloss.systems.collection_vectors import collection_vectors
-from isogloss.systems.ranking_data import Reading, read_ranking_data
+from isogloss.data.dataset import load_dataset
+from isogloss.data.judgments import Judgments
+from isogloss.data.readers.demo import Demo
+from isogloss.systems.matchers.data import Reading, read_ranking_data
+from isogloss.systems.start_vectors import collection_vectors
 
 START = Reading(query_vectors="collection", document_vectors="collection", vector_dimension=200)
 

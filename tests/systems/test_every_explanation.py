@@ -5,10 +5,10 @@ from functools import lru_cache
 import numpy as np
 import pytest
 
-from isogloss.corpus.collection import Collection
-from isogloss.corpus.dataset import load_dataset
-from isogloss.corpus.formats.demo import Demo
-from isogloss.systems.explaining import NO_WORD
+from isogloss.data.dataset import load_dataset
+from isogloss.data.documents import Collection
+from isogloss.data.readers.demo import Demo
+from isogloss.systems.explanations import NO_WORD
 from isogloss.systems.registry import make_system, system_names
 from isogloss.text.tokenizer import tokenize
 

@@ -6,14 +6,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from isogloss.base.errors import InputError
-from isogloss.corpus.collection import Collection
-from isogloss.corpus.dataset import load_dataset
-from isogloss.corpus.formats.demo import Demo
-from isogloss.corpus.judgments import Judgments
-from isogloss.search.fusion import FUSIONS
-from isogloss.systems.hybrid import Hybrid
-from isogloss.systems.hybrid_weight import hold_out
+from isogloss.data.dataset import load_dataset
+from isogloss.data.documents import Collection
+from isogloss.data.judgments import Judgments
+from isogloss.data.readers.demo import Demo
+from isogloss.retrieval.fusion import FUSIONS
+from isogloss.storage.errors import InputError
+from isogloss.systems.hybrid import Hybrid, hold_out
 from isogloss.systems.model_directory import save_model
 from isogloss.systems.registry import make_system
 

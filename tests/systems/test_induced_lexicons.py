@@ -2,14 +2,15 @@
 
 import pytest
 
-from isogloss.base.errors import InputError
-from isogloss.corpus.dataset import load_dataset
-from isogloss.corpus.formats.demo import Demo
-from isogloss.corpus.formats.jsonl import Jsonl
+from isogloss.data.dataset import load_dataset
+from isogloss.data.readers.demo import Demo
+from isogloss.data.readers.jsonl import Jsonl
 from isogloss.evaluation.protocols import make_task
-from isogloss.evaluation.report import evaluate_system
-from isogloss.indexing import make_index, open_index
-from isogloss.systems import make_system
+from isogloss.index.making import make_index
+from isogloss.index.reader import open_index
+from isogloss.storage.errors import InputError
+from isogloss.systems.evaluate import evaluate_system
+from isogloss.systems.registry import make_system
 
 
 @pytest.mark.parametrize("language", ["sw", "zh"])

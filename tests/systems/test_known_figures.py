@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from isogloss.corpus.dataset import load_dataset
-from isogloss.corpus.formats.wikiclir import WikiClir
+from isogloss.data.dataset import load_dataset
+from isogloss.data.readers.wikiclir import WikiClir
 from isogloss.evaluation.protocols import make_task
-from isogloss.evaluation.report import evaluate_system
-from isogloss.systems import make_system
+from isogloss.systems.evaluate import evaluate_system
+from isogloss.systems.registry import make_system
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 

@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isogloss.systems.explaining import NO_WORD
-from isogloss.systems.leaving_out import CutText, explain_by_leaving_out
+from isogloss.systems.explanations import NO_WORD, CutText, explain_by_leaving_out
 from isogloss.text.tokenizer import tokenize
 
 MEANINGS = {"sea": "mer", "salt": "sel", "wind": "vent"}

@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 
-from isogloss.corpus.dataset import load_dataset
-from isogloss.corpus.formats.demo import Demo
-from isogloss.evaluation.ranking import top_k
-from isogloss.lexical import bm25_search
-from isogloss.lexical.bm25_search import compile_later
-from isogloss.systems import lexical, make_system
+from isogloss.data.dataset import load_dataset
+from isogloss.data.readers.demo import Demo
+from isogloss.retrieval import bm25 as bm25_search
+from isogloss.retrieval.bm25 import compile_later
+from isogloss.retrieval.ranking import top_k
+from isogloss.systems import bm25 as lexical
+from isogloss.systems.registry import make_system
 
 
 @pytest.fixture(scope="module")

@@ -5,13 +5,13 @@ import math
 import numpy as np
 import pytest
 
-from isogloss.corpus.dataset import load_dataset
-from isogloss.corpus.formats.demo import Demo
+from isogloss.data.dataset import load_dataset
+from isogloss.data.readers.demo import Demo
 from isogloss.evaluation.protocols import make_task
-from isogloss.evaluation.report import evaluate_system
-from isogloss.lexical.bm25 import BM25
+from isogloss.retrieval.bm25 import BM25
 from isogloss.search.snippets import surface_words
-from isogloss.systems import make_system
+from isogloss.systems.evaluate import evaluate_system
+from isogloss.systems.registry import make_system
 from isogloss.text.tokenizer import tokenize
 
 LANGUAGES = ("fr", "it", "es", "sw", "tl", "zh")
@@ -138,7 +138,7 @@ def test_a_batch_on_all_cores_is_answered_like_each_query_alone(name, monkeypatc
     system, queries = indexed(name, "fr"), ["bees and honey", "sea", "zebra", "", "mer et pain"]
     allowed = np.arange(len(dataset("fr").documents)) % 3 > 0
     alone = [system.search(query, 5, allowed) for query in queries]
-    monkeypatch.setattr("isogloss.systems.lexical._MANY_DOCUMENTS", 0)
+    monkeypatch.setattr("isogloss.systems.bm25._MANY_DOCUMENTS", 0)
     for found, wanted in zip(system.search_texts(queries, 5, allowed), alone, strict=True):
         assert found.rows.tolist() == wanted.rows.tolist()
         assert found.scores.tolist() == wanted.scores.tolist()

@@ -6,8 +6,7 @@ from copy import copy
 import numpy as np
 import pytest
 
-from isogloss.corpus.collection import Collection, id_order
-from isogloss.corpus.records import Document, Query
+from isogloss.data.documents import Collection, Document, Query, id_order
 from isogloss.systems.passages import Passages, by_passages
 from isogloss.systems.registry import build_system, make_system, system_type
 from isogloss.text.passages import passage_spans

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from isogloss.base.errors import InputError
-from isogloss.systems import make_system
+from isogloss.storage.errors import InputError
+from isogloss.systems.registry import make_system
 
 TEXTS = ["Las abejas hacen miel en verano.", "Apaga la impresora y vuelve a encenderla.", ""]
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from isogloss.evaluation.system import System
-from isogloss.systems import make_system
+from isogloss.systems.base import System
+from isogloss.systems.registry import make_system
 
 DOCUMENTS = ["le sel de mer", "le moulin Orlane", "la pomme de terre"]
 LEXICON = """\

@@ -2,10 +2,9 @@
 
 import pytest
 
-from isogloss.base.errors import InputError
-from isogloss.corpus.formats.demo import Demo
-from isogloss.systems import make_system, system_names, system_type
-from isogloss.systems.registry import parse_options
+from isogloss.data.readers.demo import Demo
+from isogloss.storage.errors import InputError
+from isogloss.systems.registry import make_system, parse_options, system_names, system_type
 
 
 def parsed(name, **settings):

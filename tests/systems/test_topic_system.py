@@ -5,12 +5,11 @@ import math
 import numpy as np
 import pytest
 
-from isogloss.base.errors import InputError
-from isogloss.corpus.collection import Collection
-from isogloss.corpus.dataset import Dataset
-from isogloss.corpus.formats.demo import Demo
-from isogloss.corpus.judgments import Judgments
-from isogloss.corpus.records import Document, Judgment, Query
+from isogloss.data.dataset import Dataset
+from isogloss.data.documents import Collection, Document, Judgment, Query
+from isogloss.data.judgments import Judgments
+from isogloss.data.readers.demo import Demo
+from isogloss.storage.errors import InputError
 from isogloss.systems.topic import Topic, TopicOptions
 
 THEMES = {

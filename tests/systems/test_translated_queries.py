@@ -2,11 +2,11 @@
 
 import pytest
 
-from isogloss.base.errors import InputError
-from isogloss.corpus.dataset import load_dataset
-from isogloss.corpus.formats.demo import Demo
-from isogloss.lexical.translators.translator import Translator
-from isogloss.systems.translated_queries import TranslatedQueries, TranslatorOptions
+from isogloss.data.dataset import load_dataset
+from isogloss.data.readers.demo import Demo
+from isogloss.storage.errors import InputError
+from isogloss.systems.mt import TranslatedQueries, TranslatorOptions
+from isogloss.translation.translators import Translator
 
 
 class Shouting(Translator):

@@ -3,15 +3,14 @@
 import numpy as np
 import pytest
 
-from isogloss.base.errors import InputError
-from isogloss.corpus.dataset import load_dataset
-from isogloss.corpus.formats.demo import Demo
-from isogloss.corpus.formats.wikiclir import WikiClir
+from isogloss.data.dataset import load_dataset
+from isogloss.data.readers.demo import Demo
+from isogloss.data.readers.wikiclir import WikiClir
 from isogloss.evaluation.protocols import make_task
-from isogloss.evaluation.report import evaluate_system
-from isogloss.evaluation.system import System
-from isogloss.systems.bm25 import UntranslatedBM25
-from isogloss.systems.lexical import LexicalOptions
+from isogloss.storage.errors import InputError
+from isogloss.systems.base import System
+from isogloss.systems.bm25 import LexicalOptions, UntranslatedBM25
+from isogloss.systems.evaluate import evaluate_system
 from isogloss.systems.translation_lm import TranslationLanguageModel, TranslationLMOptions
 from isogloss.text.tokenizer import tokenize
 

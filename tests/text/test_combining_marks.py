@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from isogloss.text.characters import WORD
+from isogloss.text.normalization import WORD
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from isogloss.base.errors import InputError
+from isogloss.storage.errors import InputError
 from isogloss.text.language import identify_language
 
 SENTENCES = {

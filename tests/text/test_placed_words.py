@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 pytest.importorskip("numba")
 
-from isogloss.text import compiled_words as compiled_module
-from isogloss.text import placed_words as placed
-from isogloss.text.compiled_words import CompiledWords
+from isogloss.text import positions as placed
+from isogloss.text.compiled import words as compiled_module
+from isogloss.text.compiled.words import CompiledWords
 from isogloss.text.passages import cut_texts, passage_spans, passages_of_texts
 from isogloss.text.tokenizer import Tokenizer, token_spans
 

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isogloss.base import compiled
-from isogloss.text import batches, placed_words
+from isogloss.storage import compiled
+from isogloss.text import batches
+from isogloss.text import positions as placed_words
 from isogloss.text.batches import available_cores, tokenize_texts
 from isogloss.text.tokenizer import Tokenizer
 

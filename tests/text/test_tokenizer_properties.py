@@ -6,8 +6,7 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from isogloss.text.characters import UNSPACED, WORD
-from isogloss.text.normalization import normalize, normalize_aligned
+from isogloss.text.normalization import UNSPACED, WORD, normalize, normalize_aligned
 from isogloss.text.tokenizer import token_spans, tokenize
 
 TRICKY = (

@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isogloss.base.errors import InputError
-from isogloss.text.shallow_trees import shallow_tree
+from isogloss.storage.errors import InputError
 from isogloss.text.tokenizer import tokenize
-from isogloss.text.trees import Tree, parse_trees, read_trees, text_key
+from isogloss.text.trees import Tree, parse_trees, read_trees, shallow_tree, text_key
 
 CONLLU = """# newdoc id = a
 # sent_id = 1

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isogloss.base.errors import InputError
+from isogloss.storage.errors import InputError
 from isogloss.text.tokenizer import tokenize
 from isogloss.text.vocabulary import Vocabulary
 

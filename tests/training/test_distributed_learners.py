@@ -10,14 +10,14 @@ import threading
 import numpy as np
 import pytest
 
-from isogloss.base.errors import InputError
-from isogloss.models.losses.named import make_loss
-from isogloss.training.average import NumpyAverage
+from isogloss.nn.losses import make_loss
+from isogloss.storage.errors import InputError
+from isogloss.text.ids import TextIds
+from isogloss.training.average.reference import NumpyAverage
 from isogloss.training.distributed import PeerLost, Team
+from isogloss.training.examples import Pairs
 from isogloss.training.learner import Learner
-from isogloss.training.loop import Keeper, Training, TrainingStopped
-from isogloss.training.pairs import Pairs, TextIds
-from isogloss.training.recipe import Recipe
+from isogloss.training.loop import Checkpointer, Recipe, Training, TrainingStopped
 from isogloss.training.triples import HardNegatives, InBatchNegatives, RandomNegatives, Triples
 
 WORDS, SIZE, EXAMPLES, BATCH = 15, 6, 23, 5  # the last batch has 3 examples, fewer than some teams have processes
@@ -125,7 +125,7 @@ def plain_average():
 
 def compiled_average():
     pytest.importorskip("numba").set_num_threads(1)
-    from isogloss.training.average_numba import NumbaAverage
+    from isogloss.training.average.cpu import NumbaAverage
 
     made = NumbaAverage(table(1), table(2), toy_pairs(), LOSS.compiled(), 0.5, 0.05)
     made.renew = toy_pairs
@@ -134,7 +134,7 @@ def compiled_average():
 
 def encoders(kind, **how):
     torch()
-    from isogloss.models.encoders.towers import TowerSizes, make_encoders
+    from isogloss.nn.encoders.towers import TowerSizes, make_encoders
     from isogloss.training.torch_pairs import TorchPairs
 
     sizes = TowerSizes(outputs=4, filters=5, hidden=3)
@@ -144,7 +144,7 @@ def encoders(kind, **how):
 
 def dense_average():
     torch()
-    from isogloss.training.average_torch import TorchAverage
+    from isogloss.training.average.dense import TorchAverage
 
     return TorchAverage(*(table(seed).astype(np.float64) for seed in (1, 2)), toy_pairs(), LOSS.compiled(), 0.5, 0.05)
 
@@ -165,16 +165,15 @@ def triples_learner(scorer, extra=None, negatives=RandomNegatives, **how):
 
 def tables(dropout=0.2, shared=False):
     torch().manual_seed(0)
-    from isogloss.models.matchers.word_tables import WordTables
+    from isogloss.nn.matchers.scorer import WordTables
 
     return WordTables(table(1), None if shared else table(2), dropout)
 
 
 def layerwise(negatives=RandomNegatives, alphas=(-0.5, 1.0), shared=False, whole_maps=False, **how):
     made = tables(shared=shared)
-    from isogloss.models.encoders.layered_cnn import LayeredCnn
-    from isogloss.models.matchers.feed_forward import VectorPairNetwork
-    from isogloss.models.matchers.layered import LayeredScorer
+    from isogloss.nn.encoders.layered_cnn import LayeredCnn
+    from isogloss.nn.matchers.layered import LayeredScorer, VectorPairNetwork
     from isogloss.training.adversary import CriticSettings, LayerwiseAdversary
 
     tower = LayeredCnn(SIZE, 2, (2, 3), kernels=3, k=2)
@@ -187,7 +186,7 @@ def layerwise(negatives=RandomNegatives, alphas=(-0.5, 1.0), shared=False, whole
 def mining():
     candidates = np.full((EXAMPLES, 4), -1, np.int32)
     made = layerwise(HardNegatives, candidates=candidates)
-    from isogloss.training.mining import nearest_documents
+    from isogloss.training.torch_triples import nearest_documents
 
     made.negatives.mine = lambda: nearest_documents(made.scorer, made.triples, 4)
     return made
@@ -195,8 +194,8 @@ def mining():
 
 def clann():
     made = tables()
-    from isogloss.models.matchers.clann import Clann
-    from isogloss.training.language_adversary import LanguageAdversary
+    from isogloss.nn.matchers.clann import Clann
+    from isogloss.training.adversary import LanguageAdversary
 
     scorer = Clann(made, 4, 4, 3)
     return triples_learner(scorer, LanguageAdversary(scorer, 0.5, RECIPE.epochs))
@@ -204,7 +203,7 @@ def clann():
 
 def matcher(name, *sizes, **how):
     made = tables(**how)
-    from isogloss.models.matchers import ai_cnn, cntn, dssm, match_srnn
+    from isogloss.nn.matchers import ai_cnn, cntn, dssm, match_srnn
 
     kinds = {"dssm": dssm.Dssm, "ai-cnn": ai_cnn.AiCnn, "cntn": cntn.Cntn, "match-srnn": match_srnn.MatchSrnn}
     return triples_learner(kinds[name](made, *sizes), negatives=InBatchNegatives)
@@ -258,7 +257,7 @@ def test_processes_that_share_batches_learn_what_one_learns_with_all_of_them(kin
         assert losses == first[1]
 
 
-class Memory(Keeper):
+class Memory(Checkpointer):
     how_to_resume = "say please"
 
     def __init__(self, checkpoint=None):

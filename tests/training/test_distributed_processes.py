@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import isogloss
-from isogloss.base.errors import InputError
-from isogloss.base.tensors import read_tensors
 from isogloss.cli.main import main
+from isogloss.storage.arrays import read_tensors
+from isogloss.storage.errors import InputError
 from isogloss.training.distributed import Alone, Place, place_in_environment, team_of_environment
 
 DEMO = ("demo", "en-fr")
@@ -41,7 +41,7 @@ with team_of_environment() as team:
 """
 FAIL = """
 import sys
-from isogloss.base.errors import InputError
+from isogloss.storage.errors import InputError
 from isogloss.cli.main import main
 from isogloss.training.distributed_torch import TorchTeam
 

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isogloss.corpus import load_dataset, open_source
+from isogloss.data.dataset import load_dataset
+from isogloss.data.formats import open_source
 from isogloss.evaluation.protocols import make_task
 from isogloss.training.examples import Examples, graded_examples, redraw
 

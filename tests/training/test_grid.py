@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from isogloss.base.errors import InputError
+from isogloss.storage.errors import InputError
 from isogloss.training.grid import grid_points, search_grid
 
 POINTS = grid_points({"eps": ["0", "1"], "loss": ["sosl", "mse"]})

@@ -5,16 +5,16 @@ import math
 import numpy as np
 import pytest
 
-from isogloss.training.pairs import TextIds
+from isogloss.text.ids import TextIds
 from isogloss.training.triples import RandomNegatives, Triples
 
 torch = pytest.importorskip("torch")
 torch.set_num_threads(1)
 
-from isogloss.models.matchers.clann import Clann  # noqa: E402
-from isogloss.models.matchers.word_tables import WordTables  # noqa: E402
-from isogloss.training.language_adversary import LanguageAdversary  # noqa: E402
-from isogloss.training.torch_triples import TorchTriples  # noqa: E402
+from isogloss.nn.matchers.clann import Clann
+from isogloss.nn.matchers.scorer import WordTables
+from isogloss.training.adversary import LanguageAdversary
+from isogloss.training.torch_triples import TorchTriples
 
 WORDS, TEXTS = 20, 40
 

@@ -10,15 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isogloss.base.errors import InputError
-from isogloss.models.losses.named import make_loss
+from isogloss.nn.losses import make_loss
+from isogloss.storage.errors import InputError
+from isogloss.text.ids import TextIds
 from isogloss.training import loop
-from isogloss.training.average import NumpyAverage
-from isogloss.training.interruption import Interruption
+from isogloss.training.average.reference import NumpyAverage
+from isogloss.training.examples import Pairs
 from isogloss.training.learner import Learner
-from isogloss.training.loop import Keeper, Training, TrainingStopped
-from isogloss.training.pairs import Pairs, TextIds
-from isogloss.training.recipe import Recipe
+from isogloss.training.loop import Checkpointer, Interruption, Recipe, Training, TrainingStopped
 
 PAIRS, WORDS, SIZE = 33, 12, 4
 EPOCHS, BATCH, BATCHES = 4, 5, 7
@@ -77,7 +76,7 @@ class Fake(Learner):
         self.steps = int(state["steps"])
 
 
-class Memory(Keeper):
+class Memory(Checkpointer):
     """Keeps every checkpoint; goes on from the last, or from a given one."""
 
     how_to_resume = "say please"
@@ -117,7 +116,7 @@ def real(kind=NumpyAverage):
 
 def compiled():
     pytest.importorskip("numba").set_num_threads(1)
-    from isogloss.training.average_numba import NumbaAverage
+    from isogloss.training.average.cpu import NumbaAverage
 
     return NumbaAverage
 

@@ -3,18 +3,17 @@
 import numpy as np
 import pytest
 
-from isogloss.training.pairs import TextIds
-from isogloss.training.ranked_lists import RankedLists
+from isogloss.text.ids import TextIds
+from isogloss.training.examples import RankedLists
 
 torch = pytest.importorskip("torch")
 torch.set_num_threads(1)
 
-from isogloss.models.matchers.cntn import Cntn  # noqa: E402
-from isogloss.models.matchers.match_srnn import MatchSrnn  # noqa: E402
-from isogloss.models.matchers.scorer import Texts  # noqa: E402
-from isogloss.models.matchers.word_tables import WordTables  # noqa: E402
-from isogloss.training import pair_scores  # noqa: E402
-from isogloss.training.pair_scores import PairScores  # noqa: E402
+from isogloss.nn.matchers.cntn import Cntn
+from isogloss.nn.matchers.match_srnn import MatchSrnn
+from isogloss.nn.matchers.scorer import Texts, WordTables
+from isogloss.training import torch_encoding as pair_scores
+from isogloss.training.torch_encoding import PairScores
 
 WORDS = 9
 

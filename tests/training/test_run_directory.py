@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isogloss.base.errors import InputError
-from isogloss.base.tensors import read_tensors, write_tensors
+from isogloss.storage.arrays import read_tensors, write_tensors
+from isogloss.storage.errors import InputError
 from isogloss.training.loop import Position
 from isogloss.training.run_directory import RunDirectory, as_toml
 

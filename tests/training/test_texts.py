@@ -6,10 +6,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isogloss.base.strings import StringTable
+from isogloss.storage.strings import StringTable
 from isogloss.text.batches import tokenize_texts
 from isogloss.text.tokenizer import tokenize
-from isogloss.training.texts import choose_words, text_ids
+from isogloss.training.examples import choose_words, text_ids
 
 TEXTS = st.lists(st.text("ab é語, ", max_size=12), max_size=6)
 

@@ -3,20 +3,19 @@
 import numpy as np
 import pytest
 
-from isogloss.base.errors import InputError
-from isogloss.models.losses.named import LOSSES, make_loss
-from isogloss.models.similarity import smooth_cosine
-from isogloss.training.pairs import Pairs, TextIds
+from isogloss.nn.losses import LOSSES, make_loss
+from isogloss.nn.similarity import smooth_cosine
+from isogloss.storage.errors import InputError
+from isogloss.text.ids import TextIds
+from isogloss.training.examples import Pairs
 
 torch = pytest.importorskip("torch")
 torch.set_num_threads(1)
 
-from isogloss.models.encoders.text_encoder import TextEncoder, Tower, word_vectors  # noqa: E402
-from isogloss.models.encoders.torch_encoder import load_encoders  # noqa: E402
-from isogloss.models.encoders.towers import KINDS, TowerSizes, make_encoders  # noqa: E402
-from isogloss.training import stretches  # noqa: E402
-from isogloss.training.tensor_loss import TensorLoss  # noqa: E402
-from isogloss.training.torch_pairs import TorchPairs  # noqa: E402
+from isogloss.nn.encoders.torch_encoder import load_encoders
+from isogloss.nn.encoders.towers import KINDS, TextEncoder, Tower, TowerSizes, make_encoders, word_vectors
+from isogloss.training import torch_steps as stretches
+from isogloss.training.torch_pairs import TensorLoss, TorchPairs
 
 SIZES = TowerSizes(outputs=6, filters=8, hidden=5)
 WORDS, DIMENSION, PAIRS = 12, 5, 40

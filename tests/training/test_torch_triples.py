@@ -3,22 +3,19 @@
 import numpy as np
 import pytest
 
-from isogloss.base.errors import InputError
-from isogloss.training.loop import Training, TrainingStopped
-from isogloss.training.pairs import TextIds
-from isogloss.training.recipe import Recipe
+from isogloss.storage.errors import InputError
+from isogloss.text.ids import TextIds
+from isogloss.training.loop import Recipe, Training, TrainingStopped
 from isogloss.training.triples import HardNegatives, InBatchNegatives, RandomNegatives, Triples
 
 torch = pytest.importorskip("torch")
 torch.set_num_threads(1)
 
-from isogloss.models.encoders.layered_cnn import LayeredCnn  # noqa: E402
-from isogloss.models.matchers.feed_forward import VectorPairNetwork  # noqa: E402
-from isogloss.models.matchers.layered import LayeredScorer  # noqa: E402
-from isogloss.models.matchers.scorer import Compared, Scorer, Texts  # noqa: E402
-from isogloss.models.matchers.word_tables import WordTables  # noqa: E402
-from isogloss.training.adversary import CriticSettings, LayerwiseAdversary, doubts  # noqa: E402
-from isogloss.training.torch_triples import TorchTriples  # noqa: E402
+from isogloss.nn.encoders.layered_cnn import LayeredCnn
+from isogloss.nn.matchers.layered import LayeredScorer, VectorPairNetwork
+from isogloss.nn.matchers.scorer import Compared, Scorer, Texts, WordTables
+from isogloss.training.adversary import CriticSettings, LayerwiseAdversary, doubts
+from isogloss.training.torch_triples import TorchTriples
 
 WORDS, DIMENSION, PAIRS, BATCH, RATE = 15, 5, 40, 8, 0.01
 ORDER = np.random.default_rng(3).permutation(PAIRS)

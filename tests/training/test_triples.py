@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isogloss.base.errors import InputError
-from isogloss.training.pairs import TextIds
+from isogloss.storage.errors import InputError
+from isogloss.text.ids import TextIds
 from isogloss.training.triples import HardNegatives, InBatchNegatives, RandomNegatives, Triples
 
 

@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from isogloss.base.errors import InputError
 from isogloss.cli.main import add_command
 from isogloss.cli.options import SOURCE_HELP, add_settings, settings_for
 from isogloss.cli.output import counted, note
+from isogloss.storage.errors import InputError
 
 if TYPE_CHECKING:
-    from isogloss.corpus.problems import Problems
-    from isogloss.corpus.source import Source
+    from isogloss.data.problems import Problems
+    from isogloss.data.source import Source
 
 _EXAMPLE = """\
   isogloss add my-index --documents jsonl:new-pages.jsonl
@@ -41,8 +41,8 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: 
 def run(options: argparse.Namespace) -> None:
     """Add documents to an index."""
     from isogloss.cli.index import tell_problems
-    from isogloss.corpus.problems import Problems
-    from isogloss.corpus.sources import open_source
+    from isogloss.data.formats import open_source
+    from isogloss.data.problems import Problems
     from isogloss.index.manifest import Manifest
 
     name = Manifest.load(Path(options.index)).system
@@ -57,8 +57,8 @@ def add_documents(
     quiet: bool,
 ) -> None:  # fmt: skip
     """Add the documents of a source to an index in one commit, and tell it."""
-    from isogloss.api.given import documents_of
-    from isogloss.indexing.writer import IndexWriter
+    from isogloss.index.writer import IndexWriter
+    from isogloss.search.index import documents_of
 
     with IndexWriter(path, settings) as writer:
         before = sum(writer.index.manifest.documents.values())

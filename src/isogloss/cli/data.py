@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 from isogloss.cli.main import add_command
 from isogloss.cli.options import (
@@ -18,7 +19,7 @@ from isogloss.cli.options import (
     seed,
     settings_for,
 )
-from isogloss.cli.output import check_outputs, note
+from isogloss.cli.output import check_outputs, console, note, print_table, write_json
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, summary: str) -> None:
@@ -48,7 +49,6 @@ def _add_show(parts: _Parts[argparse.ArgumentParser]) -> None:
 
 
 def _show(options: argparse.Namespace) -> int:
-    from isogloss.cli.data_show import show
 
     return show(options.source, options.pair, options.seed, options.json, options.overwrite)
 
@@ -76,12 +76,12 @@ def _add_grade(parts: _Parts[argparse.ArgumentParser]) -> None:
 def _grade(options: argparse.Namespace) -> None:
     from pathlib import Path
 
-    from isogloss.base.errors import InputError
-    from isogloss.corpus.dataset import load_dataset
-    from isogloss.corpus.formats.demo import Demo
-    from isogloss.corpus.formats.jsonl import Jsonl
-    from isogloss.corpus.formats.wikiclir import write_wikiclir
-    from isogloss.corpus.problems import Problems
+    from isogloss.data.dataset import load_dataset
+    from isogloss.data.problems import Problems
+    from isogloss.data.readers.demo import Demo
+    from isogloss.data.readers.jsonl import Jsonl
+    from isogloss.data.readers.wikiclir import write_wikiclir
+    from isogloss.storage.errors import InputError
 
     pages = options.pages.removeprefix("jsonl:")
     check_outputs(options.overwrite, options.output, source=f"jsonl:{pages}" if pages != "demo" else "")
@@ -114,10 +114,10 @@ def _add_convert(parts: _Parts[argparse.ArgumentParser]) -> None:
 
 
 def _convert(options: argparse.Namespace) -> None:
-    from isogloss.corpus.dataset import load_dataset
-    from isogloss.corpus.problems import Problems
-    from isogloss.corpus.source import parse_pair
-    from isogloss.corpus.sources import find_writer, open_source
+    from isogloss.data.dataset import load_dataset
+    from isogloss.data.formats import find_writer, open_source
+    from isogloss.data.problems import Problems
+    from isogloss.data.source import parse_pair
 
     write = find_writer(options.output)
     check_outputs(options.overwrite, options.output.partition(":")[2], source=options.data)
@@ -151,13 +151,12 @@ def _add_candidates(parts: _Parts[argparse.ArgumentParser]) -> None:
 def _candidates(options: argparse.Namespace) -> None:
     from pathlib import Path
 
-    from isogloss.corpus.dataset import load_dataset
-    from isogloss.corpus.problems import Problems
-    from isogloss.corpus.records import parse_fields
-    from isogloss.corpus.source import parse_pair
-    from isogloss.corpus.sources import open_source
-    from isogloss.evaluation.candidates import draw_candidates, write_candidates
-    from isogloss.evaluation.protocols import judged_queries
+    from isogloss.data.dataset import load_dataset
+    from isogloss.data.documents import parse_fields
+    from isogloss.data.formats import open_source
+    from isogloss.data.problems import Problems
+    from isogloss.data.source import parse_pair
+    from isogloss.evaluation.protocols import draw_candidates, judged_queries, write_candidates
     from isogloss.systems.registry import make_system
 
     check_outputs(options.overwrite, options.output, source=options.data)
@@ -175,3 +174,70 @@ def _candidates(options: argparse.Namespace) -> None:
     if drawn > len(lists.queries):
         remark += f"; for {drawn - len(lists.queries):,} more nothing was found, so they have no list"
     note(remark, options.quiet)
+
+
+# What ``isogloss data show`` prints.
+
+
+def show(source: str, pair: str, seed: int, json_file: str | None, overwrite: bool) -> int:
+    """Read everything, list what is wrong instead of stopping at it; exit status 2 if records had to be skipped."""
+    from isogloss.data.dataset import load_dataset
+    from isogloss.data.formats import open_source
+    from isogloss.data.problems import Problems
+    from isogloss.data.source import parse_pair
+    from isogloss.data.summary import summarise
+
+    check_outputs(overwrite, json_file)
+    dataset = load_dataset(open_source(source), parse_pair(pair), seed, Problems(stop_at_errors=False))
+    summary = summarise(dataset)
+    if json_file:
+        write_json(json_file, summary, overwrite)
+    if json_file != "-":
+        _print(summary)
+    errors = summary["problems"]["errors"]
+    if errors:
+        first = next(problem for problem in dataset.problems.kept if problem.fatal)
+        note(f"isogloss: {sum(errors.values()):,} records cannot be used, the first: {first}")
+        return 2
+    return 0
+
+
+def _print(summary: dict[str, Any]) -> None:
+    out = console()
+    query_language, document_language = summary["pair"].split("-", 1)
+    counts = (
+        document_language, f"{summary['queries']:,}", f"{summary['partially_relevant_per_query']:.2f}",
+        f"{summary['documents']:,}", f"{summary['query_words']:.1f}", f"{summary['document_words']:.1f}",
+    )  # fmt: skip
+    print_table(
+        out,
+        f"{summary['data']} {summary['pair']}",
+        ("language", "#Query", "#SR/Q", "#Documents", "words/query", "words/document"),
+        [counts],
+    )
+    splits = [(name, f"{part['queries']:,}", f"{part['judged']:,}") for name, part in summary["splits"].items()]
+    print_table(out, "splits", ("split", "queries", f"judged for {summary['pair']}"), splits)
+    grades = [(grade, f"{count:,}") for grade, count in summary["grades"].items()]
+    print_table(out, "grades (pairs not listed have grade 0)", ("grade", "judgments"), grades)
+    looks = [
+        ("queries", query_language, _shares(summary["query_languages"])),
+        ("documents", document_language, _shares(summary["document_languages"])),
+    ]
+    print_table(out, "languages, by a sample", ("", "said to be", "looks like"), looks, left=3)
+    _print_problems(out, summary["problems"])
+
+
+def _shares(languages: dict[str, float]) -> str:
+    return ", ".join(f"{language} {share:.0%}" for language, share in languages.items())
+
+
+def _print_problems(out: Any, problems: dict[str, Any]) -> None:
+    counts = [("error", kind, count) for kind, count in problems["errors"].items()]
+    counts += [("warning", kind, count) for kind, count in problems["warnings"].items()]
+    if not counts:
+        out.print("no problems found")
+        return
+    print_table(out, "problems", ("", "kind", "how many"), [(a, b, f"{c:,}") for a, b, c in counts], left=2)
+    out.print("the first of each kind:")
+    for line in problems["first"]:
+        out.print(f"  {line}", markup=False)

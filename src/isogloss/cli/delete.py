@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from isogloss.base.errors import InputError
 from isogloss.cli.main import add_command
 from isogloss.cli.output import counted, note
+from isogloss.storage.errors import InputError
 
 _EXAMPLE = """\
   isogloss delete my-index fr-volcano fr-honey
@@ -28,8 +28,8 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: 
 
 def run(options: argparse.Namespace) -> None:
     """Delete documents from an index."""
-    from isogloss.base.lines import read_lines
-    from isogloss.indexing.writer import IndexWriter
+    from isogloss.index.writer import IndexWriter
+    from isogloss.storage.lines import read_lines
 
     ids = list(options.ids)
     if options.file:

@@ -10,16 +10,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isogloss.base.errors import import_extra
 from isogloss.cli.main import add_command
 from isogloss.cli.options import add_json, add_overwrite
 from isogloss.cli.output import check_outputs, console, note, print_table, write_json
 from isogloss.cli.serve import add_address, check_packages, serve_index
+from isogloss.storage.errors import import_extra
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from isogloss.search.engine import Engine
+    from isogloss.search.searcher import Searcher
 
 _EXAMPLE = """\
   isogloss demo
@@ -72,8 +72,9 @@ def run(options: argparse.Namespace) -> None:
     # Matrices this small gain nothing from threads; on a busy machine threads that wait for each other lose minutes.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from isogloss.cli.prompt import Prompt
-    from isogloss.corpus.formats.demo import Demo
-    from isogloss.indexing import make_index, open_index
+    from isogloss.data.readers.demo import Demo
+    from isogloss.index.making import make_index
+    from isogloss.index.reader import open_index
 
     check_outputs(options.overwrite, options.output, options.json)
     if options.serve:
@@ -101,8 +102,8 @@ def run(options: argparse.Namespace) -> None:
 
 def _serve(path: Path, scratch: Path, options: argparse.Namespace) -> None:
     """The page, with a second system's rankings to compare."""
-    from isogloss.corpus.formats.demo import Demo
-    from isogloss.indexing import make_index
+    from isogloss.data.readers.demo import Demo
+    from isogloss.index.making import make_index
     from isogloss.server.app import Settings
 
     other = "psq" if options.system == "bm25-dict" else "bm25-dict"
@@ -111,10 +112,11 @@ def _serve(path: Path, scratch: Path, options: argparse.Namespace) -> None:
 
 
 def _evaluate(settings: Mapping[str, Mapping[str, str]]) -> list[dict[str, Any]]:
-    from isogloss.corpus.dataset import load_dataset
-    from isogloss.corpus.formats.demo import Demo
+    from isogloss.data.dataset import load_dataset
+    from isogloss.data.readers.demo import Demo
     from isogloss.evaluation.protocols import make_task
-    from isogloss.evaluation.report import as_json, evaluate_system
+    from isogloss.evaluation.report import as_json
+    from isogloss.systems.evaluate import evaluate_system
     from isogloss.systems.registry import make_system
 
     source = Demo()
@@ -150,14 +152,14 @@ def _print_results(out: Console, results: list[dict[str, Any]]) -> None:
         out.print(f"{_LONG} is left out, for it learns for minutes: isogloss demo --all has it (extra train).\n")
 
 
-def _answer(out: Console, engine: Engine) -> None:
+def _answer(out: Console, engine: Searcher) -> None:
     for query in _QUERIES:
         rows = [row for language in _NAMES for row in _best(engine, query, language)]
         print_table(out, f"“{query}”", ("", "best document", "because of"), rows, left=3)
 
 
-def _best(engine: Engine, query: str, language: str) -> list[tuple[str, str, str]]:
-    from isogloss.search.shown_hits import reasons_of
+def _best(engine: Searcher, query: str, language: str) -> list[tuple[str, str, str]]:
+    from isogloss.search.snippets import reasons_of
 
     rows = []
     for hit in engine.search(query, k=1, languages=[language]):

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isogloss.base.errors import InputError
 from isogloss.cli.main import add_command
 from isogloss.cli.options import add_data, add_json, add_overwrite, add_settings, count, settings_for
 from isogloss.cli.output import check_outputs, console, note, print_table, write_json
+from isogloss.storage.errors import InputError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -70,7 +70,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: 
 
 def run(options: argparse.Namespace) -> None:
     """Evaluate systems and run files on one task."""
-    from isogloss.api.evaluating import evaluate
+    from isogloss.systems.evaluate import evaluate
 
     run_files = _run_files(options)
     evaluation = evaluate(

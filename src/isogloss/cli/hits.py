@@ -9,10 +9,9 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from isogloss.search.engine import Engine
 from isogloss.search.hits import Hit, Hits
-from isogloss.search.shown_hits import Reason, reasons_of, snippet_of
-from isogloss.search.snippets import Snippet
+from isogloss.search.searcher import Searcher
+from isogloss.search.snippets import Reason, Snippet, reasons_of, snippet_of
 
 _MARKED_PARTS = 10  # a query may be a whole document: only what counted most is marked,
 _MOST_PARTS = 20  # explained
@@ -20,7 +19,7 @@ _MOST_LISTED = 12  # and listed
 _DOUBT = "probably nothing here: even the best result scores below what counts as relevant"
 
 
-def hit_object(engine: Engine, hit: Hit) -> dict[str, Any]:
+def hit_object(engine: Searcher, hit: Hit) -> dict[str, Any]:
     """A hit as plain values."""
     return {
         "rank": hit.rank,
@@ -38,7 +37,7 @@ def hit_object(engine: Engine, hit: Hit) -> dict[str, Any]:
     }
 
 
-def print_hits(out: Console, engine: Engine, query: str, hits: Hits, explain: bool) -> None:
+def print_hits(out: Console, engine: Searcher, query: str, hits: Hits, explain: bool) -> None:
     """The hits with the words that matched marked; before them, whether there is probably nothing to be found.
 
     In a re-ranked hit that is not explained, the words are marked by which it was found.
@@ -62,12 +61,12 @@ def print_hits(out: Console, engine: Engine, query: str, hits: Hits, explain: bo
             print_explanation(out, engine, hit)
 
 
-def scored_by(engine: Engine, hit: Hit) -> str:
+def scored_by(engine: Searcher, hit: Hit) -> str:
     """Whose score it is, if it is not that of the system which found the hit."""
     return f" by {engine.reranker.name}" if hit.reranked and engine.reranker else ""
 
 
-def print_explanation(out: Console, engine: Engine, hit: Hit) -> None:
+def print_explanation(out: Console, engine: Searcher, hit: Hit) -> None:
     """Which query word met which document words, and how much each gave; of many, those that gave most."""
     parts = _reasons(engine, hit)
     for word, words, score in parts[:_MOST_PARTS]:
@@ -98,20 +97,20 @@ def print_translations(out: Console, translations: Mapping[str, Sequence[tuple[s
             out.print(Text(f"{language}: {listed}", "dim"))
 
 
-def _as_found(engine: Engine, query: str, hit: Hit) -> Hit:
+def _as_found(engine: Searcher, query: str, hit: Hit) -> Hit:
     """A re-ranked hit without an explanation with that of the system that found it, where the system has it quickly."""
     if hit.explanation or not hit.reranked or not engine.shelves[hit.language].system.explains_quickly:
         return hit
     return replace(hit, explanation=engine.explain(query, hit.language, hit.document.id), reranked=False)
 
 
-def _snippet(engine: Engine, hit: Hit) -> Snippet:
+def _snippet(engine: Searcher, hit: Hit) -> Snippet:
     term_of = engine.term_of(hit.language, hit.reranked)
     terms = {term for _, words, _ in hit.explanation[:_MARKED_PARTS] for term in words}
     return snippet_of(engine, hit, lambda token: term_of(token) in terms)
 
 
-def _reasons(engine: Engine, hit: Hit) -> list[Reason]:
+def _reasons(engine: Searcher, hit: Hit) -> list[Reason]:
     return reasons_of(engine, hit.language, hit.document, hit.explanation, hit.reranked)
 
 

@@ -7,16 +7,16 @@ from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from isogloss.base.errors import InputError
 from isogloss.cli.main import add_command
 from isogloss.cli.options import SOURCE_HELP, add_cluster, add_output, add_settings, add_skip_bad, settings_for
 from isogloss.cli.output import check_outputs, note
+from isogloss.storage.errors import InputError
 
 if TYPE_CHECKING:
-    from isogloss.corpus.problems import Problems
-    from isogloss.corpus.source import Source
+    from isogloss.data.problems import Problems
+    from isogloss.data.source import Source
+    from isogloss.index.making import Encode
     from isogloss.index.manifest import Manifest
-    from isogloss.indexing.making import Encode
 
 _EXAMPLE = """\
   isogloss index bm25-dict --documents demo --language fr --language sw -o my-index
@@ -97,10 +97,10 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _make(options: argparse.Namespace) -> int:
-    from isogloss.corpus.problems import Problems
-    from isogloss.corpus.records import parse_fields
-    from isogloss.corpus.sources import open_source
-    from isogloss.indexing import make_index
+    from isogloss.data.documents import parse_fields
+    from isogloss.data.formats import open_source
+    from isogloss.data.problems import Problems
+    from isogloss.index.making import make_index
 
     _need(options, "documents", "language", "output")
     check_outputs(options.overwrite, options.output, source=options.documents)
@@ -132,9 +132,9 @@ def _approximate_new(options: argparse.Namespace) -> None:
 
 def _approximate(path: str, how: str, quiet: bool) -> None:
     """Let the store of an index search approximately, or not, and tell what that reaches."""
-    from isogloss.indexing.stored_approximation import approximate_in_store
+    from isogloss.index.in_engine import approximate_in_engine
 
-    recalls = approximate_in_store(Path(path), how)
+    recalls = approximate_in_engine(Path(path), how)
     reached = ", ".join(f"{language} {recall:.3f}" for language, recall in recalls.items())
     if reached:
         note(f"{path}: searched approximately, recall@10 measured: {reached}", quiet)
@@ -144,20 +144,20 @@ def _approximate(path: str, how: str, quiet: bool) -> None:
 
 def _encoding(options: argparse.Namespace) -> AbstractContextManager[Encode | None]:
     """What encodes the documents: a cluster, or nothing in particular."""
-    from isogloss.cluster.connecting import wants_ray
+    from isogloss.engines.ray_cluster import wants_ray
 
     if not wants_ray(options.on):
         return nullcontext()
-    from isogloss.cluster.encoding import encoding_on_ray
+    from isogloss.engines.ray_encoding import encoding_on_ray
 
     return encoding_on_ray(Path(options.output))
 
 
 def _into(options: argparse.Namespace) -> int:
     """Documents for an index by a model that is given: the same that made the index, or another for all of them."""
-    from isogloss.corpus.problems import Problems
-    from isogloss.corpus.sources import open_source
-    from isogloss.indexing.re_encoding import re_encode
+    from isogloss.data.formats import open_source
+    from isogloss.data.problems import Problems
+    from isogloss.index.re_encoding import re_encode
 
     problems = Problems(not options.skip_bad)
     path, source = Path(options.into), open_source(options.documents) if options.documents else None
@@ -174,9 +174,9 @@ def _into(options: argparse.Namespace) -> int:
 
 def _add_by_model(options: argparse.Namespace, source: Source, problems: Problems) -> None:
     from isogloss.cli.add import add_documents
-    from isogloss.indexing import open_index
-    from isogloss.indexing.making import ready_system
-    from isogloss.indexing.re_encoding import refuse_another_model
+    from isogloss.index.making import ready_system
+    from isogloss.index.re_encoding import refuse_another_model
+    from isogloss.index.reader import open_index
 
     settings = settings_for(options.system, [options.system], options.settings)
     with closing(open_index(Path(options.into))) as index:
@@ -187,7 +187,7 @@ def _add_by_model(options: argparse.Namespace, source: Source, problems: Problem
 
 
 def _check(options: argparse.Namespace) -> int:
-    from isogloss.indexing.checking import check_index
+    from isogloss.index.checking import check_index
 
     count, problems = check_index(Path(options.check))
     if problems:
@@ -202,7 +202,7 @@ def _check(options: argparse.Namespace) -> int:
 
 def _repair(options: argparse.Namespace) -> int:
     """Mend an index; the ids of documents that have to be added again, behind their language, on standard output."""
-    from isogloss.indexing.repairing import repair_index
+    from isogloss.index.checking import repair_index
 
     done = repair_index(Path(options.repair))
     for problem in done.problems:

@@ -12,8 +12,8 @@ from importlib import import_module
 from typing import NoReturn
 
 import isogloss
-from isogloss.base.errors import InputError
-from isogloss.base.progress import set_quiet
+from isogloss.storage.errors import InputError
+from isogloss.storage.progress import set_quiet
 
 COMMANDS = {
     "demo": "the bundled collection: evaluate on it, answer a few queries",

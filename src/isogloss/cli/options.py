@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from isogloss.base.errors import InputError
+from isogloss.storage.errors import InputError
 
 SOURCE_HELP = "wikiclir:DIR, beir:DIR, trec:DIR, jsonl:FILE, folder:DIR, platt:DIR, irds:NAME or demo"
 

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isogloss.base.errors import InputError
-from isogloss.base.files import atomic_file, refuse_existing
+from isogloss.storage.errors import InputError
+from isogloss.storage.files import atomic_file, refuse_existing
 
 if TYPE_CHECKING:
     from rich.console import Console

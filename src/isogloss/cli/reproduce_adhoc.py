@@ -6,14 +6,14 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from isogloss.base.errors import InputError
-from isogloss.base.files import refuse_existing
 from isogloss.cli.main import add_command
 from isogloss.cli.options import add_data
 from isogloss.cli.output import console, note, print_table
+from isogloss.storage.errors import InputError
+from isogloss.storage.files import refuse_existing
 
 if TYPE_CHECKING:
-    from isogloss.corpus.dataset import Dataset
+    from isogloss.data.dataset import Dataset
     from isogloss.papers.adhoc import Mates
     from isogloss.systems.aligned import AlignedOptions
 
@@ -44,15 +44,15 @@ def add_to(papers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Make the tables and figures of a paper."""
-    from isogloss.corpus.dataset import load_dataset
-    from isogloss.corpus.problems import Problems
-    from isogloss.corpus.source import parse_pair
-    from isogloss.corpus.sources import open_source
+    from isogloss.data.dataset import load_dataset
+    from isogloss.data.formats import open_source
+    from isogloss.data.problems import Problems
+    from isogloss.data.source import parse_pair
     from isogloss.papers.adhoc import known_mates, prepare_vectors
     from isogloss.papers.figures import need_drawing
     from isogloss.systems.aligned import AlignedOptions
     from isogloss.systems.lexicons import fill_languages
-    from isogloss.vectors.lexicon import Lexicon
+    from isogloss.translation.lexicon import Lexicon
 
     unknown = [item for item in options.items if item not in _ITEMS]
     if unknown:
@@ -81,8 +81,8 @@ def run(options: argparse.Namespace) -> None:
 
 def _table(dataset: Dataset, mates: Mates, base: AlignedOptions, output: Path) -> None:
     """Alignments by weights, the paper's own first; its ranked.csv and that of the best."""
-    from isogloss.base.progress import track
     from isogloss.papers.adhoc import as_table, configurations, run_configuration, write_csv, write_ranked
+    from isogloss.storage.progress import track
 
     made = configurations(base)
     runs = {
@@ -100,9 +100,9 @@ def _table(dataset: Dataset, mates: Mates, base: AlignedOptions, output: Path) -
 
 def _figure(dataset: Dataset, mates: Mates, base: AlignedOptions, output: Path) -> None:
     """MAP against the number of word pairs."""
-    from isogloss.base.progress import track
     from isogloss.papers.adhoc import pair_curves, write_csv
     from isogloss.papers.figures import draw_lines
+    from isogloss.storage.progress import track
 
     points = list(track(pair_curves(dataset, mates, base), "MAP by pairs"))
     header = ("configuration", "pairs", "MAP")
@@ -117,13 +117,13 @@ def _figure(dataset: Dataset, mates: Mates, base: AlignedOptions, output: Path) 
 
 def _toy(dataset: Dataset, mates: Mates, base: AlignedOptions, output: Path) -> None:
     """Queries of typical words over the bundled collection."""
-    from isogloss.corpus.dataset import load_dataset
-    from isogloss.corpus.formats.demo import Demo
+    from isogloss.data.dataset import load_dataset
+    from isogloss.data.readers.demo import Demo
     from isogloss.papers.adhoc import prepare_vectors, write_csv
     from isogloss.papers.toy import ask_toy
     from isogloss.systems.aligned import AlignedOptions
     from isogloss.systems.registry import make_system
-    from isogloss.vectors.training import VectorTraining
+    from isogloss.translation.vectors.training import VectorTraining
 
     source = Demo()
     how = VectorTraining(minimum_count=1, window=AlignedOptions.window)  # what the system itself would choose here

@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from isogloss.base.errors import InputError
 from isogloss.cli.main import add_command
 from isogloss.cli.options import SOURCE_HELP, add_settings, settings_for
 from isogloss.cli.output import note
 from isogloss.cli.reproduce_trials import output_directory, run_all
+from isogloss.storage.errors import InputError
 
 if TYPE_CHECKING:
     from isogloss.papers.bridge.experiment import Experiment
@@ -71,7 +71,7 @@ def run(options: argparse.Namespace) -> None:
 
 def _setup(options: argparse.Namespace) -> Setup:
     """What is asked for, all of it checked."""
-    from isogloss.corpus.source import parse_pair
+    from isogloss.data.source import parse_pair
     from isogloss.papers.bridge.plan import CHOSEN_BY_ITEMS, Setup
     from isogloss.systems.registry import make_system
 

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from isogloss.base.errors import InputError
 from isogloss.cli.main import add_command
 from isogloss.cli.options import SOURCE_HELP, add_settings, count, seed, settings_for
 from isogloss.cli.output import note
 from isogloss.cli.reproduce_trials import output_directory, run_all, write_text
+from isogloss.storage.errors import InputError
 
 if TYPE_CHECKING:
     from isogloss.papers.benches import Report
@@ -115,7 +115,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _setup(options: argparse.Namespace) -> Setup:
-    from isogloss.corpus.source import parse_pair
+    from isogloss.data.source import parse_pair
     from isogloss.papers.layerwise.lists import Drawing
     from isogloss.papers.layerwise.plan import ROWS, Setup
 

@@ -6,11 +6,11 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isogloss.base.errors import InputError
 from isogloss.cli.main import add_command
 from isogloss.cli.options import SOURCE_HELP, add_settings, count, settings_for
 from isogloss.cli.output import note
 from isogloss.cli.reproduce_trials import output_directory, run_all, write_text
+from isogloss.storage.errors import InputError
 
 if TYPE_CHECKING:
     from isogloss.papers.smooth.items import Item
@@ -102,7 +102,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _setup(options: argparse.Namespace, needs_data: bool) -> Setup:
-    from isogloss.corpus.source import parse_pair
+    from isogloss.data.source import parse_pair
     from isogloss.papers.smooth.plan import Setup
 
     if needs_data and not (options.data and options.pair):
@@ -116,7 +116,7 @@ def _settings(options: argparse.Namespace) -> dict[str, Any]:
     from dataclasses import asdict
 
     from isogloss.systems.registry import parse_options
-    from isogloss.systems.smooth_options import SmoothOptions
+    from isogloss.systems.smooth.options import SmoothOptions
 
     said = settings_for("smooth", ["smooth"], options.settings)
     if options.epochs:

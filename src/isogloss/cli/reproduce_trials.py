@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from isogloss.base.errors import InputError
-from isogloss.base.files import refuse_existing
+from isogloss.storage.errors import InputError
+from isogloss.storage.files import refuse_existing
 
 if TYPE_CHECKING:
     from isogloss.papers.benches import Report
@@ -26,7 +26,7 @@ def output_directory(where: str, overwrite: bool) -> Path:
 
 def run_all(reports: Iterator[Report], number: int, quiet: bool) -> list[Report]:
     """Run to the end under one bar; the reports of trials that failed."""
-    from isogloss.base.progress import set_quiet, track
+    from isogloss.storage.progress import set_quiet, track
 
     def without_bars() -> Iterator[Report]:
         set_quiet(True)  # no bars inside of the bar
@@ -40,7 +40,7 @@ def run_all(reports: Iterator[Report], number: int, quiet: bool) -> list[Report]
 
 def write_text(target: str, text: str) -> None:
     """Write a file, or to the screen (``-``)."""
-    from isogloss.base.files import atomic_file
+    from isogloss.storage.files import atomic_file
 
     if target == "-":
         sys.stdout.write(text)

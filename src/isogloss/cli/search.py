@@ -9,14 +9,14 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from isogloss.base.errors import InputError
 from isogloss.cli.main import add_command
 from isogloss.cli.options import add_json, add_overwrite, add_reranking, count
 from isogloss.cli.output import check_outputs, console, note, write_json
+from isogloss.storage.errors import InputError
 
 if TYPE_CHECKING:
     from isogloss.index.manifest import Manifest
-    from isogloss.search.engine import Engine
+    from isogloss.search.searcher import Searcher
 
 _EXAMPLE = """\
   isogloss search my-index 'how do volcanoes erupt' -k 5 --explain
@@ -56,7 +56,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: 
 
 def run(options: argparse.Namespace) -> None:
     """Answer one query, or all that are typed at the prompt."""
-    from isogloss.indexing import open_index
+    from isogloss.index.reader import open_index
 
     if options.query is not None and not options.query.strip():
         raise InputError("search: the query is empty")
@@ -90,9 +90,9 @@ def parse_filters(filters: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def _answer(manifest: Manifest, engine: Engine, options: argparse.Namespace, filters: dict[str, str]) -> None:
+def _answer(manifest: Manifest, engine: Searcher, options: argparse.Namespace, filters: dict[str, str]) -> None:
     from isogloss.cli.hits import hit_object, missing_line, print_hits, print_unknown
-    from isogloss.corpus.records import joined_fields
+    from isogloss.data.documents import joined_fields
     from isogloss.search.query_language import language_note
 
     document = None if options.doc is None else engine.source(options.doc)
@@ -118,10 +118,10 @@ def _answer(manifest: Manifest, engine: Engine, options: argparse.Namespace, fil
         note(missing_line(hits), options.quiet)
 
 
-def _reranking(engine: Engine, options: argparse.Namespace) -> Engine:
+def _reranking(engine: Searcher, options: argparse.Namespace) -> Searcher:
     if not options.rerank:
         return engine
-    from isogloss.systems.rerankers import load_reranker
+    from isogloss.search.reranking import load_reranker
 
     return engine.reranked_by(load_reranker(Path(options.rerank), options.rerank_depth))
 
@@ -133,7 +133,7 @@ def _language(manifest: Manifest, query: str, wish: str | None) -> str | None:
     return guess_query_language(query, manifest.query_language, manifest.documents) if wish == "detect" else wish
 
 
-def _prompt(manifest: Manifest, engine: Engine, options: argparse.Namespace, filters: dict[str, str]) -> None:
+def _prompt(manifest: Manifest, engine: Searcher, options: argparse.Namespace, filters: dict[str, str]) -> None:
     from isogloss.cli.prompt import Prompt
 
     given = None if options.query_language == "detect" else options.query_language

@@ -7,10 +7,10 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from isogloss.base.errors import InputError, import_extra
 from isogloss.cli.main import add_command
 from isogloss.cli.options import add_reranking, count
 from isogloss.cli.output import note
+from isogloss.storage.errors import InputError, import_extra
 
 if TYPE_CHECKING:
     from isogloss.server.app import Settings

@@ -8,8 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isogloss.base.errors import InputError
-from isogloss.base.progress import set_quiet
 from isogloss.cli.main import add_command
 from isogloss.cli.options import (
     SOURCE_HELP,
@@ -23,9 +21,11 @@ from isogloss.cli.options import (
     settings_for,
 )
 from isogloss.cli.output import check_outputs, console, note, print_table, write_json
+from isogloss.storage.errors import InputError
+from isogloss.storage.progress import set_quiet
 
 if TYPE_CHECKING:
-    from isogloss.api.training import TrainingRun
+    from isogloss.systems.train import TrainingRun
     from isogloss.training.distributed import Team
 
 _EXAMPLE = """\
@@ -82,7 +82,7 @@ def run(options: argparse.Namespace) -> None:
 
 def _trained(options: argparse.Namespace, team: Team) -> TrainingRun | None:
     """The run; None where it was finished before."""
-    from isogloss.api.training import resume_training, train
+    from isogloss.systems.train import resume_training, train
     from isogloss.training.run_directory import RunDirectory
 
     sharing: dict[str, Any] = _sharing(options, team)
@@ -103,7 +103,7 @@ def _trained(options: argparse.Namespace, team: Team) -> TrainingRun | None:
 
 def _sharing(options: argparse.Namespace, team: Team) -> dict[str, Any]:
     """With whom the work is shared: the processes of torchrun, or those of a Ray cluster."""
-    from isogloss.cluster.connecting import wants_ray
+    from isogloss.engines.ray_cluster import wants_ray
 
     if options.workers is not None and not wants_ray(options.on):
         raise InputError("train: --workers is about Ray; add --on ray, or use torchrun --nproc-per-node")

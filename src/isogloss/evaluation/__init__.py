@@ -1,1 +1,1 @@
-"""The System interface, what is ranked for a query, how rankings are measured and compared."""
+"""What is ranked for a query, how rankings are measured and compared."""

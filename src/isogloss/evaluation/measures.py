@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.corpus.judgments import Judgments
+from isogloss.data.judgments import Judgments
 from isogloss.evaluation.run import Run
 
 PerQuery = NDArray[np.float64]

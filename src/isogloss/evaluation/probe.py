@@ -1,4 +1,4 @@
-r"""A probe: how well a plain classifier, trained afterwards, tells two kinds of vectors apart.
+"""A probe: how well a plain classifier, trained afterwards, tells two kinds of vectors apart.
 
     p(left | x) = 1 / (1 + exp(-(w . x + b))),   w and b minimise  -sum log p(y | x) + |w|^2 / 2
 
@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.base.errors import InputError
+from isogloss.storage.errors import InputError
 
 Vectors = NDArray[np.floating]
 _ITERATIONS = 30

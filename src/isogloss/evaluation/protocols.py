@@ -6,21 +6,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.base.errors import InputError
-from isogloss.base.progress import track
-from isogloss.corpus.dataset import Dataset
-from isogloss.corpus.judgments import Judgments
-from isogloss.corpus.negatives import sample_negatives
-from isogloss.corpus.records import Query
-from isogloss.evaluation.ranking import Ranking, top_k
+from isogloss.data.dataset import Dataset
+from isogloss.data.documents import Judgment, Query
+from isogloss.data.judgments import Judgments
+from isogloss.data.splits import sample_negatives
 from isogloss.evaluation.run import Run
-from isogloss.evaluation.system import System
+from isogloss.retrieval.ranking import Ranking, Scores, top_k
+from isogloss.storage.errors import InputError
+from isogloss.storage.files import atomic_file
+from isogloss.storage.progress import track
+
+
+class Ranker(Protocol):
+    """What ranks documents: every :class:`isogloss.systems.base.System` is one."""
+
+    name: ClassVar[str]
+
+    def search_all(self, queries: Sequence[Query], k: int, label: str = ...) -> Iterator[Ranking]:
+        """The best ``k`` of all documents for each query."""
+        ...
+
+    def score(self, query: str, rows: NDArray[np.int64]) -> Scores:
+        """The scores of some documents."""
+        ...
+
 
 PROTOCOLS = ("full", "sampled", "candidates")
 
@@ -38,11 +55,11 @@ class Task:
     negatives: int
     seed: int
 
-    def run(self, system: System) -> Run:
+    def run(self, system: Ranker) -> Run:
         """What the system ranks."""
         return Run(system.name, self.dataset.documents.ids, self._rankings(system))
 
-    def _rankings(self, system: System) -> Iterator[tuple[str, Ranking]]:
+    def _rankings(self, system: Ranker) -> Iterator[tuple[str, Ranking]]:
         label = f"searching with {system.name}"
         if self.protocol == "full":
             rankings = system.search_all(self.queries, self.depth, label)
@@ -81,3 +98,29 @@ def judged_queries(dataset: Dataset, split: str, judgments: Judgments) -> list[Q
         pair = "-".join(dataset.pair)
         raise InputError(f"{dataset.source.name}: no query of the split {split!r} is judged for {pair}")
     return judged
+
+
+# Candidate lists for the ``candidates`` protocol: the best of a system, labelled by the judgments.
+
+
+def draw_candidates(system: Ranker, dataset: Dataset, split: str, count: int, k: int, seed: int = 0) -> Judgments:
+    """Lists of the system's best ``k`` for ``count`` random judged queries, shuffled; label 1 is judged relevant.
+
+    Where the system finds fewer the list is shorter; where it finds nothing the query has no list.
+    """
+    judged = judged_queries(dataset, split, dataset.judgments)
+    rng = np.random.default_rng(seed)
+    drawn = [judged[i] for i in np.sort(rng.permutation(len(judged))[:count])]
+    lines = []
+    for query, ranking in zip(drawn, system.search_all(drawn, k), strict=True):
+        grades = dataset.judgments[query.id]
+        for row in rng.permutation(ranking.rows).tolist():
+            document = dataset.documents.ids[row]
+            lines.append(Judgment(query.id, document, int(grades.get(document, 0) > 0)))
+    return Judgments(lines, top_grade=1)
+
+
+def write_candidates(path: Path, lists: Judgments, overwrite: bool = False) -> None:
+    """Write ``query id, document id, label`` lines."""
+    with atomic_file(path, overwrite) as file:
+        file.writelines(f"{query}\t{document}\t{label}\n" for query, document, label in lists)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -11,7 +10,6 @@ from isogloss.evaluation.measures import PerQuery, gather_gains, measure
 from isogloss.evaluation.protocols import Task
 from isogloss.evaluation.run import Run
 from isogloss.evaluation.significance import Comparison, compare_systems
-from isogloss.evaluation.system import System
 
 COMPARED_MEASURES = ("MRR_mr", "NDCG@5", "MAP")
 
@@ -28,16 +26,6 @@ class Result:
     def means(self) -> dict[str, float]:
         """Each measure averaged over the task's queries."""
         return {name: float(values.mean()) for name, values in self.values.items()}
-
-
-def evaluate_system(system: System, task: Task, fields: tuple[str, ...], fit: bool = True) -> Result:
-    """Fit on the train split (unless it was before), index the documents, rank, measure."""
-    started = time.perf_counter()
-    if fit:
-        system.fit(task.dataset)
-    system.index(task.dataset.documents, fields)
-    run = task.run(system)
-    return evaluate_run(run, task, time.perf_counter() - started, asdict(system.options))
 
 
 def evaluate_run(run: Run, task: Task, seconds: float = 0.0, options: Mapping[str, Any] | None = None) -> Result:

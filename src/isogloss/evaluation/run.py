@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from isogloss.base.errors import InputError
-from isogloss.base.files import atomic_file
-from isogloss.base.lines import Place, read_lines
-from isogloss.corpus.collection import id_order
-from isogloss.evaluation.ranking import Ranking, top_k
+from isogloss.data.documents import id_order
+from isogloss.retrieval.ranking import Ranking, top_k
+from isogloss.storage.errors import InputError
+from isogloss.storage.files import atomic_file
+from isogloss.storage.lines import Location, read_lines
 
 
 class Run:
@@ -66,7 +66,7 @@ class Run:
         return cls(name, list(row_of), rankings)
 
 
-def _parse(place: Place, line: str) -> tuple[str, str, float, str]:
+def _parse(place: Location, line: str) -> tuple[str, str, float, str]:
     try:
         query, _, document, _, score, name = line.split()
         number = float(score)

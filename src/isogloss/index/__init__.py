@@ -1,1 +1,1 @@
-"""Where indexed documents live on disk."""
+"""An index on disk: documents, segments, commits; making, opening, changing, checking it."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Collection as Container
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
@@ -12,17 +13,10 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.base.files import sync_directory, sync_tree
-from isogloss.corpus.collection import Collection
-from isogloss.corpus.records import Document
-from isogloss.evaluation.system import Allowed
-from isogloss.index import checksums
-from isogloss.index.checksums import FileNote, write_checksums
-from isogloss.index.commit import Commit, LanguageEntry, SegmentEntry
-from isogloss.index.compaction import Merge
-from isogloss.index.draft import Draft, Piece, with_deleted
+from isogloss.data.documents import Collection, Document
+from isogloss.index.commit import Commit, LanguageEntry, Merge, SegmentEntry
+from isogloss.index.documents import Rows, extended_order
 from isogloss.index.manifest import FILE as MANIFEST
-from isogloss.index.merged_segments import save_merged
 from isogloss.index.segments import (
     DELETED,
     ORDERS,
@@ -32,11 +26,124 @@ from isogloss.index.segments import (
     Segment,
     new_name,
     pack_deleted,
+    save_merged,
     write_array,
     write_parts,
-    write_segment,
-)  # fmt: skip
-from isogloss.index.store import Rows
+    write_segment,  # fmt: skip
+)
+from isogloss.retrieval.ranking import Allowed
+from isogloss.storage import checksums
+from isogloss.storage.checksums import FileNote, write_checksums
+from isogloss.storage.files import sync_directory, sync_tree
+
+# The segments of a language while a commit is being made, each with its share of the order of all ids.
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass
+class PendingSegment:
+    """A segment as it will be: which of its documents are not deleted, and how its ids compare with all others."""
+
+    segment: Segment
+    entry: SegmentEntry
+    live: Mask
+    order: Rows
+
+    def lose(self, rows: Rows) -> int:
+        """Delete some documents, each named once; how many had not been before."""
+        lost = int(np.count_nonzero(self.live[rows]))
+        if lost:
+            self.live = self.live.copy()
+            self.live[rows] = False
+        return lost
+
+
+@dataclass
+class PendingSegments:
+    """The segments of a language, in the order of their rows."""
+
+    entry: LanguageEntry = field(default_factory=LanguageEntry)
+    pieces: list[PendingSegment] = field(default_factory=list)
+    has_gaps: bool = False
+    """Whether the places of some ids among all are taken by none, or by several."""
+
+    @classmethod
+    def of(
+        cls, entry: LanguageEntry, segments: Mapping[str, Segment], live: Mask | None, order: Rows
+    ) -> PendingSegments:
+        """What a commit says of a language; ``live`` and ``order`` speak of all its rows."""
+        ends = np.cumsum([part.documents for part in entry.segments])
+        pieces = []
+        for part, end in zip(entry.segments, ends.tolist(), strict=True):
+            rows = slice(end - part.documents, end)
+            alive = np.ones(part.documents, dtype=bool) if live is None else live[rows]
+            pieces.append(PendingSegment(segments[part.name], part, alive, order[rows]))
+        return cls(entry, pieces)
+
+    def named(self, names: Iterable[str]) -> list[PendingSegment]:
+        """The segments with these names, in the order of their rows."""
+        wanted = set(names)
+        return [piece for piece in self.pieces if piece.entry.name in wanted]
+
+    def append(self, segment: Segment) -> None:
+        """Put a new segment behind the others."""
+        added = PendingSegment(segment, SegmentEntry(segment.name, len(segment.store)), *_whole(segment))
+        if self.pieces:
+            order = extended_order(self.order, [piece.segment.store for piece in self.pieces], segment.store)
+            for piece, share in zip([*self.pieces, added], self._shares(order, segment), strict=True):
+                piece.order = share
+        self.pieces.append(added)
+
+    def put_in_place_of(self, old: Sequence[str], kept: Mapping[str, Mask], segment: Segment) -> None:
+        """A segment made of the kept documents of others replaces them; what they have lost since is lost in it."""
+        there = {piece.entry.name: piece for piece in self.pieces}
+        live, order = [], []
+        for name, mask in kept.items():  # a part that is no longer there has lost all its documents
+            piece = there.get(name)
+            live.append(np.zeros(np.count_nonzero(mask), bool) if piece is None else piece.live[mask])
+            order.append(np.zeros(np.count_nonzero(mask), np.int64) if piece is None else piece.order[mask])
+        entry = SegmentEntry(segment.name, len(segment.store))
+        merged = PendingSegment(segment, entry, np.concatenate(live), np.concatenate(order))
+        place = min((i for i, piece in enumerate(self.pieces) if piece.entry.name in old), default=0)
+        rest = [piece for piece in self.pieces if piece.entry.name not in old]
+        self.pieces = [*rest[:place], merged, *rest[place:]]
+        self.has_gaps = True
+
+    @property
+    def order(self) -> Rows:
+        """The place of each row's id among all ids."""
+        values = np.concatenate([np.zeros(0, np.int64), *(piece.order for piece in self.pieces)])
+        if not self.has_gaps:
+            return values
+        order = np.empty(len(values), dtype=np.int64)
+        order[np.argsort(values, kind="stable")] = np.arange(len(values))
+        return order
+
+    def without_empty(self) -> None:
+        """Let go of segments that have lost all their documents."""
+        kept = [piece for piece in self.pieces if piece.live.any()]
+        self.has_gaps |= len(kept) < len(self.pieces)
+        self.pieces = kept
+
+    @property
+    def is_rearranged(self) -> bool:
+        """Whether the rows are others than they were, and so is their order."""
+        return [piece.entry.name for piece in self.pieces] != [segment.name for segment in self.entry.segments]
+
+    def _shares(self, order: Rows, added: Segment) -> list[Rows]:
+        counts = [*(piece.entry.documents for piece in self.pieces), len(added.store)]
+        return np.split(order, np.cumsum(counts)[:-1])
+
+
+def with_deleted(entry: SegmentEntry, live: Mask, file: str) -> SegmentEntry:
+    """The entry of a segment that has lost documents."""
+    return replace(entry, deleted=int(np.count_nonzero(~live)), deleted_file=file)
+
+
+def _whole(segment: Segment) -> tuple[Mask, Rows]:
+    return np.ones(len(segment.store), dtype=bool), segment.store.id_order
+
 
 SaveMerged = Callable[[Path, list[Segment], Allowed, Rows], None]
 """Writes the system's part of a merged segment: where to, of which segments, which rows to keep, the order of ids."""
@@ -55,13 +162,13 @@ class CommitWriter:
     ``drafts`` are the segments of each language as they were at the commit that it starts from.
     """
 
-    def __init__(self, path: Path, commit: Commit, drafts: Mapping[str, Draft]) -> None:
+    def __init__(self, path: Path, commit: Commit, drafts: Mapping[str, PendingSegments]) -> None:
         self._written: list[Path] = []
         self._files: dict[str, FileNote] = {}
         self._path = path
         self.start_from(commit, drafts)
 
-    def start_from(self, commit: Commit, drafts: Mapping[str, Draft]) -> None:
+    def start_from(self, commit: Commit, drafts: Mapping[str, PendingSegments]) -> None:
         """Start from a commit; of what was done before only merged segments that have no place yet are kept."""
         self._old, self._drafts = commit, dict(drafts)
         self._generation = commit.generation + 1
@@ -84,7 +191,7 @@ class CommitWriter:
         self._files[f"{SHARED}/{language}/{checksums.FILE}"] = write_checksums(folder)
         sync_tree(folder)
         sync_directory(folder.parent)
-        self._drafts[language] = Draft()
+        self._drafts[language] = PendingSegments()
 
     def lose(self, language: str, ids: set[str]) -> int:
         """Delete documents; how many there were."""
@@ -109,7 +216,7 @@ class CommitWriter:
         kept = {piece.entry.name: piece.live for piece in pieces}
         keep = np.concatenate([piece.live for piece in pieces])
         segments = [piece.segment for piece in pieces]
-        order = Draft(pieces=pieces, has_gaps=True).order
+        order = PendingSegments(pieces=pieces, has_gaps=True).order
         self._write_segment(
             name,
             lambda: write_parts(
@@ -136,7 +243,7 @@ class CommitWriter:
         self._written = []
         return True
 
-    def _entry(self, language: str, draft: Draft) -> LanguageEntry:
+    def _entry(self, language: str, draft: PendingSegments) -> LanguageEntry:
         draft.without_empty()
         segments = tuple(self._segment_entry(piece) for piece in draft.pieces)
         if not draft.is_rearranged:
@@ -147,7 +254,7 @@ class CommitWriter:
             self._write_array(order_file, draft.order)
         return LanguageEntry(segments, order_file)
 
-    def _segment_entry(self, piece: Piece) -> SegmentEntry:
+    def _segment_entry(self, piece: PendingSegment) -> SegmentEntry:
         if np.count_nonzero(~piece.live) == piece.entry.deleted:
             return piece.entry
         name = f"{DELETED}/{piece.entry.name}.{self._generation}.npy"

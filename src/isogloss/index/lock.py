@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from isogloss.base.errors import InputError
+from isogloss.storage.errors import InputError
 
 FILE = "write.lock"
 

@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from isogloss.base.errors import InputError
-from isogloss.base.files import write_bytes
-from isogloss.index.checksums import FileNote, note_of_bytes
+from isogloss.storage.checksums import FileNote, note_of_bytes
+from isogloss.storage.errors import InputError
+from isogloss.storage.files import write_bytes
 
 FORMAT = 2
 FILE, COPY = "index.json", "index.copy.json"

@@ -13,22 +13,27 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.base.arrays import load_array, save_array
-from isogloss.base.errors import InputError
-from isogloss.base.files import sync_directory, sync_tree
-from isogloss.corpus.collection import Collection
-from isogloss.index.checksums import FileNote, note_of, write_checksums
-from isogloss.index.field_lists import FOLDER as FIELDS
-from isogloss.index.field_lists import build_field_lists
-from isogloss.index.store import DocumentStore
-from isogloss.lexical.postings import Postings
+from isogloss.data.documents import Collection
+from isogloss.index.commit import Commit, LanguageEntry, SegmentEntry
+from isogloss.index.documents import DocumentStore, Rows
+from isogloss.retrieval.field_lists import FOLDER as FIELDS
+from isogloss.retrieval.field_lists import build_field_lists
+from isogloss.retrieval.postings import JoinedPostings, Postings
+from isogloss.retrieval.ranking import Allowed
+from isogloss.storage import checksums
+from isogloss.storage.arrays import load_array, save_array
+from isogloss.storage.checksums import FileNote, note_of, write_checksums
+from isogloss.storage.errors import InputError
+from isogloss.storage.files import sync_directory, sync_tree
+from isogloss.storage.strings import StringTable, save_joined, taken
 
 SEGMENTS, DELETED, ORDERS, SHARED, SOURCES = "segments", "deleted", "orders", "shared", "source"
 FOLDERS = (SEGMENTS, DELETED, ORDERS, SHARED, SOURCES)
@@ -108,3 +113,115 @@ def read_deleted(index: Path, name: str) -> NDArray[np.bool_]:
 def pack_deleted(deleted: NDArray[np.bool_]) -> NDArray[np.uint8]:
     """The same as the bits of bytes, to be written."""
     return np.packbits(deleted)
+
+
+# The segments of a commit being opened: everything is mapped, nothing is read.
+
+
+class OpenRows(NamedTuple):
+    """The rows of a language: its segments one after the other, and which rows are not deleted."""
+
+    segments: Sequence[Segment]
+    live: Allowed | None
+
+    @property
+    def stores(self) -> list[DocumentStore]:
+        """The documents of each segment."""
+        return [segment.store for segment in self.segments]
+
+    @property
+    def fields(self) -> JoinedPostings:
+        """The lists of their fields."""
+        return JoinedPostings([segment.fields for segment in self.segments])
+
+    @property
+    def parts(self) -> list[Path]:
+        """Where what was made of them is."""
+        return [segment.part for segment in self.segments]
+
+
+class SegmentReader:
+    """Opens the segments of a commit; ``known`` are some that are open already.
+
+    With ``skip_damaged`` those that are not whole are left out, and ``damaged`` says what is wrong with each.
+    """
+
+    def __init__(
+        self, path: Path, commit: Commit, known: Mapping[str, Segment] | None = None, skip_damaged: bool = False
+    ) -> None:
+        self._path, self._commit, self._known, self._skip_damaged = path, commit, known or {}, skip_damaged
+        self.segments: dict[str, Segment] = {}
+        self.damaged: list[str] = []
+
+    def whole(self, entry: LanguageEntry) -> list[SegmentEntry]:
+        """Those segments of a language that are whole; they are open then."""
+        return [segment for segment in entry.segments if self._open(segment)]
+
+    def rows(self, whole: Sequence[SegmentEntry]) -> OpenRows:
+        """The rows of the whole segments of a language."""
+        return OpenRows([self.segments[segment.name] for segment in whole], self._live(whole))
+
+    def order(self, entry: LanguageEntry, whole: Sequence[SegmentEntry]) -> Rows:
+        """The place of each of these rows' ids among all."""
+        if len(entry.segments) == 1:
+            return self.segments[whole[0].name].store.id_order
+        checksums.check_file(self._path / entry.order_file, self._commit.files[entry.order_file])
+        order: Rows = load_array(self._path / entry.order_file)
+        if len(whole) < len(entry.segments):
+            names = {segment.name for segment in whole}
+            order = order[np.repeat([s.name in names for s in entry.segments], [s.documents for s in entry.segments])]
+            order = np.argsort(np.argsort(order))
+        return order
+
+    def _open(self, entry: SegmentEntry) -> bool:
+        if entry.name in self._known:
+            self.segments[entry.name] = self._known[entry.name]
+            return True
+        try:
+            note = self._commit.files[f"{SEGMENTS}/{entry.name}/{checksums.FILE}"]
+            checksums.check_directory(self._path / SEGMENTS / entry.name, note)
+            if entry.deleted_file:
+                checksums.check_file(self._path / entry.deleted_file, self._commit.files[entry.deleted_file])
+            self.segments[entry.name] = Segment.load(self._path, entry.name)
+        except (OSError, ValueError, KeyError) as error:
+            if not self._skip_damaged:
+                raise
+            self.damaged.append(f"{entry.name}: {error}")
+            return False
+        return True
+
+    def _live(self, entries: Sequence[SegmentEntry]) -> Allowed | None:
+        if not any(entry.deleted for entry in entries):
+            return None
+        return np.concatenate([live_rows(self._path, entry) for entry in entries])
+
+
+def live_rows(path: Path, entry: SegmentEntry) -> Allowed:
+    """Which documents of a segment are not deleted."""
+    if not entry.deleted_file:
+        return np.ones(entry.documents, dtype=bool)
+    return ~read_deleted(path, entry.deleted_file)[: entry.documents]
+
+
+# The documents of several segments written as those of one, without what is deleted.
+
+
+def save_merged(segments: Sequence[Segment], keep: NDArray[np.bool_], order: Rows, directory: Path) -> None:
+    """Write the documents to keep, and the lists of their fields, into the directory of a segment.
+
+    ``order`` is the place of each row's id among all.
+    """
+    save_joined([segment.store.pages for segment in segments], keep, directory, "pages")
+    kept = np.flatnonzero(keep)
+    by_id = np.argsort(order[kept])
+    save_array(directory / "id_order.npy", np.argsort(by_id))
+    _ids([segment.store for segment in segments], kept[by_id]).save(directory, "ids")
+    JoinedPostings([segment.fields for segment in segments]).merged(keep).save(directory / FIELDS)
+
+
+def _ids(stores: Sequence[DocumentStore], rows: Rows) -> StringTable:
+    """The ids of some rows of several stores, in that order."""
+    tables = [store.ids for store in stores]
+    starts = np.cumsum([0, *map(len, stores)]).tolist()
+    places = [store.id_order + start for store, start in zip(stores, starts, strict=False)]
+    return taken(tables, np.concatenate(places)[rows])

@@ -17,15 +17,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.base.errors import InputError
-from isogloss.base.files import atomic_file
-from isogloss.corpus.dataset import Dataset, load_collection
-from isogloss.corpus.formats.platt import find_mates
-from isogloss.corpus.records import Document
-from isogloss.corpus.source import Source
+from isogloss.data.dataset import Dataset, load_collection
+from isogloss.data.documents import Document
+from isogloss.data.readers.platt import find_mates
+from isogloss.data.source import Source
+from isogloss.storage.errors import InputError
+from isogloss.storage.files import atomic_file
 from isogloss.systems.aligned import Aligned, AlignedOptions
-from isogloss.vectors.training import VectorTraining, train_vectors
-from isogloss.vectors.word_vectors import WordVectors
+from isogloss.translation.vectors.training import VectorTraining, train_vectors
+from isogloss.translation.vectors.word_vectors import WordVectors
 
 PAIR_COUNTS = (250, 500, 1000, 2000, 4000, 8000)
 WEIGHTS = ("tfidf", "idf")

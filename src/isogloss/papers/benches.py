@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic
 
-from isogloss.base.errors import InputError
 from isogloss.papers.kept_trials import Outcome, TrialDirectory, TrialKind
+from isogloss.storage.errors import InputError
 from isogloss.text.batches import available_cores
 from isogloss.training.loop import TrainingInterrupted
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO, cast
 
-from isogloss.base.errors import import_extra
-from isogloss.base.files import atomic_file
+from isogloss.storage.errors import import_extra
+from isogloss.storage.files import atomic_file
 
 _DPI = 120
 _COLOURS = ("#000000", "#D55E00", "#0072B2", "#009E73", "#CC79A7", "#8C6D00", "#56B4E9")

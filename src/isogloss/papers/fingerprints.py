@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterator
 
-from isogloss.corpus.dataset import Dataset
+from isogloss.data.dataset import Dataset
 
 
 def fingerprint(dataset: Dataset, *more: object) -> str:

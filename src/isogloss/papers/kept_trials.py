@@ -18,9 +18,9 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.base.arrays import save_packed
-from isogloss.base.errors import InputError
-from isogloss.base.files import atomic_file
+from isogloss.storage.arrays import save_packed
+from isogloss.storage.errors import InputError
+from isogloss.storage.files import atomic_file
 
 _LONGEST_NAME = 150
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from isogloss.base.files import atomic_file
+from isogloss.storage.files import atomic_file
 
 
 @dataclass(frozen=True)

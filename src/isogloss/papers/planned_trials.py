@@ -18,10 +18,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
-from isogloss.base.errors import InputError
 from isogloss.papers.benches import Bench, Report, Worker, run_on, show_reports
 from isogloss.papers.kept_trials import Outcome, TrialDirectory, TrialKind
-from isogloss.systems.matcher_options import DEVICES
+from isogloss.storage.errors import InputError
+from isogloss.systems.matchers.options import DEVICES
 
 Shelf = TypeVar("Shelf")
 """What holds the data of trials between them."""

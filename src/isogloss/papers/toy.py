@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from isogloss.corpus.collection import Collection
-from isogloss.evaluation.system import System
-from isogloss.lexical.postings import Postings
+from isogloss.data.documents import Collection
+from isogloss.retrieval.postings import Postings
+from isogloss.systems.base import System
 from isogloss.text.batches import tokenize_texts
 from isogloss.text.tokenizer import Tokenizer
 

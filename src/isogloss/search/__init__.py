@@ -1,1 +1,1 @@
-"""The engine: retrieve, merge, explain, show."""
+"""Searching an index: candidates of all languages, re-ranking, snippets, explanations, hits."""

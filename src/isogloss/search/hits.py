@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from isogloss.corpus.records import Document
-from isogloss.evaluation.system import Contribution
+from isogloss.data.documents import Document
+from isogloss.systems.base import Contribution
 
 CLASSES = ("not relevant", "partially relevant", "relevant")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from isogloss.base.errors import InputError
+from isogloss.storage.errors import InputError
 from isogloss.text.language import identify_language
 from isogloss.text.tokenizer import tokenize
 

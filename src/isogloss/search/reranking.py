@@ -8,13 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
-from isogloss.corpus.records import Document
-from isogloss.evaluation.ranking import Scores
-from isogloss.evaluation.system import Contribution
+from isogloss.data.documents import Document
+from isogloss.retrieval.ranking import Scores
 from isogloss.search.hits import Hit, relevance_of
+from isogloss.storage.errors import InputError
+from isogloss.systems.base import Contribution
+from isogloss.systems.dense import DenseSystem
+from isogloss.systems.matchers.base import Matcher
+from isogloss.systems.model_directory import load_model
 
 ScoreTexts = Callable[[str, Sequence[str]], Scores]
 """A query and some texts to the score of each."""
@@ -70,3 +75,25 @@ class Reranker:
     def _scored(self, hit: Hit, score: float) -> Hit:
         relevance = relevance_of(score, self.thresholds)
         return replace(hit, score=score, explanation=(), relevance=relevance, reranked=True)
+
+
+# Re-rankers by the run they were trained in: any matcher, or any system of vectors, without an index.
+
+
+def load_reranker(run: Path, depth: int = 50) -> Reranker:
+    """A re-ranker of the first ``depth`` hits from a run of ``isogloss train``."""
+    system = load_model(run)
+    if not isinstance(system, Matcher | DenseSystem):
+        what = f"{system.name} cannot score texts that are not indexed"
+        raise InputError(f"{run}: {what}; train a matcher, like layerwise")
+    return Reranker(
+        _scoring(system), (system.query_language, system.document_language), depth, system.explain_text, system.name,
+        system.thresholds(), system.explains_quickly,
+    )  # fmt: skip
+
+
+def _scoring(system: Matcher | DenseSystem) -> ScoreTexts:
+    """A function that keeps nothing of one call for the next, so that threads may share it."""
+    if isinstance(system, Matcher):
+        return lambda query, texts: system.score_texts(system.query_texts([query]), texts)[0]
+    return lambda query, texts: system.score_texts([query], texts)[0]

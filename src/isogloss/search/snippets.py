@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
+from isogloss.data.documents import Document
+from isogloss.search.hits import Hit
+from isogloss.search.searcher import Searcher
+from isogloss.systems.base import Contribution
 from isogloss.text.passages import Span
 from isogloss.text.tokenizer import token_spans
 
@@ -86,3 +91,41 @@ def surface_words(text: str, terms: Collection[str], to_term: Callable[[str], st
     """The words of a text, as they are written, whose terms are among the given ones."""
     spans = token_spans(text)
     return tuple(dict.fromkeys(text[begin:end] for begin, end, token in spans if to_term(token) in terms))
+
+
+# What is shown of a hit: the stretch of its text that tells why it was found, and the words that met.
+
+_MOST_LETTERS = 20_000  # where nothing says which passage of a long document it is, it is looked for in so much of it
+
+
+class Reason(NamedTuple):
+    """A word of the query, the words it met as the document writes them, and what they added to the score."""
+
+    query_word: str
+    document_words: tuple[str, ...]
+    score: float
+
+
+def reasons_of(
+    engine: Searcher, language: str, document: Document, parts: Sequence[Contribution], reranked: bool = False
+) -> list[Reason]:
+    """An explanation, of the re-ranker if ``reranked``, in the words of the document."""
+    term_of = engine.term_of(language, reranked)
+    text = f"{document.title} {document.text}"
+    return [
+        Reason(
+            part.query_word,
+            surface_words(text, set(part.document_words), term_of) or part.document_words,
+            float(part.score),
+        )
+        for part in parts
+    ]
+
+
+def snippet_of(engine: Searcher, hit: Hit, is_match: Callable[[str], bool]) -> Snippet:
+    """The passage that was found, or else the stretch with the most words that match."""
+    text = hit.document.text
+    passage = passage_of_text(hit.passage, engine.text_of(hit.document), text)
+    if passage is None or passage[1] <= _MOST_LETTERS:
+        text = text[:_MOST_LETTERS]
+    return make_snippet(text, is_match, passage=passage)

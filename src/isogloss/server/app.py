@@ -21,7 +21,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from isogloss.base.errors import InputError
+from isogloss.engines.base import EngineUnavailableError
+from isogloss.search.reranking import load_reranker
 from isogloss.server.endpoints import Endpoints
 from isogloss.server.guard import TRACE, Guard
 from isogloss.server.limits import Limits
@@ -33,8 +34,7 @@ from isogloss.server.service import Service
 from isogloss.server.static_page import PAGE, PageFile, page_response, read_page
 from isogloss.server.work import WorkPool
 from isogloss.server.writing import Writer
-from isogloss.stores.store import StoreUnavailableError
-from isogloss.systems.rerankers import load_reranker
+from isogloss.storage.errors import InputError
 
 _Endpoint = Callable[[Request], Awaitable[Response]]
 
@@ -145,7 +145,7 @@ async def _refused(request: Request, error: Exception) -> Response:
 
 
 async def _input_error(request: Request, error: Exception) -> Response:
-    status = 503 if isinstance(error, StoreUnavailableError) else 422
+    status = 503 if isinstance(error, EngineUnavailableError) else 422
     return refusal_response(Refusal(status, " ".join(str(error).split())), request.scope[TRACE].request_id)
 
 

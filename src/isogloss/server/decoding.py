@@ -10,13 +10,7 @@ from urllib.parse import parse_qsl
 import msgspec
 from starlette.requests import ClientDisconnect, Request
 
-from isogloss.server.messages import (
-    BatchRequest,
-    DocumentMessage,
-    DocumentsRequest,
-    SearchParameters,
-    SearchRequest,
-)
+from isogloss.server.messages import BatchRequest, DocumentMessage, DocumentsRequest, SearchParameters, SearchRequest
 from isogloss.server.refusals import Refusal
 
 JSON = "application/json"

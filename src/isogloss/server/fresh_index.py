@@ -6,9 +6,9 @@ import threading
 import time
 from pathlib import Path
 
-from isogloss.base.errors import InputError
-from isogloss.indexing.reader import OpenIndex, open_index
+from isogloss.index.reader import OpenIndex, open_index
 from isogloss.server.request_log import write_line
+from isogloss.storage.errors import InputError
 
 _SECONDS = 1.0  # between two looks at the disk
 

@@ -6,9 +6,9 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 
-from isogloss.evaluation.system import Contribution
-from isogloss.search.engine import Engine
 from isogloss.search.hits import Hit
+from isogloss.search.searcher import Searcher
+from isogloss.systems.base import Contribution
 from isogloss.text.tokenizer import tokenize
 
 _PARTS = 10  # of a long query only what counted most is marked
@@ -26,7 +26,7 @@ class Marking:
     by what found them, also where the score is a re-ranker's.
     """
 
-    def __init__(self, engine: Engine, query: str, translations: Translations) -> None:
+    def __init__(self, engine: Searcher, query: str, translations: Translations) -> None:
         self._engine = engine
         self._query = query
         self._translations = translations

@@ -6,16 +6,15 @@ from collections.abc import Callable, Sequence
 
 from msgspec import UNSET
 
-from isogloss.corpus.records import Document
-from isogloss.evaluation.system import Contribution
-from isogloss.search.engine import Engine
+from isogloss.data.documents import Document
 from isogloss.search.hits import Hit
-from isogloss.search.shown_hits import reasons_of, snippet_of
-from isogloss.search.snippets import Snippet
+from isogloss.search.searcher import Searcher
+from isogloss.search.snippets import Snippet, reasons_of, snippet_of
 from isogloss.server.messages import DocumentMessage, HitMessage, Meaning, Reason, SnippetPart
+from isogloss.systems.base import Contribution
 
 
-def hit_message(engine: Engine, hit: Hit, rank: int, is_match: Callable[[str], bool], explain: bool) -> HitMessage:
+def hit_message(engine: Searcher, hit: Hit, rank: int, is_match: Callable[[str], bool], explain: bool) -> HitMessage:
     """A hit, its snippet with the words that match marked, with its reasons if they are wanted."""
     document = hit.document
     return HitMessage(
@@ -40,7 +39,7 @@ def snippet_parts(snippet: Snippet) -> list[SnippetPart]:
 
 
 def reasons(
-    engine: Engine, language: str, document: Document, parts: Sequence[Contribution], reranked: bool
+    engine: Searcher, language: str, document: Document, parts: Sequence[Contribution], reranked: bool
 ) -> list[Reason]:
     """Which words met, and what they added."""
     found = reasons_of(engine, language, document, parts, reranked)

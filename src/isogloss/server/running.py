@@ -13,10 +13,10 @@ from types import FrameType
 import uvicorn
 from starlette.applications import Starlette
 
-from isogloss.base.errors import InputError
 from isogloss.server.app import Settings, make_app
 from isogloss.server.limits import HEADER_BYTES
 from isogloss.server.request_log import flush, log_libraries
+from isogloss.storage.errors import InputError
 
 STOPS = (signal.SIGTERM, signal.SIGINT)
 _BACKLOG = 2048

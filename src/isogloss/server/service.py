@@ -6,11 +6,10 @@ import time
 from pathlib import Path
 
 import isogloss
-from isogloss.base.errors import InputError
-from isogloss.indexing.reader import OpenIndex
-from isogloss.search.engine import Engine
+from isogloss.index.reader import OpenIndex
 from isogloss.search.query_language import guess_query_language, language_note
 from isogloss.search.reranking import Reranker
+from isogloss.search.searcher import Searcher
 from isogloss.server.fresh_index import FreshIndex
 from isogloss.server.limits import BATCH, DEPTH, EXPLAINED, MOST_HITS, QUERY_LENGTH, Limits
 from isogloss.server.marking import Marking
@@ -30,6 +29,7 @@ from isogloss.server.messages import (
 from isogloss.server.presenting import document_message, hit_message, meanings, reasons
 from isogloss.server.refusals import Refusal
 from isogloss.server.stopwatch import Stopwatch
+from isogloss.storage.errors import InputError
 
 
 class Service:
@@ -104,7 +104,7 @@ class Service:
         ]
         return BatchAnswer(results, index.generation, watch.milliseconds)
 
-    def _engine(self, index: OpenIndex, which: str) -> Engine:
+    def _engine(self, index: OpenIndex, which: str) -> Searcher:
         """What searches an index; the second one is left as it is, so that re-ranking can be compared with none."""
         return index.engine.reranked_by(self._reranker) if self._reranker and which == "main" else index.engine
 

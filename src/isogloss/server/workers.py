@@ -15,10 +15,10 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from types import FrameType
 
-from isogloss.base.errors import InputError
 from isogloss.server.app import Settings
 from isogloss.server.request_log import write_line
 from isogloss.server.running import STOPS, serve_on
+from isogloss.storage.errors import InputError
 
 _SPAWN = get_context("spawn")  # not fork: libraries have threads by now, which a fork would lose
 _TOO_SOON = 5.0  # seconds: a worker that gives up sooner would do so again

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from isogloss.index.lock import IndexBusyError
-from isogloss.indexing.writer import IndexWriter
+from isogloss.index.writer import IndexWriter
 from isogloss.server.fresh_index import FreshIndex
 from isogloss.server.messages import AddAnswer, DeleteAnswer, DocumentMessage
 from isogloss.server.presenting import document_of

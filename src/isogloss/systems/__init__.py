@@ -1,5 +1,1 @@
-"""The registry, and one small file a system that puts its parts together."""
-
-from isogloss.systems.registry import make_system, system_names, system_type
-
-__all__ = ["make_system", "system_names", "system_type"]
+"""What ranks: every system of the papers, the baselines, and ``bridge``."""

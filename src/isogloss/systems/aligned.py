@@ -17,25 +17,23 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.base.arrays import load_array, save_array
-from isogloss.base.errors import InputError
-from isogloss.corpus.dataset import Dataset
-from isogloss.corpus.problems import Problems
-from isogloss.evaluation.system import Contribution, SystemOptions
-from isogloss.models.encoders.weighted import WeightedAverage, idf, idf_weights, word_statistics
+from isogloss.data.dataset import Dataset
+from isogloss.data.problems import Problems
+from isogloss.nn.encoders.weighted import WeightedAverage, idf, idf_weights, word_statistics
+from isogloss.storage.arrays import load_array, save_array
+from isogloss.storage.errors import InputError
+from isogloss.systems.base import Contribution, SystemOptions
 from isogloss.systems.dense import DenseSystem
 from isogloss.systems.lexicons import INDUCED, LEXICON_HELP, fill_languages, induce_from
 from isogloss.text.batches import TokenizedTexts, tokenize_texts
 from isogloss.text.stopwords import stop_words
 from isogloss.text.tokenizer import tokenize
-from isogloss.vectors.alignment import Alignment, AlignmentOptions, align
-from isogloss.vectors.anchors import anchor
-from isogloss.vectors.files import read_vectors
-from isogloss.vectors.frequent_pairs import frequent_pairs
-from isogloss.vectors.lexicon import Lexicon
-from isogloss.vectors.retrieval import WordRetriever
-from isogloss.vectors.training import VectorTraining, train_on_tokens
-from isogloss.vectors.word_vectors import Matrix, WordVectors
+from isogloss.translation.lexicon import Lexicon
+from isogloss.translation.vectors.alignment import Alignment, AlignmentOptions, align, anchor, frequent_pairs
+from isogloss.translation.vectors.files import read_vectors
+from isogloss.translation.vectors.nearest import WordRetriever
+from isogloss.translation.vectors.training import VectorTraining, train_on_tokens
+from isogloss.translation.vectors.word_vectors import Matrix, WordVectors
 
 _PAPER: dict[str, Any] = {
     "alignment": "pinv", "normalise": False, "centre": False, "pairs": 4000, "query_weights": "tfidf",

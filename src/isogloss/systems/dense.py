@@ -10,13 +10,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.base.progress import track
-from isogloss.corpus.records import Query
-from isogloss.evaluation.ranking import Ranking, Scores
-from isogloss.evaluation.system import Allowed, Contribution, System
-from isogloss.index.vectors import VectorIndex
-from isogloss.systems.leaving_out import CutText, explain_by_leaving_out
-from isogloss.vectors.word_vectors import Matrix
+from isogloss.data.documents import Query
+from isogloss.retrieval.ranking import Allowed, Ranking, Scores
+from isogloss.retrieval.vectors.vectors import VectorIndex
+from isogloss.storage.progress import track
+from isogloss.systems.base import Contribution, System
+from isogloss.systems.explanations import CutText, explain_by_leaving_out
+from isogloss.translation.vectors.word_vectors import Matrix
 
 _BATCH = 256
 

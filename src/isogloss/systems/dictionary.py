@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
-from isogloss.base.errors import InputError
-from isogloss.base.lines import find_file
-from isogloss.corpus.dataset import Dataset
-from isogloss.lexical.bm25 import Concept
-from isogloss.lexical.translation import QueryTranslator
-from isogloss.systems.lexical import LexicalOptions, LexicalSystem
+from isogloss.data.dataset import Dataset
+from isogloss.retrieval.bm25 import Concept
+from isogloss.storage.errors import InputError
+from isogloss.storage.lines import find_file
+from isogloss.systems.bm25 import LexicalOptions, LexicalSystem
 from isogloss.systems.lexicons import BUNDLED, INDUCED, LEXICON_HELP, fill_languages, induce_from
-from isogloss.vectors.lexicon import Lexicon, Phrase
+from isogloss.translation.lexicon import Lexicon, Phrase
+from isogloss.translation.queries import QueryTranslator
 
 
 @dataclass(frozen=True)

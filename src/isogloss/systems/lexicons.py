@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from isogloss.base.errors import InputError
-from isogloss.corpus.dataset import Dataset
-from isogloss.corpus.formats.demo import DEMO_LANGUAGES, Demo
-from isogloss.corpus.parallel import translated_pages
-from isogloss.vectors.induction import induce_lexicon
-from isogloss.vectors.lexicon import Lexicon
+from isogloss.data.dataset import Dataset
+from isogloss.data.parallel import translated_pages
+from isogloss.data.readers.demo import DEMO_LANGUAGES, Demo
+from isogloss.storage.errors import InputError
+from isogloss.translation.lexicon import Lexicon
+from isogloss.translation.word_alignment import induce_lexicon
 
 INDUCED = "induced"
 BUNDLED = "bundled"

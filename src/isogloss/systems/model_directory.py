@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import isogloss
-from isogloss.base.errors import InputError
-from isogloss.base.files import atomic_directory, atomic_file
+from isogloss.storage.errors import InputError
+from isogloss.storage.files import atomic_directory, atomic_file
 from isogloss.systems.registry import parse_options, system_type
 from isogloss.systems.trained import Trainable
 

@@ -1,4 +1,4 @@
-r"""Long documents searched by passages, with any system: what it indexes are overlapping windows of words.
+"""Long documents searched by passages, with any system: what it indexes are overlapping windows of words.
 
     score(q, d) = max over the passages p of d of  score(q, p)
 
@@ -17,11 +17,11 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.base.arrays import load_array, save_array
-from isogloss.corpus.dataset import Dataset
-from isogloss.corpus.records import Query
-from isogloss.evaluation.ranking import Ranking, Rows, Scores
-from isogloss.evaluation.system import Allowed, Contribution, System
+from isogloss.data.dataset import Dataset
+from isogloss.data.documents import Query
+from isogloss.retrieval.ranking import Allowed, Ranking, Rows, Scores
+from isogloss.storage.arrays import load_array, save_array
+from isogloss.systems.base import Contribution, System
 from isogloss.text.passages import Span, passages_of_texts
 
 _PASSAGES = 4  # so many are asked for at first for each document that is wanted

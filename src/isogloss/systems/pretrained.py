@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from isogloss.evaluation.system import SystemOptions
-from isogloss.models.encoders.pretrained import PretrainedEncoder
+from isogloss.nn.encoders.pretrained import PretrainedEncoder
+from isogloss.systems.base import SystemOptions
 from isogloss.systems.dense import DenseSystem
-from isogloss.vectors.word_vectors import Matrix
+from isogloss.translation.vectors.word_vectors import Matrix
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from dataclasses import Field, fields, replace
 from importlib import import_module
 from typing import Any
 
-from isogloss.base.errors import InputError
-from isogloss.corpus.source import Pair, Source
-from isogloss.evaluation.system import System, SystemOptions
+from isogloss.data.source import Pair, Source
+from isogloss.storage.errors import InputError
+from isogloss.systems.base import System, SystemOptions
 from isogloss.systems.passages import by_passages
 
 _SYSTEMS = {
@@ -17,22 +17,22 @@ _SYSTEMS = {
     "bm25-dict": "dictionary:DictionaryBM25",
     "psq": "dictionary:ProbabilisticStructuredQueries",
     "aligned": "aligned:Aligned",
-    "smooth": "smooth:Smooth",
-    "layerwise": "layerwise:Layerwise",
-    "bridge": "bridge:Bridge",
+    "smooth": "smooth.system:Smooth",
+    "layerwise": "layerwise.system:Layerwise",
+    "bridge": "bridge.system:Bridge",
     "hybrid": "hybrid:Hybrid",
     "pretrained": "pretrained:Pretrained",
-    "bm25-mt": "bm25_mt:TranslatedBM25",
+    "bm25-mt": "mt:TranslatedBM25",
     "translation-lm": "translation_lm:TranslationLanguageModel",
     "topic": "topic:Topic",
-    "tree-kernel": "tree_kernel:TreeKernelSystem",
-    "dssm": "dssm:Dssm",
-    "ai-cnn": "ai_cnn:AiCnn",
-    "cntn": "cntn:Cntn",
-    "match-srnn": "match_srnn:MatchSrnn",
-    "clann": "clann:Clann",
-    "cntn-mt": "cntn_mt:TranslatingCntn",
-    "match-srnn-mt": "match_srnn_mt:TranslatingMatchSrnn",
+    "tree-kernel": "tree_kernel.system:TreeKernelSystem",
+    "dssm": "matchers.dssm:Dssm",
+    "ai-cnn": "matchers.ai_cnn:AiCnn",
+    "cntn": "matchers.cntn:Cntn",
+    "match-srnn": "matchers.match_srnn:MatchSrnn",
+    "clann": "matchers.clann:Clann",
+    "cntn-mt": "matchers.cntn:TranslatingCntn",
+    "match-srnn-mt": "matchers.match_srnn:TranslatingMatchSrnn",
 }
 """Name to module and class: a system is imported when it is asked for, so that there can be many."""
 _TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
@@ -98,3 +98,23 @@ def _parse(name: str, value: str, option: Field[Any]) -> Any:
     if least is not None and not least <= parsed <= most:
         raise InputError(f"{name}: {value} is not between {least:g} and {most:g}")
     return parsed
+
+
+# Options of systems as Python writes them, to settings as ``--set`` takes them.
+
+
+def as_settings(options: Mapping[str, Any]) -> dict[str, str]:
+    """Every value as the user would write it on the command line.
+
+    >>> as_settings({"passages": 30, "drop_stop_words": True, "thresholds": (0.2, 0.7)})
+    {'passages': '30', 'drop_stop_words': 'true', 'thresholds': '0.2,0.7'}
+    """
+    return {name: _written(value) for name, value in options.items()}
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list | tuple):
+        return ",".join(map(_written, value))
+    return str(value)

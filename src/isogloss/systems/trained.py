@@ -6,13 +6,12 @@ from abc import abstractmethod
 from pathlib import Path
 from typing import Self
 
-from isogloss.corpus.dataset import Dataset
-from isogloss.evaluation.system import System
+from isogloss.data.dataset import Dataset
+from isogloss.systems.base import System
 from isogloss.training.distributed import Team
 from isogloss.training.learner import Learner, State
-from isogloss.training.loop import Judge, Keeper, Trained, Training
-from isogloss.training.recipe import Recipe
-from isogloss.training.watching import LiveLine
+from isogloss.training.loop import Checkpointer, Judge, Recipe, Trained, Training
+from isogloss.training.progress import ProgressLine
 
 
 class Trainable(System):
@@ -21,7 +20,7 @@ class Trainable(System):
     learns = True
 
     @abstractmethod
-    def train(self, training: Dataset, keeper: Keeper | None = None, team: Team | None = None) -> Trained:
+    def train(self, training: Dataset, keeper: Checkpointer | None = None, team: Team | None = None) -> Trained:
         """Learn from the train split."""
 
     @abstractmethod
@@ -59,9 +58,9 @@ class TrainedSystem(Trainable):
     def adopt(self, parameters: State) -> None:
         """Score with these parameters from now on."""
 
-    def train(self, training: Dataset, keeper: Keeper | None = None, team: Team | None = None) -> Trained:
+    def train(self, training: Dataset, keeper: Checkpointer | None = None, team: Team | None = None) -> Trained:
         """Learn, from the keeper's last checkpoint where it has one; with the other processes of a team."""
         learner, judge = self.prepare(training)
-        trained = Training(learner, self.recipe, judge, keeper, LiveLine(), team).run()
+        trained = Training(learner, self.recipe, judge, keeper, ProgressLine(), team).run()
         self.adopt(trained.parameters)
         return trained

@@ -6,8 +6,9 @@ Defaults were chosen on 300 held-out questions of the train splits of leetcode (
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
@@ -15,18 +16,227 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.base.arrays import load_array, save_array
-from isogloss.base.errors import InputError
-from isogloss.corpus.dataset import Dataset
-from isogloss.evaluation.ranking import Scores
-from isogloss.evaluation.system import Allowed, Contribution, System, SystemOptions
-from isogloss.lexical.joined_postings import JoinedPostings
-from isogloss.lexical.postings import Postings
-from isogloss.lexical.question_answers import question_answer_pairs
-from isogloss.lexical.translation_lm import TranslationLM
-from isogloss.lexical.word_probabilities import WordProbabilities
-from isogloss.text.batches import tokenize_texts
+from isogloss.data.dataset import Dataset
+from isogloss.data.parallel import question_answer_pairs
+from isogloss.retrieval.postings import JoinedPostings, Postings
+from isogloss.retrieval.ranking import Allowed, Scores
+from isogloss.storage.arrays import load_array, save_array
+from isogloss.storage.errors import InputError
+from isogloss.storage.progress import track
+from isogloss.storage.strings import StringTable
+from isogloss.systems.base import Contribution, System, SystemOptions
+from isogloss.text.batches import TokenizedTexts, tokenize_texts
 from isogloss.text.tokenizer import Tokenizer, tokenize
+from isogloss.translation.word_alignment import Floats, Ids, Model1
+
+# P(w | t): how likely a word t of an answer stands for a word w of a question, learned from pairs of both.
+#
+# IBM model 1 (:mod:`isogloss.translation.word_alignment`) without its window: questions and answers are no translations of
+# each other, so where a word stands says nothing. In one language each pair (q, a) is read as (a, q) too, and one
+# model is learned from both ("pooling", which did best in Xue, Jeon and Croft 2008). In two languages only (answer,
+# question) is read: the other half would speak of other words.
+
+_EVERYWHERE = 1_000_000  # a window that no text is longer than
+
+
+class WordProbabilities:
+    """P(w | t), one a row, ordered by w: rows ``offsets[i]`` to ``offsets[i + 1]`` have w = ``terms[i]``.
+
+    ``given`` holds t as a number of ``terms``, which are in ascending order. The rows of one t add up to 1.
+    ``asked`` says how often each term stands in the questions.
+    """
+
+    def __init__(
+        self, terms: StringTable, offsets: NDArray[np.int64], given: Ids,
+        probabilities: NDArray[np.float32], asked: NDArray[np.int64],
+    ) -> None:  # fmt: skip
+        self.terms = terms
+        self.offsets = offsets
+        self.given = given
+        self.probabilities = probabilities
+        self.asked = asked
+
+    @classmethod
+    def learn(
+        cls, questions: TokenizedTexts, answers: TokenizedTexts, pooled: bool, iterations: int = 5,
+        null: float = 0.25, minimum: float = 1e-3,
+    ) -> WordProbabilities:  # fmt: skip
+        """Learn from question i and answer i, for all i; what is less probable than ``minimum`` is dropped."""
+        terms = sorted({*questions.terms, *answers.terms})
+        sources, targets = answers, questions
+        if pooled:
+            questions, answers = _renumbered(questions, terms), _renumbered(answers, terms)
+            sources, targets = _both(answers, questions), _both(questions, answers)
+        model = Model1(sources, targets, _EVERYWHERE, null)
+        for _ in track(range(iterations), "learning which words answer which"):
+            model.step()
+        found = model.pairs()
+        kept = found.forward >= minimum
+        probabilities = found.forward[kept]
+        given, words = (
+            _numbers(texts.terms, terms)[ids[kept]]
+            for texts, ids in ((sources, found.sources), (targets, found.targets))
+        )
+        probabilities /= np.bincount(given, probabilities, len(terms))[given]
+        order = np.lexsort((given, words))
+        offsets = np.searchsorted(words[order], np.arange(len(terms) + 1))
+        asked = np.bincount(_numbers(questions.terms, terms)[questions.ids], minlength=len(terms))
+        return cls(StringTable.of(terms), offsets, given[order], probabilities[order].astype(np.float32), asked)
+
+    def of_word(self, word: str) -> tuple[Ids, NDArray[np.float32]]:
+        """All t that stand for a word, as numbers of ``terms``, and P(w | t) of each."""
+        number = self.terms.find(word)
+        span = slice(0, 0) if number is None else slice(int(self.offsets[number]), int(self.offsets[number + 1]))
+        return self.given[span], self.probabilities[span]
+
+    def save(self, directory: Path) -> None:
+        """Write the arrays into a directory."""
+        self.terms.save(directory, "words")
+        for name in ("offsets", "given", "probabilities", "asked"):
+            save_array(directory / f"translations.{name}.npy", getattr(self, name))
+
+    @classmethod
+    def load(cls, directory: Path) -> WordProbabilities:
+        """Map what ``save`` wrote."""
+        names = ("offsets", "given", "probabilities", "asked")
+        arrays = (load_array(directory / f"translations.{name}.npy") for name in names)
+        return cls(StringTable.load(directory, "words"), *arrays)
+
+
+def _numbers(terms: list[str], among: list[str]) -> Ids:
+    """Where each term stands in a sorted list that holds them all."""
+    return np.fromiter((bisect_left(among, term) for term in terms), np.int32, len(terms))
+
+
+def _renumbered(texts: TokenizedTexts, terms: list[str]) -> TokenizedTexts:
+    """The same texts in terms of a sorted list that holds all of theirs."""
+    return TokenizedTexts(terms, _numbers(texts.terms, terms)[texts.ids], texts.offsets)
+
+
+def _both(first: TokenizedTexts, second: TokenizedTexts) -> TokenizedTexts:
+    """One list of texts after another."""
+    offsets = np.concatenate([first.offsets, first.offsets[-1] + second.offsets[1:]])
+    return TokenizedTexts(first.terms, np.concatenate([first.ids, second.ids]), offsets)
+
+
+# The translation-based language model (TransLM) of Xue, Jeon and Croft 2008, Retrieval Models for Question and Answer
+# Archives: a document is as good as the query is likely to be said by it, in its own words or in words that stand for
+# them.
+#
+#     P(q | D) = prod_w P(w | D)^n(w, q)
+#     P(w | D) = (1 - lambda) P_mx(w | D) + lambda P_ml(w | C)
+#     P_mx(w | D) = (1 - beta) P_ml(w | D) + beta sum_t P(w | t) P_ml(t | D)
+#
+# lambda is the same for all documents (Jelinek-Mercer smoothing).
+#
+# Trained on questions and answers, P(w | w) is low for many words: the answer does not repeat the question. The share
+# 1 - beta of plain P_ml(w | D) makes up for that, as in the paper. A document word that was never trained on stands
+# for itself alone, so that P(w | D) adds up to 1 over all words. C, the archive, is the documents and the questions of
+# the training: a word of those has some chance even where no document holds it. A word that is in neither says
+# nothing.
+#
+# The score is log P(q | D) without what all documents have in common, so that it is 0 where nothing matches:
+#
+#     score(q, D) = sum_w n(w, q) ln(1 + (1 - lambda) P_mx(w | D) / (lambda P_ml(w | C)))
+
+
+class TranslationLM:
+    """Scores all documents of inverted lists.
+
+    ``rows`` says where the terms of ``learned`` stand in the inverted lists (-1: nowhere); found out if not given.
+    """
+
+    def __init__(
+        self, postings: Postings, learned: WordProbabilities, collection_weight: float, translation_weight: float,
+        rows: NDArray[np.int64] | None = None,
+    ) -> None:  # fmt: skip
+        self.postings = postings
+        self.learned = learned
+        self.rows = _matched(learned.terms, postings.terms) if rows is None else rows
+        self._lambda = collection_weight
+        self._beta = translation_weight
+        self._trained = np.zeros(len(learned.terms), dtype=bool)
+        self._trained[learned.given] = True
+        self._lengths = np.maximum(1, postings.lengths).astype(np.float64)
+        self._archive_length = int(postings.lengths.sum()) + int(learned.asked.sum())
+
+    def rows_in(self, postings: Postings) -> NDArray[np.int64]:
+        """Where the learned terms stand in other inverted lists."""
+        return _matched(self.learned.terms, postings.terms)
+
+    def scores(self, query: Mapping[str, int]) -> NDArray[np.float32]:
+        """The score of every document for the words of a query and how often it says each."""
+        total = np.zeros(self.postings.document_count)
+        for word, times in query.items():
+            total += times * self.gains(word)
+        return total.astype(np.float32)
+
+    def gains(self, word: str) -> Floats:
+        """What a word of the query adds to the score of each document."""
+        background = self._lambda * self.background(word)
+        if not background:
+            return np.zeros(self.postings.document_count)
+        return np.log1p((1 - self._lambda) / background * self.said(word))
+
+    def best_gain(self, word: str) -> float:
+        """What a word would add to the score of a document that said nothing else."""
+        background = self._lambda * self.background(word)
+        return float(np.log1p((1 - self._lambda) / background)) if background else 0.0
+
+    def probabilities(self, word: str) -> Floats:
+        """P(w | D) of every document."""
+        return (1 - self._lambda) * self.said(word) + self._lambda * self.background(word)
+
+    def background(self, word: str) -> float:
+        """P_ml(w | C)."""
+        number = self.learned.terms.find(word)
+        asked = 0 if number is None else int(self.learned.asked[number])
+        return (int(self.postings[word].frequencies.sum()) + asked) / max(1, self._archive_length)
+
+    def said(self, word: str) -> Floats:
+        """P_mx(w | D) of every document."""
+        rows, weights = self.sources(word)
+        starts = self.postings.offsets[rows]
+        lengths = self.postings.offsets[rows + 1] - starts
+        places = np.arange(lengths.sum()) + np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
+        counts = self.postings.frequencies[places] * np.repeat(weights, lengths)
+        return np.bincount(self.postings.documents[places], counts, self.postings.document_count) / self._lengths
+
+    def sources(self, word: str) -> tuple[NDArray[np.int64], Floats]:
+        """The terms of the documents that say a word, as rows of the inverted lists, and what each counts for it.
+
+        The word itself may come twice: as such, and as a translation of itself.
+        """
+        given, probabilities = self.learned.of_word(word)
+        rows, weights = self.rows[given], self._beta * probabilities.astype(np.float64)
+        held = rows >= 0
+        rows, weights = rows[held], weights[held]
+        own = self.postings.terms.find(word)
+        if own is None:
+            return rows, weights
+        number = self.learned.terms.find(word)
+        trained = number is not None and self._trained[number]
+        return np.append(rows, own), np.append(weights, 1 - self._beta if trained else 1.0)
+
+    def terms_for(self, word: str, document: int | None = None) -> list[str]:
+        """The terms that say a word in all documents, or in one: those that say it most first."""
+        rows, weights = self.sources(word)
+        counts = weights * [self._frequency(row, document) for row in rows.tolist()]
+        best = rows[np.argsort(-counts, kind="stable")][: np.count_nonzero(counts)]
+        return [self.postings.terms[row] for row in dict.fromkeys(best.tolist())]
+
+    def _frequency(self, row: int, document: int | None) -> int:
+        span = slice(int(self.postings.offsets[row]), int(self.postings.offsets[row + 1]))
+        frequencies = self.postings.frequencies[span]
+        if document is not None:
+            frequencies = frequencies[self.postings.documents[span] == document]
+        return int(frequencies.sum())
+
+
+def _matched(terms: StringTable, held: StringTable) -> NDArray[np.int64]:
+    row_of = {term: row for row, term in enumerate(held)}
+    return np.fromiter((row_of.get(term, -1) for term in terms), np.int64, len(terms))
+
 
 _SHOWN = 5
 _ROWS = "translations.rows.npy"

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.base.progress import track
-from isogloss.text.placed_words import compiled_pays, placed_words
-from isogloss.text.stretches import running_sum, stretches
+from isogloss.storage.progress import track
+from isogloss.text.ids import running_sum, split_chunks
+from isogloss.text.positions import compiled_pays, placed_words
 from isogloss.text.tokenizer import Tokenizer, tokenize
 
 _CHUNK_CHARACTERS = 500_000
@@ -57,7 +57,7 @@ def tokenize_texts(
     table = TermTable(tokenizer or Tokenizer())
     if processes is None and compiled_pays(texts, _CHARACTERS_A_SECOND):
         return table.texts((stretch.new, stretch.ids, stretch.offsets) for stretch in placed_words(texts, label))
-    chunks = list(stretches(texts, _CHUNK_CHARACTERS))
+    chunks = list(split_chunks(texts, _CHUNK_CHARACTERS))
     if processes is None:
         few = sum(map(len, texts)) < _PARALLEL_CHARACTERS
         processes = 1 if few or "fork" not in multiprocessing.get_all_start_methods() else available_cores()
@@ -85,10 +85,10 @@ class TermTable:
         self._term_of_word = np.zeros(0, np.int32)  # -1 is a stop word
         self._id_of_term: dict[str, int] = {}
 
-    def texts(self, stretches: Iterable[_Numbered]) -> TokenizedTexts:
+    def texts(self, split_chunks: Iterable[_Numbered]) -> TokenizedTexts:
         """One stretch of texts after another, as terms."""
         ids, lengths = [np.zeros(0, np.int32)], []
-        for words, word_ids, offsets in stretches:
+        for words, word_ids, offsets in split_chunks:
             self._learn(words)
             own_ids, own_lengths = self._kept(self._term_of_word[word_ids], np.diff(offsets))
             ids.append(own_ids)

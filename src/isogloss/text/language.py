@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from isogloss.base.errors import InputError
+from isogloss.storage.errors import InputError
 
 
 def identify_language(text: str, among: Collection[str] | None = None) -> str:

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isogloss.text.batches import TermTable, TokenizedTexts, tokenize_texts
-from isogloss.text.placed_words import PlacedWords, placed_words
-from isogloss.text.stretches import running_sum
+from isogloss.text.ids import running_sum
+from isogloss.text.positions import PlacedWords, placed_words
 from isogloss.text.tokenizer import Tokenizer, token_spans
 
 Span = tuple[int, int]

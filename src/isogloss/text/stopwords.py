@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from importlib import resources
 
-from isogloss.text.characters import WORD
-from isogloss.text.normalization import normalize
+from isogloss.text.normalization import WORD, normalize
 
 _FOLDER = resources.files("isogloss.text").joinpath("stopwords")
 

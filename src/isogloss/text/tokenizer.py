@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from isogloss.text.characters import ASCII_WORD, CUT, STRAY_CUT, UNSPACED, WORD
-from isogloss.text.normalization import normalize, normalize_aligned
+from isogloss.text.normalization import ASCII_WORD, CUT, STRAY_CUT, UNSPACED, WORD, normalize, normalize_aligned
 from isogloss.text.stemming import stem
 from isogloss.text.stopwords import stop_words
 

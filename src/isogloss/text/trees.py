@@ -15,11 +15,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
-from isogloss.base.errors import InputError
-from isogloss.base.lines import Place, read_lines
+from isogloss.storage.errors import InputError
+from isogloss.storage.lines import Location, read_lines
+from isogloss.text.stopwords import stop_words
+from isogloss.text.tokenizer import token_spans
 
 ROOT = "ROOT"
 _BRACKETS = re.compile(r"\(|\)|[^\s()]+")
@@ -119,7 +122,7 @@ def _plain(token: str) -> str:
     return token
 
 
-def _read_bracketed(lines: Iterable[tuple[Place, str]]) -> Iterator[tuple[str, Tree]]:
+def _read_bracketed(lines: Iterable[tuple[Location, str]]) -> Iterator[tuple[str, Tree]]:
     for place, line in lines:
         if not line.strip():
             continue
@@ -144,7 +147,7 @@ class _Row(NamedTuple):
     relation: str
 
 
-def _read_conllu(lines: Iterable[tuple[Place, str]]) -> Iterator[tuple[str, Tree]]:
+def _read_conllu(lines: Iterable[tuple[Location, str]]) -> Iterator[tuple[str, Tree]]:
     """The sentences of a document joined, from one ``# newdoc`` to the next; each on its own where there is none."""
     texts: list[str] = []
     trees: list[Tree] = []
@@ -160,10 +163,10 @@ def _read_conllu(lines: Iterable[tuple[Place, str]]) -> Iterator[tuple[str, Tree
         yield text_key("".join(texts)), join_trees(trees)
 
 
-def _sentences(lines: Iterable[tuple[Place, str]]) -> Iterator[tuple[bool, str, Tree]]:
+def _sentences(lines: Iterable[tuple[Location, str]]) -> Iterator[tuple[bool, str, Tree]]:
     """Whether a document starts with it, its text, its tree."""
     rows: list[_Row] = []
-    text, starts_document, place = "", False, Place(Path())
+    text, starts_document, place = "", False, Location(Path())
     for place, line in lines:
         if line.startswith("#"):
             name, _, value = line[1:].partition("=")
@@ -178,7 +181,7 @@ def _sentences(lines: Iterable[tuple[Place, str]]) -> Iterator[tuple[bool, str, 
         yield starts_document, text or " ".join(row.word for row in rows), _dependencies(place, rows)
 
 
-def _row(place: Place, line: str) -> list[_Row]:
+def _row(place: Location, line: str) -> list[_Row]:
     """A word; nothing for what is no word of its own (``1-2`` spans several, ``1.1`` is not in the text)."""
     columns = line.split("\t")
     if len(columns) != _COLUMNS:
@@ -191,7 +194,7 @@ def _row(place: Place, line: str) -> list[_Row]:
     return [_Row(int(number), word, tag, int(head), relation)]
 
 
-def _dependencies(place: Place, rows: Sequence[_Row]) -> Tree:
+def _dependencies(place: Location, rows: Sequence[_Row]) -> Tree:
     """The tree beneath the words whose head is 0."""
     beneath: dict[int, list[_Row]] = {}
     for row in rows:
@@ -212,3 +215,55 @@ def _relation(row: _Row, beneath: Mapping[int, Sequence[_Row]], reached: set[int
     trees = [(other.number, _relation(other, beneath, reached, depth + 1)) for other in dependents]
     parts = sorted([(row.number, word), *trees], key=lambda part: part[0])
     return Tree(row.relation, tuple(tree for _, tree in parts))
+
+
+# A shallow tree for texts that no parser has read: clauses over phrases over tags over words.
+#
+#     ROOT -> CLAUSE,    CLAUSE -> PHRASE | LINK,    PHRASE -> CONTENT | NUMBER,    LINK -> STOP,    a tag -> its word
+#
+# Punctuation ends a clause. In it a phrase is a run of words that are no stop words, a link a run of stop words. The
+# labels are the same for all languages, so that trees of two languages can be compared. A language without a list of
+# stop words has one phrase a clause.
+
+
+class _Word(NamedTuple):
+    """A word, the number of the clause it stands in, and whether it is a stop word."""
+
+    token: str
+    clause: int
+    is_stop: bool
+
+
+def shallow_tree(text: str, language: str | None) -> Tree:
+    """The shallow tree of a text.
+
+    >>> print(shallow_tree("What is life insurance, 50 years on?", "en"))
+    (ROOT (CLAUSE (LINK (STOP what) (STOP is)) (PHRASE (CONTENT life) (CONTENT insurance)))
+     (CLAUSE (PHRASE (NUMBER 50) (CONTENT years)) (LINK (STOP on))))
+    """
+    words = _words(text, language)
+    clauses = (tuple(map(_phrase, _runs(clause))) for _, clause in groupby(words, key=lambda word: word.clause))
+    return Tree(ROOT, tuple(Tree("CLAUSE", clause) for clause in clauses))
+
+
+def _runs(words: Iterable[_Word]) -> Iterator[list[_Word]]:
+    return (list(run) for _, run in groupby(words, key=lambda word: word.is_stop))
+
+
+def _phrase(words: list[_Word]) -> Tree:
+    label = "LINK" if words[0].is_stop else "PHRASE"
+    return Tree(label, tuple(Tree(_tag(word), (Tree(word.token),)) for word in words))
+
+
+def _tag(word: _Word) -> str:
+    if word.is_stop:
+        return "STOP"
+    return "NUMBER" if word.token[0].isdecimal() else "CONTENT"
+
+
+def _words(text: str, language: str | None) -> Iterator[_Word]:
+    stops, clause, last = stop_words(language), 0, 0
+    for start, end, token in token_spans(text):
+        clause += any(not character.isspace() for character in text[last:start])
+        last = max(last, end)
+        yield _Word(token, clause, token in stops)

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.base.errors import InputError
-from isogloss.base.files import atomic_file
-from isogloss.base.lines import read_lines
+from isogloss.storage.errors import InputError
+from isogloss.storage.files import atomic_file
+from isogloss.storage.lines import read_lines
 
 _COUNT = re.compile("[0-9]{1,18}")
 _UNWRITABLE = re.compile("[\t\n\0\ufeff]")

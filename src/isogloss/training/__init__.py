@@ -1,1 +1,1 @@
-"""One loop for all trained systems, and what learns in it."""
+"""One loop for all trained systems, and the learners that run in it."""

@@ -1,4 +1,4 @@
-r"""The layer-wise adversary: a critic on each layer, which the encoder fights or helps (eq. 8 and 10 of the paper).
+"""The layer-wise adversary: a critic on each layer, which the encoder fights or helps (eq. 8 and 10 of the paper).
 
     L = L_rank + beta sum_j alpha_j W_j,      W_j = max over D_j of  E[D_j(f^j of queries)] - E[D_j(f^j of documents)]
 
@@ -21,15 +21,16 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from isogloss.base.errors import InputError
-from isogloss.models.critics import Critic, between, gradient_penalty
-from isogloss.models.encoders.torch_encoder import fill
-from isogloss.models.matchers.scorer import Compared, Features
-from isogloss.training.distributed_gradients import SharedSteps
-from isogloss.training.extra_term import ExtraTerm
+from isogloss.nn.critics import Critic, between, gradient_penalty
+from isogloss.nn.encoders.torch_encoder import fill
+from isogloss.nn.matchers.clann import Clann
+from isogloss.nn.matchers.scorer import Compared, Features
+from isogloss.storage.errors import InputError
+from isogloss.training.distributed_torch import SharedSteps
 from isogloss.training.learner import State
 from isogloss.training.loop import TrainingStopped
-from isogloss.training.torch_adam import NamedAdam
+from isogloss.training.torch_steps import NamedAdam
+from isogloss.training.torch_triples import ExtraTerm
 
 _BETAS = (0.5, 0.9)  # what the critics chase moves: a long memory would mislead them (Gulrajani et al. 2017)
 _FLAT = 1e-6
@@ -178,3 +179,59 @@ def doubts(entry: Mapping[str, Any]) -> list[str]:
     if entry.get("idle", 0) == 1:
         found.append("all gradients are zero, so nothing is learned; lower rate or dropout, or raise margin")
     return found
+
+
+# The adversary of CLANN (Joty et al. 2017): a classifier of languages whose gradient is turned round in the encoder.
+#
+#     L = L_rank + L_language,  the encoder's share of the second with the sign changed and times lambda
+#
+# lambda grows with the share p of the epochs that are over, strength (2 / (1 + e^(-10 p)) - 1) (Ganin and Lempitsky
+# 2015), so that the encoder learns to rank first.
+
+_STEEPNESS = 10.0
+
+
+class LanguageAdversary(ExtraTerm):
+    """The classifier's loss; its parameters are the scorer's, and so are its steps."""
+
+    def __init__(self, scorer: Clann, strength: float, epochs: int) -> None:
+        self._scorer, self._strength, self._epochs = scorer, strength, epochs
+
+    def use(self, device: torch.device, generator: torch.Generator) -> None:
+        self._lambda = torch.zeros((), device=device)
+        self._sums = torch.zeros(2, device=device)
+        self._epoch = -1
+        self._shared: SharedSteps | None = None
+
+    def join(self, shared: SharedSteps) -> None:
+        self._shared = shared
+
+    def prepare(self, compared: Compared, stopped: Tensor) -> None:
+        """It has no steps of its own."""
+        self._going = 1 - stopped
+
+    def value(self, compared: Compared) -> Tensor:
+        ((queries, documents),) = compared.features
+        loss = self._scorer.language_loss(queries, documents, self._lambda)
+        said = self._shared.sum(loss) if self._shared else loss.detach()
+        self._sums += self._going * torch.stack([said, torch.ones_like(said)])
+        return loss
+
+    def begin_epoch(self, epoch: int) -> None:
+        over = epoch / max(1, self._epochs)
+        self._lambda.fill_(self._strength * (2 / (1 + math.exp(-_STEEPNESS * over)) - 1))
+        if epoch != self._epoch:
+            self._epoch = epoch
+            self._sums.zero_()
+
+    def report(self) -> dict[str, float]:
+        """``language_loss``: log 2 = .693 where the classifier knows nothing."""
+        total, batches = self._sums.tolist()
+        return {"language_loss": total / max(1.0, batches), "lambda": float(self._lambda)}
+
+    def state(self) -> State:
+        return {"sums": self._sums.cpu().numpy().copy(), "epoch": torch.tensor(self._epoch).numpy()}
+
+    def restore(self, state: State) -> None:
+        self._sums.copy_(torch.from_numpy(state["sums"].copy()))
+        self._epoch = int(state["epoch"])

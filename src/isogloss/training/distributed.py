@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.base.errors import InputError, import_extra
+from isogloss.storage.errors import InputError, import_extra
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from isogloss.base.errors import InputError
-from isogloss.base.progress import track
+from isogloss.storage.errors import InputError
+from isogloss.storage.progress import track
 
 Settings = dict[str, str]
 Trial = Callable[[Settings], Mapping[str, float]]

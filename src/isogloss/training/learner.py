@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.base.errors import InputError
+from isogloss.storage.errors import InputError
 from isogloss.training.distributed import Team
+from isogloss.training.examples import Pairs
 
 State = dict[str, NDArray[Any]]
 
@@ -53,3 +55,25 @@ class Learner(ABC):
     @abstractmethod
     def restore(self, state: State) -> None:
         """Go on from a state."""
+
+
+# A learner of graded pairs, which may be drawn anew before each epoch.
+
+
+class PairLearner(Learner):
+    """Learns from ``pairs``; ``renew`` gives those of an epoch where they change."""
+
+    pairs: Pairs
+    renew: Callable[[int], Pairs] | None = None
+
+    @property
+    def examples(self) -> int:
+        return len(self.pairs)
+
+    def begin_epoch(self, epoch: int) -> None:
+        if self.renew:
+            self.use(self.renew(epoch))
+
+    @abstractmethod
+    def use(self, pairs: Pairs) -> None:
+        """Learn from other pairs of the same vocabularies from now on."""

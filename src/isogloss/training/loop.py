@@ -7,18 +7,81 @@ place in the epoch. Several processes run it side by side (``distributed.py``): 
 
 from __future__ import annotations
 
+import signal
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, NoReturn, Protocol
+from types import FrameType
+from typing import Any, NoReturn, Protocol, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
-from isogloss.base.errors import InputError
+from isogloss.storage.errors import InputError
 from isogloss.training.distributed import Alone, PeerLost, Team
-from isogloss.training.interruption import Interruption
 from isogloss.training.learner import Learner, State
-from isogloss.training.recipe import Recipe
+
+# Ctrl-C where something must not be cut in the middle: once, it waits for a good moment; twice, it is at once.
+
+
+class Interruption:
+    """Inside the block the first Ctrl-C only sets ``asked``; the second raises KeyboardInterrupt as usual.
+
+    One that comes within ``deaf`` seconds of the first is taken for the same.
+    """
+
+    def __init__(self, deaf: float = 0.0) -> None:
+        self.asked = False
+        self._deaf, self._asked_at = deaf, 0.0
+        self._here = threading.current_thread() is threading.main_thread()  # only there can signals be caught
+
+    def __enter__(self) -> Self:
+        if self._here:
+            self._before = signal.signal(signal.SIGINT, self._ask)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._here:
+            signal.signal(signal.SIGINT, self._before)
+
+    def _ask(self, number: int, frame: FrameType | None) -> None:
+        if not self.asked:
+            self.asked, self._asked_at = True, time.monotonic()
+        elif time.monotonic() - self._asked_at >= self._deaf:
+            raise KeyboardInterrupt
+
+
+# How long, how fast and in what order something is learned.
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Epochs over all examples in batches, in a new order each; the rate falls by ``decay`` an epoch.
+
+    With ``patience`` training stops after so many epochs without a better dev measure, and the best epoch is kept;
+    without, it runs to its end and the last epoch is kept.
+    """
+
+    epochs: int = 30
+    batch: int = 128
+    rate: float = 0.01
+    decay: float = 1.0
+    shuffle: bool = True
+    patience: int = 0
+    measure: str = "NDCG@5"
+    seed: int = 0
+
+    def order(self, epoch: int, examples: int) -> NDArray[np.int64]:
+        """The order of an epoch (from 0); depends on nothing but the seed and the epoch, so that it can be resumed."""
+        if not self.shuffle:
+            return np.arange(examples)
+        return np.random.default_rng([self.seed, epoch]).permutation(examples)
+
+    def rate_of(self, epoch: int) -> float:
+        """The rate of an epoch (from 0)."""
+        return self.rate * self.decay**epoch
+
 
 Judge = Callable[[State], Mapping[str, float]]
 """The dev measures of some parameters."""
@@ -49,7 +112,7 @@ class Position:
     history: list[dict[str, Any]] = field(default_factory=list)
 
 
-class Keeper(Protocol):
+class Checkpointer(Protocol):
     """Where a training leaves what it has: a run directory."""
 
     def resume(self) -> tuple[Position, State, State] | None:
@@ -66,7 +129,7 @@ class Keeper(Protocol):
         """What the user can do to go on."""
 
 
-class Watcher(Protocol):
+class ProgressListener(Protocol):
     """Shows how training goes."""
 
     def show(self, position: Position, batches: int, recipe: Recipe, rate: float) -> None:
@@ -88,8 +151,8 @@ class Training:
     """One training: a learner, a recipe, perhaps a judge on dev, a keeper and a watcher, and who learns along."""
 
     def __init__(
-        self, learner: Learner, recipe: Recipe, judge: Judge | None = None, keeper: Keeper | None = None,
-        watcher: Watcher | None = None, team: Team | None = None,
+        self, learner: Learner, recipe: Recipe, judge: Judge | None = None, keeper: Checkpointer | None = None,
+        watcher: ProgressListener | None = None, team: Team | None = None,
     ) -> None:  # fmt: skip
         if recipe.patience and judge is None:
             raise InputError("patience: early stopping needs judged dev queries to measure on, and there are none")

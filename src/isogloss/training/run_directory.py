@@ -9,17 +9,17 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from isogloss.base.errors import InputError
-from isogloss.base.files import atomic_directory, atomic_file
-from isogloss.base.tensors import read_tensors, write_tensors
+from isogloss.storage.arrays import read_tensors, write_tensors
+from isogloss.storage.errors import InputError
+from isogloss.storage.files import atomic_directory, atomic_file
 from isogloss.training.learner import State
-from isogloss.training.loop import Keeper, Position, position_as_json, position_from_json
+from isogloss.training.loop import Checkpointer, Position, position_as_json, position_from_json
 
 _CHECKPOINT = "checkpoint.safetensors"
 _FINISHED = "finished.json"
 
 
-class RunDirectory(Keeper):
+class RunDirectory(Checkpointer):
     """A directory that a training writes into as it goes; a killed run goes on from its last checkpoint."""
 
     def __init__(self, path: Path, begin: Callable[[], None] | None = None) -> None:

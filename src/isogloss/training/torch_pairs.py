@@ -20,24 +20,46 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.nn.functional import softplus
 from torch.nn.utils import clip_grad_norm_
 from torch.optim.adam import adam
 
-from isogloss.base.errors import InputError
-from isogloss.models.encoders.padding import pad_texts
-from isogloss.models.encoders.text_encoder import Dropout, TextEncoder
-from isogloss.models.encoders.torch_encoder import as_tensor, fill, named_parameters
-from isogloss.models.losses.loss import CompiledLoss, Loss
-from isogloss.models.similarity import smooth_cosine
-from isogloss.training.average import ADAM_EPSILON, BETA1, BETA2
+from isogloss.nn.encoders.torch_encoder import as_tensor, fill, named_parameters
+from isogloss.nn.encoders.towers import Dropout, TextEncoder, pad_texts
+from isogloss.nn.losses import BAND, CompiledLoss, Loss
+from isogloss.nn.similarity import smooth_cosine
+from isogloss.storage.errors import InputError
+from isogloss.text.ids import Ids, TextIds
+from isogloss.training.average.reference import ADAM_EPSILON, BETA1, BETA2
 from isogloss.training.distributed import Team
-from isogloss.training.distributed_gradients import SharedSteps
-from isogloss.training.learner import State
-from isogloss.training.pair_learner import PairLearner
-from isogloss.training.pairs import Ids, Pairs, TextIds
-from isogloss.training.recorded_step import RecordedStep
-from isogloss.training.stretches import in_stretches
-from isogloss.training.tensor_loss import TensorLoss
+from isogloss.training.distributed_torch import SharedSteps
+from isogloss.training.examples import Pairs
+from isogloss.training.learner import PairLearner, State
+from isogloss.training.torch_steps import RecordedStep, in_chunks
+
+# A loss as tensors, kept where the scores are: making them anew at each step would have a GPU wait.
+
+
+class TensorLoss:
+    """The two closed forms of ``isogloss.nn.losses``, for torch to differentiate."""
+
+    def __init__(self, loss: Loss | CompiledLoss, device: torch.device) -> None:
+        compiled = loss.compiled() if isinstance(loss, Loss) else loss
+        self.grades = len(compiled.lower)
+        self._band, self._slope = compiled.kind == BAND, compiled.slope
+        self._lower, self._upper = (
+            torch.tensor(ends, dtype=torch.float64, device=device) for ends in (compiled.lower, compiled.upper)
+        )
+        self._width_terms = -torch.log(-torch.expm1(self._slope * (self._lower - self._upper)))
+
+    def values(self, scores: Tensor, grades: Tensor) -> Tensor:
+        """The loss of each score."""
+        lower, upper = self._lower[grades].to(scores.dtype), self._upper[grades].to(scores.dtype)
+        if self._band:
+            return (scores - upper).relu().square() + (lower - scores).relu().square()
+        sides = softplus(self._slope * (scores - upper)) + softplus(self._slope * (lower - scores))
+        return sides + self._width_terms[grades].to(scores.dtype)
+
 
 _Lengths = tuple[int, int]
 
@@ -118,7 +140,7 @@ class TorchPairs(PairLearner):
         for encoder in self.encoders:
             encoder.train()
         self._rate.fill_(rate)
-        return in_stretches(order, batch_size, partial(self._advance, batch_size))
+        return in_chunks(order, batch_size, partial(self._advance, batch_size))
 
     def _advance(self, batch_size: int, order: NDArray[np.int64]) -> NDArray[np.float64]:
         """A stretch of batches; what follows a loss that is not finite is of no account and changes nothing."""

@@ -9,6 +9,7 @@ processes are not recorded; their negatives are drawn by the first process for a
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from functools import partial
 
 import numpy as np
@@ -16,21 +17,62 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from isogloss.base.errors import InputError
-from isogloss.models.encoders.padding import pad_texts
-from isogloss.models.encoders.text_encoder import Dropout
-from isogloss.models.encoders.torch_encoder import as_tensor, fill
-from isogloss.models.matchers.scorer import Scorer, Texts
-from isogloss.models.matchers.word_tables import WordTables
+from isogloss.nn.encoders.torch_encoder import as_tensor, fill
+from isogloss.nn.encoders.towers import Dropout, pad_texts
+from isogloss.nn.matchers.scorer import Compared, Scorer, Texts, VectorScorer, WordTables
+from isogloss.nn.similarity import smooth_scale
+from isogloss.storage.errors import InputError
+from isogloss.text.ids import Ids, TextIds
 from isogloss.training.distributed import Alone, Team
-from isogloss.training.distributed_gradients import SharedSteps
-from isogloss.training.extra_term import ExtraTerm
+from isogloss.training.distributed_torch import SharedSteps
 from isogloss.training.learner import Learner, State
-from isogloss.training.pairs import TextIds
-from isogloss.training.recorded_step import RecordedStep
-from isogloss.training.stretches import in_stretches
-from isogloss.training.torch_adam import NamedAdam
+from isogloss.training.torch_encoding import encode_texts
+from isogloss.training.torch_steps import NamedAdam, RecordedStep, in_chunks
 from isogloss.training.triples import Negatives, Triples
+
+# A term beside the ranking loss, with parameters and steps of its own: an adversary.
+
+
+class ExtraTerm(ABC):
+    """Something added to the loss of each batch."""
+
+    @abstractmethod
+    def use(self, device: torch.device, generator: torch.Generator) -> None:
+        """Compute there, with random numbers from there; called before anything else."""
+
+    @abstractmethod
+    def join(self, shared: SharedSteps) -> None:
+        """See only this process's share of each batch from now on; called before ``prepare``."""
+
+    @abstractmethod
+    def prepare(self, compared: Compared, stopped: Tensor) -> None:
+        """Take steps of its own on a batch, which changes nothing of the scorer.
+
+        None where ``stopped`` is 1; it is set to 1 where something is not finite.
+        """
+
+    @abstractmethod
+    def value(self, compared: Compared) -> Tensor:
+        """What is added to the loss of the batch."""
+
+    def begin_epoch(self, epoch: int) -> None:  # noqa: B027 - some have nothing to prepare
+        """Begin to gather what ``report`` says of an epoch, unless that was begun."""
+
+    def check(self) -> None:  # noqa: B027 - some cannot fail
+        """Raise ``TrainingStopped`` where going on is of no use; called now and then."""
+
+    def report(self) -> dict[str, float]:
+        """What was measured in the epoch, for the history."""
+        return {}
+
+    @abstractmethod
+    def state(self) -> State:
+        """Everything needed to go on."""
+
+    @abstractmethod
+    def restore(self, state: State) -> None:
+        """Go on from a state."""
+
 
 _Lengths = tuple[int, int]
 
@@ -122,7 +164,7 @@ class TorchTriples(Learner):
     def advance(self, order: NDArray[np.int64], batch_size: int, rate: float) -> NDArray[np.float64]:
         self.scorer.train()
         self._rate.fill_(rate)
-        return in_stretches(order, batch_size, partial(self._advance, batch_size))
+        return in_chunks(order, batch_size, partial(self._advance, batch_size))
 
     def _advance(self, batch_size: int, order: NDArray[np.int64]) -> NDArray[np.float64]:
         """A stretch of batches; what follows a loss that is not finite is of no account and changes nothing."""
@@ -242,3 +284,26 @@ def usable_device(device: str) -> torch.device:
 
 def _arrays(tensors: dict[str, Tensor] | dict[str, torch.nn.Parameter]) -> State:
     return {name: tensor.detach().cpu().numpy().copy() for name, tensor in tensors.items()}
+
+
+# Hard negatives by the model that is being trained: the documents it now takes to be nearest to each query.
+
+_QUERIES = 1024  # compared with all documents at a time
+
+
+def nearest_documents(scorer: VectorScorer, triples: Triples, number: int) -> Ids:
+    """The rows of the ``number`` documents with the largest cosine for each query, best first.
+
+    The cosine of the vectors, whatever the scorer makes of them: all pairs would be too many for a network.
+    """
+    device, was_training = next(scorer.parameters()).device, scorer.training
+    scorer.eval()
+    queries = encode_texts(scorer.encode_queries, triples.queries, device)
+    documents = torch.from_numpy(encode_texts(scorer.encode_documents, triples.documents, device)).to(device)
+    scorer.train(was_training)
+    columns = smooth_scale(documents, 0.0).T
+    found = np.empty((len(queries), min(number, len(triples.documents))), np.int32)
+    for first in range(0, len(queries), _QUERIES):
+        part = torch.from_numpy(queries[first : first + _QUERIES]).to(device)
+        found[first : first + _QUERIES] = (part @ columns).topk(found.shape[1], dim=1).indices.cpu().numpy()
+    return found

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.base.errors import InputError
-from isogloss.training.pairs import Ids, TextIds
+from isogloss.storage.errors import InputError
+from isogloss.text.ids import Ids, TextIds
 
 NEGATIVES = ("random", "in-batch", "hard")
 _STREAM = 1  # other numbers than those that order the epoch

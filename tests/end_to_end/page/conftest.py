@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from isogloss.corpus.sources import open_source
-from isogloss.indexing import make_index
+from isogloss.data.formats import open_source
+from isogloss.index.making import make_index
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 PATIENCE = 15_000  # milliseconds that a test waits for something to appear

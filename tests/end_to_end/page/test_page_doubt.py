@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from isogloss.corpus.sources import open_source
-from isogloss.indexing import make_index
+from isogloss.data.formats import open_source
+from isogloss.index.making import make_index
 
 expect = pytest.importorskip("playwright.sync_api").expect
 

@@ -15,7 +15,7 @@ from isogloss.papers.bridge.trial import Result
 from isogloss.papers.bridge.trial_run import DEPTH
 from isogloss.papers.figures import line_style, new_figure, save_figure
 from isogloss.papers.pages import Page, markdown_table
-from isogloss.systems.bridge_weights import Calibration
+from isogloss.systems.bridge.weights import Calibration
 
 _NOTE = (
     f"Chances P(g ≥ j | score) of the first {DEPTH} documents found for each query, in {BINS} bins of equal width, "

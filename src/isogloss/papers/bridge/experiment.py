@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from isogloss.corpus.source import Pair
+from isogloss.data.source import Pair
 from isogloss.papers.bridge.plan import Setup, Trials
 from isogloss.papers.bridge.trial import Results, TrialStore
 from isogloss.papers.bridge.trial_data import PairData

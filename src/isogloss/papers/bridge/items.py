@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from isogloss.base.errors import InputError
-from isogloss.corpus.source import Pair
+from isogloss.data.source import Pair
 from isogloss.papers.benches import Bench, Report, Worker, run_on
 from isogloss.papers.bridge.ablation import ablation
 from isogloss.papers.bridge.calibration import calibration
@@ -15,6 +14,7 @@ from isogloss.papers.bridge.plan import Trials
 from isogloss.papers.bridge.trial import Trial
 from isogloss.papers.bridge.trial_run import line, run_trial
 from isogloss.papers.pages import Page
+from isogloss.storage.errors import InputError
 
 
 class Item(NamedTuple):

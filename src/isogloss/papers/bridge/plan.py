@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from isogloss.corpus.source import Pair
+from isogloss.data.source import Pair
 from isogloss.papers.bridge.trial import Trial
 from isogloss.papers.bridge.trial_data import PairData
 

@@ -1,4 +1,4 @@
-r"""Does a chance mean what it says? Predicted chances in bins, beside the share that came true.
+"""Does a chance mean what it says? Predicted chances in bins, beside the share that came true.
 
     ECE = sum_b n_b / n |mean of the chances of bin b - share of its outcomes that are true|
 

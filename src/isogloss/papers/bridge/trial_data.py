@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from isogloss.corpus.dataset import Dataset, load_dataset
-from isogloss.corpus.problems import Problems
-from isogloss.corpus.source import Pair
-from isogloss.corpus.sources import open_source
+from isogloss.data.dataset import Dataset, load_dataset
+from isogloss.data.formats import open_source
+from isogloss.data.problems import Problems
+from isogloss.data.source import Pair
 from isogloss.papers.fingerprints import fingerprint
-from isogloss.systems.bridge_learning import page_pairs
-from isogloss.systems.bridge_options import BridgeOptions
+from isogloss.systems.bridge.learning import page_pairs
+from isogloss.systems.bridge.options import BridgeOptions
 from isogloss.systems.lexicons import fill_languages
-from isogloss.vectors.lexicon import Lexicon
+from isogloss.translation.lexicon import Lexicon
 
 
 @dataclass(frozen=True)

@@ -12,16 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 import isogloss
-from isogloss.base.progress import track
 from isogloss.evaluation.protocols import Task, make_task
 from isogloss.evaluation.report import evaluate_run
 from isogloss.papers.bridge.trial import SYSTEM, Trial
 from isogloss.papers.bridge.trial_data import PairData
 from isogloss.papers.devices import device_name
 from isogloss.papers.kept_trials import Outcome
-from isogloss.systems.bridge import Bridge
-from isogloss.systems.bridge_model import BridgeModel
-from isogloss.systems.bridge_weights import Calibration, context_of
+from isogloss.storage.progress import track
+from isogloss.systems.bridge.model import BridgeModel
+from isogloss.systems.bridge.system import Bridge
+from isogloss.systems.bridge.weights import Calibration, context_of
 from isogloss.systems.registry import make_system
 
 MEASURE = "MRR_mr"

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from isogloss.corpus.source import Pair
+from isogloss.data.source import Pair
 from isogloss.evaluation.measures import PerQuery
 from isogloss.evaluation.significance import paired_t_test
 from isogloss.papers.layerwise.lists import CHOOSING, MEASURED

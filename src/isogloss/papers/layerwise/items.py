@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from isogloss.base.errors import InputError
-from isogloss.corpus.source import Pair
+from isogloss.data.source import Pair
 from isogloss.papers.layerwise import plan
 from isogloss.papers.layerwise.curves import figure_alphas, figure_distance, probe
 from isogloss.papers.layerwise.experiment import Experiment
@@ -15,6 +14,7 @@ from isogloss.papers.layerwise.tables import table1, table2, table3
 from isogloss.papers.layerwise.trial import Trial, distinct
 from isogloss.papers.layerwise.trial_store import TrialStore
 from isogloss.papers.pages import Page
+from isogloss.storage.errors import InputError
 
 
 class Item(NamedTuple):

@@ -18,21 +18,20 @@ from pathlib import Path
 
 import numpy as np
 
-from isogloss.base.errors import InputError
-from isogloss.base.lines import Place
-from isogloss.corpus.dataset import Dataset
-from isogloss.corpus.judgments import Judgments
-from isogloss.corpus.problems import Problems
-from isogloss.corpus.records import Document, Judgment, Query
-from isogloss.corpus.source import Pair, Source
-from isogloss.evaluation.candidates import draw_candidates
+from isogloss.data.dataset import Dataset
+from isogloss.data.documents import Document, Judgment, Query
+from isogloss.data.judgments import Judgments
+from isogloss.data.problems import Problems
+from isogloss.data.source import Pair, Source
 from isogloss.evaluation.measures import PerQuery
-from isogloss.evaluation.protocols import judged_queries
+from isogloss.evaluation.protocols import draw_candidates, judged_queries
 from isogloss.papers.layerwise.published import MEASURES
+from isogloss.storage.errors import InputError
+from isogloss.storage.lines import Location
 from isogloss.systems.lexicons import INDUCED
-from isogloss.systems.listed_examples import listed_examples
+from isogloss.systems.matchers.data import listed_examples
 from isogloss.systems.registry import make_system
-from isogloss.training.judging import measure_scores
+from isogloss.training.examples import measure_scores
 
 MEASURED, CHOOSING = "measured", "dev"
 """The splits of the lists; systems stop and choose by ``dev``."""
@@ -63,13 +62,13 @@ class Listed(Source):
     def name(self) -> str:
         return self._source.name
 
-    def documents(self, language: str, problems: Problems) -> Iterator[tuple[Place, Document]]:
+    def documents(self, language: str, problems: Problems) -> Iterator[tuple[Location, Document]]:
         return self._source.documents(language, problems)
 
-    def queries(self, language: str, problems: Problems) -> Iterator[tuple[Place, Query]]:
+    def queries(self, language: str, problems: Problems) -> Iterator[tuple[Location, Query]]:
         return self._source.queries(language, problems)
 
-    def judgments(self, pair: Pair, problems: Problems) -> Iterator[tuple[Place, Judgment]]:
+    def judgments(self, pair: Pair, problems: Problems) -> Iterator[tuple[Location, Judgment]]:
         return self._source.judgments(pair, problems)
 
     def splits(self, pair: Pair, queries: Collection[str], problems: Problems) -> Mapping[str, list[str]] | None:
@@ -81,10 +80,10 @@ class Listed(Source):
     def lexicon(self, pair: Pair) -> Path | None:
         return self._source.lexicon(pair)
 
-    def candidates(self, pair: Pair, split: str, problems: Problems) -> Iterator[tuple[Place, Judgment]] | None:
+    def candidates(self, pair: Pair, split: str, problems: Problems) -> Iterator[tuple[Location, Judgment]] | None:
         if split not in self._lists:
             return self._source.candidates(pair, split, problems)
-        return ((Place(Path(f"{split} lists")), judgment) for judgment in self._lists[split])
+        return ((Location(Path(f"{split} lists")), judgment) for judgment in self._lists[split])
 
 
 def with_lists(dataset: Dataset, drawing: Drawing) -> Dataset:

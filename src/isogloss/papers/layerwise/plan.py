@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from isogloss.corpus.source import Pair
+from isogloss.data.source import Pair
 from isogloss.papers.layerwise.lists import Drawing
 from isogloss.papers.layerwise.published import OURS
 from isogloss.papers.layerwise.trial import Trial, has_seeds
 from isogloss.papers.layerwise.trial_store import TrialStore
-from isogloss.systems.layerwise_options import LayerwiseOptions, alpha_grid
+from isogloss.systems.layerwise.options import LayerwiseOptions, alpha_grid
 from isogloss.systems.registry import parse_options
 
 MODEL = "layerwise"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from isogloss.corpus.source import Pair
+from isogloss.data.source import Pair
 from isogloss.papers.layerwise import plan
 from isogloss.papers.layerwise.claims import checked_claims, claims_table
 from isogloss.papers.layerwise.experiment import Experiment, difference, summaries

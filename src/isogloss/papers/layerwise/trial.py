@@ -12,14 +12,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
-from isogloss.base.errors import InputError
-from isogloss.corpus.source import Pair, Source, parse_pair
-from isogloss.evaluation.system import System
+from isogloss.data.source import Pair, Source, parse_pair
 from isogloss.papers.kept_trials import file_name
 from isogloss.papers.layerwise.lists import Drawing
-from isogloss.systems.layerwise_options import LayerwiseOptions
+from isogloss.storage.errors import InputError
+from isogloss.systems.base import System
+from isogloss.systems.layerwise.options import LayerwiseOptions
 from isogloss.systems.lexicons import INDUCED
-from isogloss.systems.matcher import Matcher
+from isogloss.systems.matchers.base import Matcher
 from isogloss.systems.registry import make_system, parse_options, system_type
 
 _TRANSLATING = ("translator", "lexicon", "missing", "trained_on", "translated_pairs")

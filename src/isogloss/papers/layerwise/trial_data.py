@@ -18,19 +18,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from isogloss.base.errors import InputError
-from isogloss.base.files import atomic_file, write_bytes
-from isogloss.corpus.dataset import Dataset, load_dataset
-from isogloss.corpus.problems import Problems
-from isogloss.corpus.source import Pair
-from isogloss.corpus.sources import open_source
+from isogloss.data.dataset import Dataset, load_dataset
+from isogloss.data.formats import open_source
+from isogloss.data.problems import Problems
+from isogloss.data.source import Pair
 from isogloss.papers.fingerprints import fingerprint
 from isogloss.papers.layerwise.lists import CHOOSING, MEASURED, Drawing, lists_hash, with_lists
 from isogloss.papers.layerwise.trial import PACKED, Trial
-from isogloss.systems.matcher import Matcher
-from isogloss.systems.ranking_data import RankingData, read_lists
-from isogloss.training.pairs import TextIds
-from isogloss.training.ranked_lists import RankedLists
+from isogloss.storage.errors import InputError
+from isogloss.storage.files import atomic_file, write_bytes
+from isogloss.systems.matchers.base import Matcher
+from isogloss.systems.matchers.data import RankingData, read_lists
+from isogloss.text.ids import TextIds
+from isogloss.training.examples import RankedLists
 
 
 class Arrays(NamedTuple):

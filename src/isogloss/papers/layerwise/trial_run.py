@@ -12,17 +12,17 @@ from numpy.typing import NDArray
 import isogloss
 from isogloss.evaluation.measures import PerQuery
 from isogloss.evaluation.protocols import make_task
-from isogloss.evaluation.report import evaluate_system
 from isogloss.papers.devices import device_name
 from isogloss.papers.kept_trials import Outcome
 from isogloss.papers.layerwise.lists import MEASURED
 from isogloss.papers.layerwise.published import MEASURES
 from isogloss.papers.layerwise.trial import Trial
 from isogloss.papers.layerwise.trial_data import Arrays, TrialData
-from isogloss.systems.layerwise import Layerwise
-from isogloss.systems.matcher import Matcher
-from isogloss.training.pairs import TextIds
-from isogloss.training.ranked_lists import RankedLists
+from isogloss.systems.evaluate import evaluate_system
+from isogloss.systems.layerwise.system import Layerwise
+from isogloss.systems.matchers.base import Matcher
+from isogloss.text.ids import TextIds
+from isogloss.training.examples import RankedLists
 
 
 def run_trial(trial: Trial, data: TrialData, device: str = "auto") -> Outcome:

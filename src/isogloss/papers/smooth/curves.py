@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.base.errors import InputError
 from isogloss.papers.adhoc import write_csv
 from isogloss.papers.pages import Page, markdown_table
 from isogloss.papers.smooth.drawings import draw_densities, draw_measures
@@ -18,6 +17,7 @@ from isogloss.papers.smooth.plan import figure4_trials, figure5_trials, table2_t
 from isogloss.papers.smooth.published import MEASURES
 from isogloss.papers.smooth.trial_measuring import binned_scores
 from isogloss.papers.smooth.trial_store import Result
+from isogloss.storage.errors import InputError
 
 CHOSEN_BY = "NDCG@5"
 _FIGURE5 = ("P_mr@1", "NDCG@5", "MAP", "MRR_mr")

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from isogloss.models.losses.mse import MeanSquaredError
-from isogloss.models.losses.sosl import SmoothOrdinalSearchLoss
-from isogloss.models.similarity import smooth_cosine_gradient
+from isogloss.nn.losses import MeanSquaredError, SmoothOrdinalSearchLoss
+from isogloss.nn.similarity import smooth_cosine_gradient
 from isogloss.papers.figures import line_style, new_figure, save_figure
 from isogloss.papers.smooth.density import density
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from isogloss.base.errors import InputError
 from isogloss.papers.pages import Page
 from isogloss.papers.smooth import plan
 from isogloss.papers.smooth.claims import claims
@@ -16,6 +15,7 @@ from isogloss.papers.smooth.plan import Setup
 from isogloss.papers.smooth.tables import table1, table2, table3
 from isogloss.papers.smooth.theory_page import theory
 from isogloss.papers.smooth.trial import Trial, distinct
+from isogloss.storage.errors import InputError
 
 
 class Item(NamedTuple):

@@ -15,16 +15,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.base.arrays import save_packed
-from isogloss.base.errors import InputError
-from isogloss.base.lines import Place
-from isogloss.corpus.collection import Collection
-from isogloss.corpus.dataset import Dataset
-from isogloss.corpus.judgments import Judgments
-from isogloss.corpus.problems import Problems
-from isogloss.corpus.records import Document, Judgment, Query
-from isogloss.corpus.source import Pair, Source
+from isogloss.data.dataset import Dataset
+from isogloss.data.documents import Collection, Document, Judgment, Query
+from isogloss.data.judgments import Judgments
+from isogloss.data.problems import Problems
+from isogloss.data.source import Pair, Source
 from isogloss.papers.smooth.pair_words import PairWords
+from isogloss.storage.arrays import save_packed
+from isogloss.storage.errors import InputError
+from isogloss.storage.lines import Location
 from isogloss.text.batches import TokenizedTexts
 
 PREFIX = "packed:"
@@ -60,7 +59,7 @@ class _Pack(Source):
 
     format = "packed"
 
-    def documents(self, language: str, problems: Problems) -> Iterator[tuple[Place, Document]]:
+    def documents(self, language: str, problems: Problems) -> Iterator[tuple[Location, Document]]:
         raise InputError(f"{self.name}: a pack has words, not texts")
 
 

@@ -8,13 +8,13 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.base.errors import InputError
-from isogloss.corpus.collection import Collection
-from isogloss.corpus.dataset import Dataset, load_dataset
-from isogloss.corpus.problems import Problems
-from isogloss.corpus.source import Pair
-from isogloss.corpus.sources import open_source
+from isogloss.data.dataset import Dataset, load_dataset
+from isogloss.data.documents import Collection
+from isogloss.data.formats import open_source
+from isogloss.data.problems import Problems
+from isogloss.data.source import Pair
 from isogloss.papers.fingerprints import fingerprint
+from isogloss.storage.errors import InputError
 from isogloss.text.batches import TokenizedTexts, tokenize_texts
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from isogloss.corpus.source import Pair
+from isogloss.data.source import Pair
 from isogloss.papers.smooth.trial import NEGATIVES, Start, Trial
 
 LOSSES: dict[str, dict[str, Any]] = {

@@ -1,4 +1,4 @@
-r"""Scores of pairs and ranks among the whole collection, by matrix products on the processor or a GPU.
+"""Scores of pairs and ranks among the whole collection, by matrix products on the processor or a GPU.
 
     score(q, d) = sum_i q_i d_i        in float64, then rounded once to float32
 
@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isogloss.evaluation.measures import Gains
-from isogloss.training.pairs import Ids
-from isogloss.vectors.word_vectors import Matrix
+from isogloss.text.ids import Ids
+from isogloss.translation.vectors.word_vectors import Matrix
 
 DEPTH = 1000
 """How far down ``evaluate`` looks in the whole collection."""

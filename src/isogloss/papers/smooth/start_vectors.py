@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from isogloss.base.errors import InputError
 from isogloss.papers.smooth.pair_words import PairWords
-from isogloss.vectors.training import VectorTraining, train_on_tokens
-from isogloss.vectors.word_vectors import WordVectors
+from isogloss.storage.errors import InputError
+from isogloss.translation.vectors.training import VectorTraining, train_on_tokens
+from isogloss.translation.vectors.word_vectors import WordVectors
 
 
 def monolingual_vectors(words: PairWords, dimension: int, spread: float) -> tuple[WordVectors, WordVectors]:

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from isogloss.corpus.dataset import Dataset
-from isogloss.corpus.source import Pair
+from isogloss.data.dataset import Dataset
+from isogloss.data.source import Pair
 from isogloss.papers.pages import Page, markdown_table
 from isogloss.papers.smooth.pages import Experiment, differences_table, training_line
 from isogloss.papers.smooth.plan import table2_trials, table3_trials

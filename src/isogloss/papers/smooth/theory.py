@@ -16,8 +16,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from isogloss.base.errors import InputError
-from isogloss.models.losses.sosl import SmoothOrdinalSearchLoss
+from isogloss.nn.losses import SmoothOrdinalSearchLoss
+from isogloss.storage.errors import InputError
 
 SOSL_MAXIMUM = 4.0
 SOSL_SLOPE = 4.0

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.models.losses.sosl import SmoothOrdinalSearchLoss
-from isogloss.models.similarity import smooth_cosine, smooth_cosine_gradient, smooth_scale
+from isogloss.nn.losses import SmoothOrdinalSearchLoss
+from isogloss.nn.similarity import smooth_cosine, smooth_cosine_gradient, smooth_scale
 from isogloss.papers.smooth import theory
 
 EPS = (0.01, 0.05, 0.2, 0.5, 1.0, 2.0)

@@ -12,10 +12,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal, get_args
 
-from isogloss.base.errors import InputError
-from isogloss.corpus.source import Pair, parse_pair
+from isogloss.data.source import Pair, parse_pair
 from isogloss.papers.kept_trials import file_name
-from isogloss.systems.smooth_options import RECIPES, SmoothOptions
+from isogloss.storage.errors import InputError
+from isogloss.systems.smooth.options import RECIPES, SmoothOptions
 
 Start = Literal["random", "monolingual"]
 NEGATIVES = 40

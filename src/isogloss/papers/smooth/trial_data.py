@@ -9,21 +9,19 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from isogloss.base.errors import InputError
-from isogloss.base.strings import StringTable
-from isogloss.corpus.dataset import Dataset
-from isogloss.corpus.source import Pair
+from isogloss.data.dataset import Dataset
+from isogloss.data.source import Pair
 from isogloss.papers.smooth.packed_words import PREFIX, PackedWords
 from isogloss.papers.smooth.pair_words import PairWords, ReadWords, chosen_texts
 from isogloss.papers.smooth.start_vectors import monolingual_vectors
 from isogloss.papers.smooth.trial import Trial
-from isogloss.systems.smooth_learning import Prepared
-from isogloss.systems.smooth_options import SmoothOptions
+from isogloss.storage.errors import InputError
+from isogloss.storage.strings import StringTable
+from isogloss.systems.smooth.learning import Prepared
+from isogloss.systems.smooth.options import SmoothOptions
 from isogloss.text.batches import TokenizedTexts
-from isogloss.training.examples import Examples, graded_examples
-from isogloss.training.pairs import Pairs
-from isogloss.training.texts import choose_words, text_ids
-from isogloss.vectors.word_vectors import WordVectors
+from isogloss.training.examples import Examples, Pairs, choose_words, graded_examples, text_ids
+from isogloss.translation.vectors.word_vectors import WordVectors
 
 Value = TypeVar("Value")
 

@@ -7,17 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.corpus.dataset import Dataset
+from isogloss.data.dataset import Dataset
 from isogloss.evaluation.measures import PerQuery, measure
-from isogloss.models.similarity import smooth_scale
+from isogloss.nn.similarity import smooth_scale
 from isogloss.papers.smooth.scores import collection_ranks, gains_at, pair_scores
 from isogloss.papers.smooth.trial_data import Ranked
-from isogloss.systems.smooth_learning import Prepared
-from isogloss.systems.smooth_model import SIDES, Side, SmoothModel, tower_sizes
-from isogloss.training.judging import measure_scores
-from isogloss.training.pairs import TextIds
-from isogloss.training.texts import text_ids
-from isogloss.vectors.word_vectors import Matrix
+from isogloss.systems.smooth.learning import Prepared
+from isogloss.systems.smooth.model import SIDES, Side, SmoothModel, tower_sizes
+from isogloss.text.ids import TextIds
+from isogloss.training.examples import measure_scores, text_ids
+from isogloss.translation.vectors.word_vectors import Matrix
 
 SCORE_BINS = 2000
 _EDGES = np.linspace(-1, 1, SCORE_BINS + 1)
@@ -72,7 +71,7 @@ def _encode(model: SmoothModel, side: Side, texts: TextIds, device: str) -> Matr
     """Scaled vectors; a cnn or an lstm encodes on the device it learned on."""
     if model.options.encoder == "average":
         return model.encode_ids(side, texts)
-    from isogloss.models.encoders.torch_encoder import load_encoders
+    from isogloss.nn.encoders.torch_encoder import load_encoders
 
     encoder = load_encoders(model.options.encoder, model.parameters, tower_sizes(model.options))[SIDES.index(side)]
     encoder.module.to(device)

@@ -19,9 +19,9 @@ from isogloss.papers.smooth.published import MEASURES
 from isogloss.papers.smooth.trial import Trial
 from isogloss.papers.smooth.trial_data import TrialData
 from isogloss.papers.smooth.trial_measuring import Measured, measure_model
-from isogloss.systems.smooth_learning import Prepared, make_learner
-from isogloss.systems.smooth_model import SIDES, SmoothModel
-from isogloss.systems.smooth_options import SmoothOptions
+from isogloss.systems.smooth.learning import Prepared, make_learner
+from isogloss.systems.smooth.model import SIDES, SmoothModel
+from isogloss.systems.smooth.options import SmoothOptions
 from isogloss.training.learner import Learner
 from isogloss.training.loop import Trained, Training
 

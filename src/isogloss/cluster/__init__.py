@@ -1,1 +1,0 @@
-"""What runs on a Ray cluster: encoding documents, and training."""

@@ -1,1 +1,0 @@
-"""One module a format. Each reads, and where people write such data, writes."""

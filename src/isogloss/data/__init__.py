@@ -1,0 +1,1 @@
+"""Documents, queries, graded judgments: reading, validating, writing, grading and splitting them."""

@@ -1,0 +1,127 @@
+"""Everything an experiment needs of one language pair, read and checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TypeVar
+
+from isogloss.data.documents import Collection, Document, Judgment, Query
+from isogloss.data.judgments import Judgments
+from isogloss.data.problems import Problems
+from isogloss.data.source import Pair, Source
+from isogloss.data.splits import split_queries
+from isogloss.storage.errors import InputError
+from isogloss.storage.lines import Location
+
+Record = TypeVar("Record", Document, Query)
+
+
+@dataclass
+class Dataset:
+    """Documents of one language, queries of another, judgments between them, and the splits of the queries."""
+
+    source: Source
+    pair: Pair
+    documents: Collection
+    queries: dict[str, Query]
+    judgments: Judgments
+    splits: dict[str, list[str]]
+    problems: Problems = field(default_factory=Problems)
+
+    @property
+    def lexicon(self) -> Path | None:
+        """A bilingual lexicon that comes with the data."""
+        return self.source.lexicon(self.pair)
+
+    def split(self, name: str) -> list[Query]:
+        """The queries of a split; ``all`` is every query."""
+        if name == "all":
+            return list(self.queries.values())
+        if name not in self.splits:
+            raise InputError(f"{self.source.name}: has no split {name!r}; there are {', '.join(self.splits)} and all")
+        return [self.queries[query] for query in self.splits[name]]
+
+    def candidates(self, split: str) -> Judgments:
+        """What the ``candidates`` protocol ranks: query id to document id to label."""
+        lines = self.source.candidates(self.pair, split, self.problems)
+        if lines is None:
+            what = f"{self.source.name}: has no candidate lists for {'-'.join(self.pair)} {split}"
+            raise InputError(f"{what}; make some with 'isogloss data candidates'")
+        return Judgments(_checked(lines, self.queries, self.documents.row_of, self.problems))
+
+    @cached_property
+    def source_documents(self) -> Collection:
+        """The query-language documents (unsupervised statistics; see the leakage rule for anything more)."""
+        return load_collection(self.source, self.pair[0], self.problems)
+
+
+def load_collection(source: Source, language: str, problems: Problems | None = None) -> Collection:
+    """Read the documents of one language, checked."""
+    problems = problems or Problems()
+    collection = Collection(_unique(source.documents(language, problems), "document", problems), language)
+    if not len(collection):
+        raise InputError(f"{source.name}: has no documents in {language!r}")
+    return collection
+
+
+def load_dataset(source: Source, pair: Pair, seed: int = 0, problems: Problems | None = None) -> Dataset:
+    """Read one pair of a source: every line is checked, and that judgments speak of what exists."""
+    if seed < 0:
+        raise InputError(f"seed: {seed} is below 0; choose 0 or more")
+    problems = problems or Problems()
+    judgment_lines = source.judgments(pair, problems)  # asked for first: an unknown pair is found before reading much
+    documents = load_collection(source, pair[1], problems)
+    queries = {query.id: query for query in _unique(source.queries(pair[0], problems), "query", problems)}
+    judgments = Judgments(_checked(judgment_lines, queries, documents.row_of, problems), source.top_grade)
+    splits = source.splits(pair, queries, problems)
+    if splits is None:
+        splits = split_queries(list(queries), seed, source.groups(pair))
+    return Dataset(source, pair, documents, queries, judgments, dict(splits), problems)
+
+
+def load_training(source: Source, pair: Pair, problems: Problems | None = None) -> Dataset:
+    """What a system may learn from: a dataset, or the documents alone where the source has no judgments."""
+    try:
+        source.judgments(
+            pair, Problems(stop_at_errors=False)
+        )  # asked for, not read: what is wrong in them stays an error
+    except InputError:
+        return Dataset(source, pair, load_collection(source, pair[1], problems), {}, Judgments(), {"train": []})
+    return load_dataset(source, pair, problems=problems)
+
+
+def _unique(records: Iterable[tuple[Location, Record]], what: str, problems: Problems) -> Iterator[Record]:
+    seen: set[str] = set()
+    for place, record in records:
+        if record.id in seen:
+            problems.error(place, f"duplicate {what} id", f"{what} id {record.id!r} stands a second time")
+            continue
+        seen.add(record.id)
+        if not record.text.strip():
+            problems.warn(place, f"empty {what} text", f"{what} {record.id!r} has an empty text")
+        yield record
+
+
+def _checked(
+    lines: Iterable[tuple[Location, Judgment]], queries: Iterable[str], documents: Iterable[str], problems: Problems
+) -> Iterator[Judgment]:
+    seen: dict[tuple[str, str], int] = {}
+    for place, judgment in lines:
+        query, document, grade = judgment
+        if query not in queries:
+            problems.error(place, "unknown query id", f"query id {query!r} does not exist")
+        elif document not in documents:
+            problems.error(place, "unknown document id", f"document id {document!r} does not exist")
+        elif (query, document) not in seen:
+            seen[query, document] = grade
+            yield judgment
+        elif seen[query, document] == grade:
+            problems.warn(place, "duplicate judgment", f"query {query!r} and document {document!r} stand a second time")
+        else:
+            problems.error(
+                place, "contradicting judgment",
+                f"query {query!r} and document {document!r} were judged {seen[query, document]} before, {grade} here",
+            )  # fmt: skip

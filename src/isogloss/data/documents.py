@@ -1,0 +1,132 @@
+"""What passes between the rooms: documents, queries, and one judgment of a document for a query."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isogloss.storage.errors import InputError
+
+FIELDS = ("title", "text")
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A page: its id and text, and what else is known of it."""
+
+    id: str
+    text: str
+    title: str = ""
+    language: str = ""
+    url: str = ""
+    links: tuple[str, ...] = ()
+    translations: Mapping[str, str] = field(default_factory=dict)
+    fields: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What somebody looks for."""
+
+    id: str
+    text: str
+    title: str = ""
+    language: str = ""
+
+
+class Judgment(NamedTuple):
+    """How relevant a document is for a query; grades are gains from 0 up."""
+
+    query: str
+    document: str
+    grade: int
+
+
+def parse_fields(fields: str) -> tuple[str, ...]:
+    """``"title,text"`` to field names, checked."""
+    names = tuple(name.strip() for name in fields.split(",") if name.strip())
+    unknown = [name for name in names if name not in FIELDS]
+    if unknown or not names:
+        raise InputError(f"fields: {fields!r} is not a list of {', '.join(FIELDS)}")
+    return names
+
+
+def joined_fields(record: Document | Query, fields: tuple[str, ...]) -> str:
+    """The text of a record that a system reads: the chosen fields, in order."""
+    if fields == ("text",):
+        return record.text
+    return " ".join(value for value in (getattr(record, name) for name in fields) if value)
+
+
+# The documents of one language, in order, found by row or by id.
+
+
+class Collection(Sequence[Document]):
+    """Documents of one language. ``row_of`` maps an id to its row; ``id_order`` ranks the rows by id, for ties."""
+
+    def __init__(self, documents: Iterable[Document], language: str = "") -> None:
+        self.documents = list(documents)
+        self.language = language
+        self.row_of = {document.id: row for row, document in enumerate(self.documents)}
+        if len(self.row_of) != len(self.documents):
+            raise ValueError("two documents have the same id")
+
+    def __getitem__(self, row: int) -> Document:  # type: ignore[override]  # rows only, no slices
+        return self.documents[row]
+
+    def __len__(self) -> int:
+        return len(self.documents)
+
+    def __iter__(self) -> Iterator[Document]:
+        return iter(self.documents)
+
+    @cached_property
+    def ids(self) -> list[str]:
+        """The ids, row by row."""
+        return [document.id for document in self.documents]
+
+    @cached_property
+    def id_order(self) -> NDArray[np.int64]:
+        """``id_order[row]`` is the place of the row's id among all ids in ascending order."""
+        return id_order(self.ids)
+
+    def texts(self, fields: tuple[str, ...]) -> list[str]:
+        """What a system reads of each document."""
+        return [joined_fields(document, fields) for document in self.documents]
+
+
+def id_order(ids: Sequence[str]) -> NDArray[np.int64]:
+    """The place of each id in the ascending order of strings."""
+    order = np.empty(len(ids), dtype=np.int64)
+    order[sorted(range(len(ids)), key=ids.__getitem__)] = np.arange(len(ids))
+    return order
+
+
+def document_of(page: dict[str, Any]) -> Document:
+    """A JSON object of this format as a document."""
+    return Document(
+        page["id"], page["text"], page.get("title") or "", page.get("lang") or "", page.get("url") or "",
+        tuple(map(str, page.get("links") or ())),
+        {language: str(id_) for language, id_ in (page.get("translations") or {}).items()},
+        page.get("fields") or {},
+    )  # fmt: skip
+
+
+def page_object(document: Document) -> dict[str, Any]:
+    """A document as the JSON object of this format."""
+    page = {
+        "id": document.id,
+        "lang": document.language,
+        "title": document.title,
+        "text": document.text,
+        "url": document.url,
+        "links": list(document.links),
+        "translations": dict(document.translations),
+        "fields": dict(document.fields),
+    }
+    return {key: value for key, value in page.items() if value or key == "text"}

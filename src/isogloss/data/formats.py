@@ -1,0 +1,53 @@
+"""``format:where`` to a source."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from isogloss.data.dataset import Dataset
+from isogloss.data.readers.beir import Beir, write_beir
+from isogloss.data.readers.demo import Demo
+from isogloss.data.readers.folder import Folder
+from isogloss.data.readers.irds import IrDatasets
+from isogloss.data.readers.jsonl import Jsonl, write_jsonl
+from isogloss.data.readers.platt import Platt, write_platt
+from isogloss.data.readers.trec import Trec, write_trec
+from isogloss.data.readers.wikiclir import WikiClir, write_wikiclir
+from isogloss.data.source import Source
+from isogloss.storage.errors import InputError
+
+FORMATS: dict[str, type[Source]] = {
+    source.format: source for source in (WikiClir, Beir, Trec, Jsonl, Folder, Platt, IrDatasets, Demo)
+}
+
+
+def open_source(source: str) -> Source:
+    """Open a source as the user writes it: ``wikiclir:DIR``, ``jsonl:FILE``, …, or ``demo``."""
+    name, colon, where = source.partition(":")
+    if source == Demo.format:
+        return Demo()
+    if name not in FORMATS or not colon or not where or name == Demo.format:
+        known = ", ".join(f"{name}:…" for name in FORMATS if name != Demo.format)
+        raise InputError(f"source: {source!r} is not one of {known} or demo")
+    return FORMATS[name](where)
+
+
+Writer = Callable[[Dataset, bool], None]
+"""Writes a dataset; the flag says whether an existing output may be replaced."""
+
+
+def find_writer(target: str) -> Writer:
+    """``format:where`` to a function that writes a dataset there."""
+    name, _, where = target.partition(":")
+    path = Path(where)
+    writers: dict[str, Writer] = {
+        "wikiclir": lambda dataset, overwrite: write_wikiclir(path, [dataset], overwrite),
+        "beir": lambda dataset, overwrite: write_beir(path, dataset, overwrite),
+        "trec": lambda dataset, overwrite: write_trec(path, dataset, overwrite),
+        "jsonl": lambda dataset, overwrite: write_jsonl(path, dataset.documents, overwrite),
+        "platt": lambda dataset, overwrite: write_platt(path, dataset, overwrite=overwrite),
+    }
+    if name not in writers or not where:
+        raise InputError(f"output: {target!r} is not one of {', '.join(f'{name}:…' for name in writers)}")
+    return writers[name]

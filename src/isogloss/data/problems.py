@@ -1,0 +1,57 @@
+"""What is wrong with data: raised at once, or gathered to be shown."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import NamedTuple
+
+from isogloss.storage.errors import InputError
+from isogloss.storage.lines import Location
+
+_KEPT_PER_KIND = 20
+
+
+class Problem(NamedTuple):
+    """One thing found: where, of what kind, in words, and whether the data can be used in spite of it."""
+
+    place: Location
+    kind: str
+    message: str
+    fatal: bool
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.message}"
+
+
+class Problems:
+    """Takes problems as they are found.
+
+    Errors make a record unusable: with ``stop_at_errors`` the first raises :class:`InputError`, otherwise the record is
+    skipped and counted. Warnings are always counted only. The first few of each kind are kept in full.
+    """
+
+    def __init__(self, stop_at_errors: bool = True) -> None:
+        self.stop_at_errors = stop_at_errors
+        self.errors: Counter[str] = Counter()
+        self.warnings: Counter[str] = Counter()
+        self.kept: list[Problem] = []
+
+    def error(self, place: Location, kind: str, message: str) -> None:
+        """A record that cannot be used."""
+        problem = Problem(place, kind, message, fatal=True)
+        if self.stop_at_errors:
+            raise InputError(str(problem))
+        self._keep(problem, self.errors)
+
+    def warn(self, place: Location, kind: str, message: str) -> None:
+        """A record that is odd but usable."""
+        self._keep(Problem(place, kind, message, fatal=False), self.warnings)
+
+    def broken_text(self, place: Location, message: str) -> None:
+        """An error of the kind that :func:`isogloss.storage.lines.read_lines` reports."""
+        self.error(place, "broken UTF-8", message)
+
+    def _keep(self, problem: Problem, counts: Counter[str]) -> None:
+        counts[problem.kind] += 1
+        if counts[problem.kind] <= _KEPT_PER_KIND:
+            self.kept.append(problem)

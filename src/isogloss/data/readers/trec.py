@@ -1,0 +1,139 @@
+"""TREC: topics as a table (``topics.tsv``) or in markup (``topics``), ``qrels``, documents as JSON lines.
+
+A directory may hold several languages: ``topics.en.tsv``, ``documents.fr.jsonl`` and ``qrels.en-fr`` are taken before
+``topics.tsv``, ``documents.jsonl`` and ``qrels``.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from isogloss.data.dataset import Dataset
+from isogloss.data.documents import Document, Judgment, Query, page_object
+from isogloss.data.problems import Problems
+from isogloss.data.readers.jsonl import dump, read_pages
+from isogloss.data.readers.table import one_line, parse_grade, read_table, table_id
+from isogloss.data.source import Pair, Source, existing_directory, list_pairs
+from isogloss.storage.errors import InputError
+from isogloss.storage.files import atomic_directory
+from isogloss.storage.lines import Location, find_file, read_lines
+
+_TAG = re.compile(r"<(/?)\s*(num|title|desc|narr|top)\b[^>]*>", re.IGNORECASE)
+_LABEL = re.compile(r"^\s*(?:Number|Topic|Description|Narrative)\s*:\s*", re.IGNORECASE)
+
+
+class Trec(Source):
+    """A directory of TREC files."""
+
+    format = "trec"
+
+    def __init__(self, where: str) -> None:
+        super().__init__(where)
+        self.directory = existing_directory(where)
+
+    def documents(self, language: str, problems: Problems) -> Iterator[tuple[Location, Document]]:
+        path = self._first(f"documents.{language}.jsonl", "documents.jsonl")
+        for place, page in read_pages(path, problems):
+            if page.language in ("", language):
+                yield place, page
+
+    def queries(self, language: str, problems: Problems) -> Iterator[tuple[Location, Query]]:
+        names = [
+            f"topics{middle}{ending}" for middle in (f".{language}", "") for ending in (".tsv", ".txt", ".xml", "")
+        ]
+        path = self._first(*names)
+        if path.name.removesuffix(".gz").endswith(".tsv"):
+            for place, (id_, text) in read_table(path, ("id", "text"), problems):
+                yield place, Query(id_, text, "", language)
+        else:
+            yield from _read_topics(path, language, problems)
+
+    def judgments(self, pair: Pair, problems: Problems) -> Iterator[tuple[Location, Judgment]]:
+        try:
+            path = self._first(f"qrels.{pair[0]}-{pair[1]}", "qrels", "qrels.txt")
+        except InputError as error:
+            raise InputError(f"{error}; pairs here: {list_pairs(self._pairs())}") from None
+        return read_qrels(path, problems)
+
+    def _pairs(self) -> Iterator[Pair]:
+        matches = (re.fullmatch(r"qrels\.(\w+)-(\w+)(\.gz)?", path.name) for path in self.directory.iterdir())
+        return ((match[1], match[2]) for match in matches if match)
+
+    def _first(self, *names: str) -> Path:
+        for name in names:
+            path = self.directory / name
+            if path.is_file() or path.with_name(path.name + ".gz").is_file():
+                return find_file(path)
+        raise InputError(f"{self.directory}: has none of {', '.join(names)}")
+
+
+def read_qrels(path: Path, problems: Problems) -> Iterator[tuple[Location, Judgment]]:
+    """``query 0 document grade`` lines, separated by white space."""
+    for place, line in read_lines(path, problems.broken_text):
+        fields = line.split()
+        if not fields:
+            continue
+        if len(fields) != 4:
+            problems.error(place, "malformed line", f"expected query, 0, document and grade, got {line[:60]!r}")
+            continue
+        grade = parse_grade(place, fields[3], problems)
+        if grade is not None:
+            yield place, Judgment(fields[0], fields[2], grade)
+
+
+def _read_topics(path: Path, language: str, problems: Problems) -> Iterator[tuple[Location, Query]]:
+    """Topics in markup: the title is what people type, the description is the text where there is no title."""
+    found = False
+    for place, parts in _topic_parts(path, problems):
+        found = True
+        values = {name: _LABEL.sub("", html.unescape(value)).strip() for name, value in parts.items()}
+        if not values.get("num"):
+            problems.error(place, "malformed topic", "a <top> without <num>")
+        elif "top" not in parts:
+            problems.error(place, "malformed topic", f"topic {values['num']!r} has no </top>")
+        else:
+            title = values.get("title", "")
+            yield place, Query(values["num"], title or values.get("desc", ""), title, language)
+    if not found:
+        problems.error(Location(path), "malformed topic", "has no <top> at all, so there are no topics")
+
+
+def _topic_parts(path: Path, problems: Problems) -> Iterator[tuple[Location, dict[str, str]]]:
+    """Each topic's texts by tag, tags closed or not; ``top`` is among them where the topic has an end."""
+    parts: dict[str, str] | None = None
+    start, tag = Location(path), ""
+    for place, line in read_lines(path, problems.broken_text):
+        for name, closing, text in _pieces(line):
+            if name == "top":
+                if parts is not None:
+                    yield start, parts | ({"top": ""} if closing else {})
+                start, parts, tag = place, None if closing else {}, ""
+            elif name:
+                tag = "" if closing else name
+            if parts is not None and tag:
+                parts[tag] = f"{parts.get(tag, '')} {text}".strip()
+    if parts is not None:
+        yield start, parts
+
+
+def _pieces(line: str) -> Iterator[tuple[str, bool, str]]:
+    """The line cut before its tags: the tag (empty: none), whether it closes, and the text after it."""
+    before, *others = _TAG.split(line)
+    yield "", False, before
+    for slash, name, text in zip(others[::3], others[1::3], others[2::3], strict=True):
+        yield name.lower(), bool(slash), text
+
+
+def write_trec(directory: Path, dataset: Dataset, overwrite: bool = False) -> None:
+    """Write one pair as topics.tsv, qrels and documents.jsonl."""
+    with atomic_directory(directory, overwrite) as partial:
+        with open(partial / "documents.jsonl", "w", encoding="utf-8") as file:
+            file.writelines(dump(page_object(document)) for document in dataset.documents)
+        with open(partial / "topics.tsv", "w", encoding="utf-8") as file:
+            file.writelines(f"{table_id(query.id)}\t{one_line(query.text)}\n" for query in dataset.queries.values())
+        with open(partial / "qrels", "w", encoding="utf-8") as file:
+            for query, document, grade in dataset.judgments:
+                file.write(f"{table_id(query, spaces=False)} 0 {table_id(document, spaces=False)} {grade}\n")

@@ -1,0 +1,82 @@
+"""What every format of data can give, streaming; and the parts that are the same for all of them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import ClassVar
+
+from isogloss.data.documents import Document, Judgment, Query
+from isogloss.data.problems import Problems
+from isogloss.storage.errors import InputError
+from isogloss.storage.lines import Location
+
+Pair = tuple[str, str]
+"""Query language, document language."""
+
+
+class Source(ABC):
+    """Data somewhere, in some format. Each record comes with the place it was read at."""
+
+    format: ClassVar[str]
+    top_grade: ClassVar[int | None] = None
+    """The grade of a relevant (MR) document where the format fixes it."""
+
+    def __init__(self, where: str) -> None:
+        self.where = where
+
+    @property
+    def name(self) -> str:
+        """The source as the user writes it."""
+        return f"{self.format}:{self.where}"
+
+    @abstractmethod
+    def documents(self, language: str, problems: Problems) -> Iterator[tuple[Location, Document]]:
+        """The documents of a language."""
+
+    def queries(self, language: str, problems: Problems) -> Iterator[tuple[Location, Query]]:
+        """The queries of a language."""
+        raise InputError(f"{self.name}: a source of documents only, without queries and judgments")
+
+    def judgments(self, pair: Pair, problems: Problems) -> Iterator[tuple[Location, Judgment]]:
+        """The judgments of a pair of languages."""
+        raise InputError(f"{self.name}: a source of documents only, without queries and judgments")
+
+    def splits(self, pair: Pair, queries: Collection[str], problems: Problems) -> Mapping[str, list[str]] | None:
+        """Query ids of ``train``, ``dev``, ``test`` where the data fix them, each one of ``queries``."""
+        return None
+
+    def groups(self, pair: Pair) -> Mapping[str, str] | None:
+        """Query id to the group that must stay on one side of a split, where the data know groups."""
+        return None
+
+    def candidates(self, pair: Pair, split: str, problems: Problems) -> Iterator[tuple[Location, Judgment]] | None:
+        """The lists that the ``candidates`` protocol ranks, where the data have them."""
+        return None
+
+    def lexicon(self, pair: Pair) -> Path | None:
+        """A bilingual lexicon that comes with the data."""
+        return None
+
+
+def existing_directory(where: str) -> Path:
+    """The directory, or an error that says what is there instead."""
+    directory = Path(where)
+    if not directory.is_dir():
+        what = "is a file, a directory is needed" if directory.exists() else "no such directory"
+        raise InputError(f"{directory}: {what}")
+    return directory
+
+
+def list_pairs(pairs: Iterable[Pair]) -> str:
+    """The pairs of languages as the user writes them, for an error that says which there are."""
+    return ", ".join(f"{query}-{document}" for query, document in sorted(set(pairs))) or "none"
+
+
+def parse_pair(pair: str) -> Pair:
+    """``"en-fr"`` to its two languages."""
+    query, dash, document = pair.partition("-")
+    if not (dash and query and document):
+        raise InputError(f"pair: {pair!r} is not written like en-fr (query language, document language)")
+    return query, document

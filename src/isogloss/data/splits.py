@@ -1,0 +1,86 @@
+"""Train, dev and test: 3:1:1, by query or by group, the same for the same seed; or as the data list them."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isogloss.data.problems import Problems
+from isogloss.storage.lines import Location
+
+SPLITS = ("train", "dev", "test")
+_SHARES = (3, 1, 1)
+
+
+def split_queries(
+    queries: Sequence[str], seed: int = 0, groups: Mapping[str, str] | None = None
+) -> dict[str, list[str]]:
+    """Split query ids 3:1:1; queries of one group stay together. The order of the input does not matter.
+
+    >>> {name: len(part) for name, part in split_queries([str(i) for i in range(10)]).items()}
+    {'train': 6, 'dev': 2, 'test': 2}
+    """
+    group_of = {query: groups.get(query, query) if groups else query for query in queries}
+    names = sorted(set(group_of.values()))
+    shuffled = [names[i] for i in np.random.default_rng(seed).permutation(len(names))]
+    bounds = np.rint(np.cumsum(_SHARES) / sum(_SHARES) * len(shuffled)).astype(int)
+    split_of = {
+        group: split
+        for split, first, last in zip(SPLITS, (0, *bounds), bounds, strict=False)
+        for group in shuffled[first:last]
+    }
+    parts: dict[str, list[str]] = {split: [] for split in SPLITS}
+    for query in queries:
+        parts[split_of[group_of[query]]].append(query)
+    return parts
+
+
+def check_splits(
+    listed: Mapping[str, Iterable[tuple[Location, str]]], queries: Collection[str], problems: Problems
+) -> dict[str, list[str]]:
+    """The query ids of each split that the data list: each exists, and stands in one split, once.
+
+    A query in two splits would be trained on and tested with; one that stands twice would count twice.
+    """
+    split_of: dict[str, str] = {}
+    for split, lines in listed.items():
+        for place, query in lines:
+            if query not in queries:
+                problems.error(place, "unknown query id", f"query id {query!r} does not exist")
+            elif query not in split_of:
+                split_of[query] = split
+            elif split_of[query] == split:
+                problems.error(place, "duplicate query id", f"query id {query!r} stands a second time")
+            else:
+                problems.error(
+                    place, "query in two splits", f"query id {query!r} is in the split {split_of[query]!r} already"
+                )
+    return {split: [query for query, found in split_of.items() if found == split] for split in listed}
+
+
+# Random irrelevant documents: N a query, none of them judged, fixed by the seed.
+
+
+def sample_negatives(
+    query: str, judged_rows: Collection[int], documents: int, count: int, seed: int = 0
+) -> NDArray[np.int64]:
+    """Rows of ``count`` random documents that are not judged for the query (fewer if the collection has no more).
+
+    The draw depends on the seed and the query's id only, so that it does not change with the order or number of the
+    queries.
+    """
+    rng = np.random.default_rng([seed, zlib.crc32(query.encode("utf-8"))])
+    judged = set(judged_rows)
+    available = documents - len(judged)
+    if available <= 4 * count:
+        pool = np.setdiff1d(np.arange(documents), np.fromiter(judged, dtype=np.int64, count=len(judged)))
+        return rng.permutation(pool)[:count]
+    drawn: dict[int, None] = {}
+    while len(drawn) < count:
+        for row in rng.integers(documents, size=2 * count).tolist():
+            if row not in judged and len(drawn) < count:
+                drawn[row] = None
+    return np.fromiter(drawn, dtype=np.int64, count=count)

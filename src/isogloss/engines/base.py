@@ -1,0 +1,118 @@
+"""VectorStore: what an engine has to do to hold an index. A new engine is one small file with such a class.
+
+Documents come with their vectors, and a vector is all that a store knows of relevance: it ranks by inner product,
+
+    score(q, d) = sum_i q_i d_i
+
+which serves every system that maps both sides to vectors (the smooth cosine is such a product, see
+:mod:`isogloss.nn.similarity`). Scores fall, equal scores are ordered by id. ``tests/stores/conformance.py`` says
+the same in tests, and every store passes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isogloss.data.documents import Document
+from isogloss.storage.errors import InputError
+
+Matrix = NDArray[np.float32]
+Filters = Mapping[str, str]
+
+
+class EngineUnavailableError(InputError):
+    """The engine does not answer, or no longer: it may do so later."""
+
+
+class EngineHit(NamedTuple):
+    """A document that was found, and its score."""
+
+    id: str
+    score: float
+
+
+class EngineAnswer(NamedTuple):
+    """What was found for a query, the best first; ``missing`` says which parts of the store did not answer."""
+
+    found: tuple[EngineHit, ...]
+    missing: tuple[str, ...] = ()
+
+
+class VectorEngine(Protocol):
+    """Documents of one or many languages, each with a vector; (language, id) names a document.
+
+    Threads may share a store. Documents that come to it tell their language.
+    """
+
+    def add(self, documents: Sequence[Document], vectors: Matrix) -> None:
+        """Add or replace documents: all or none of them, and kept when this returns."""
+        ...
+
+    def delete(self, language: str, ids: Sequence[str]) -> int:
+        """Take documents out; how many there were."""
+        ...
+
+    def search(self, language: str, queries: Matrix, k: int, filters: Filters | None = None) -> list[EngineAnswer]:
+        """The best ``k`` documents of a language for each query, of those that have these fields with these values."""
+        ...
+
+    def get(self, language: str, ids: Sequence[str]) -> list[Document | None]:
+        """Documents by their ids, None for those that are not there."""
+        ...
+
+    def counts(self) -> dict[str, int]:
+        """How many documents there are of each language."""
+        ...
+
+    def about(self) -> dict[str, Any]:
+        """What there is to know of it, as plain values: the engine, how it searches."""
+        ...
+
+    def close(self) -> None:
+        """Let go of files and connections."""
+        ...
+
+
+# What every store refuses before it keeps or looks for anything, so that all refuse the same.
+
+
+def checked_batch(documents: Sequence[Document], vectors: Matrix, dimension: int | None) -> Matrix:
+    """The vectors as contiguous float32, if they and their documents can be kept.
+
+    ``dimension`` is the number of components that the store's vectors have; None if nothing has decided it yet.
+    """
+    matrix = _checked(vectors, dimension, "document")
+    if len(matrix) != len(documents):
+        raise InputError(f"{len(matrix):,} vectors for {len(documents):,} documents: give one for each")
+    seen = set()
+    for document in documents:
+        if not document.id or not document.language:
+            raise InputError(
+                f"document: {document.id!r} has no {'language' if document.id else 'id'}; give each its own"
+            )
+        if (document.language, document.id) in seen:
+            raise InputError(f"document: {document.id!r} stands twice among those to add; leave one out")
+        seen.add((document.language, document.id))
+    return matrix
+
+
+def checked_queries(queries: Matrix, dimension: int | None) -> Matrix:
+    """The same for the vectors of queries."""
+    return _checked(queries, dimension, "query")
+
+
+def _checked(vectors: Matrix, dimension: int | None, what: str) -> Matrix:
+    matrix = np.ascontiguousarray(vectors, dtype=np.float32)
+    if matrix.ndim != 2:
+        raise InputError(f"{what}: vectors of shape {matrix.shape} are not the rows of a matrix")
+    if dimension is not None and matrix.shape[1] != dimension:
+        width = f"a vector of {matrix.shape[1]} components in a store of {dimension}"
+        raise InputError(f"{what}: {width}; use the model that the store was made with")
+    finite = np.isfinite(matrix).all(axis=1)
+    if not finite.all():
+        raise InputError(f"{what}: vector {int(finite.argmin())} (counted from 0) has a component that is not finite")
+    return matrix

@@ -1,0 +1,5 @@
+"""PostgreSQL with pgvector as an engine: documents and vectors in the user's own database."""
+
+from isogloss.engines.postgres.engine import PostgresStore
+
+__all__ = ["PostgresStore"]

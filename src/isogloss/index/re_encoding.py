@@ -1,0 +1,91 @@
+"""Another model for an index that is there: refused, or all its documents encoded anew.
+
+What a system needs and no document decides has a fingerprint in the index. Documents encoded by one model say nothing
+to another, so a model is only let in beside the documents that it has encoded itself.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, closing
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from isogloss.data.documents import Collection, Document
+from isogloss.data.problems import Problems
+from isogloss.data.source import Source
+from isogloss.engines.registry import Listing
+from isogloss.index.in_engine import dropping_the_old_engine_index, new_engine_index
+from isogloss.index.language_index import MappedLanguageIndex, for_engine
+from isogloss.index.making import IndexBuilder, kept_options, ready_system, replacing
+from isogloss.index.manifest import Manifest
+from isogloss.index.reader import OpenIndex, open_index
+from isogloss.index.segments import SOURCES
+from isogloss.storage.checksums import FILE, write_checksums
+from isogloss.storage.errors import InputError
+from isogloss.systems.base import System
+
+
+def re_encode(
+    path: Path, name: str, source: Source | None = None, settings: Mapping[str, str] | None = None,
+    problems: Problems | None = None,
+) -> Manifest:  # fmt: skip
+    """Encode all documents of an index with another model, and put what comes out in its place at once.
+
+    ``name`` is a system, fitted to the source where it learns, or the directory of a model.
+    """
+    languages, query_language = _languages(path)
+    note = Manifest.load(path).store
+    pairs = [(query_language, language) for language in languages]
+    systems = (ready_system(name, source, pair, settings, problems, for_engine if note else None) for pair in pairs)
+    with ExitStack() as stack:
+        made = None
+        if note is not None:
+            stack.enter_context(dropping_the_old_engine_index(path))
+            made = stack.enter_context(new_engine_index(note.url, path, map(for_engine, systems)))
+        partial = stack.enter_context(replacing(path, overwrite=True))
+        old = stack.enter_context(closing(open_index(path)))
+        if list(old.engine.shelves) != languages:
+            raise InputError(f"{path}: somebody has added a language meanwhile; try again")
+        new = IndexBuilder(partial, old.manifest.fields, old.generation + 1, store=made)
+        for language, system in zip(languages, made.systems if made else systems, strict=True):
+            new.add(language, system, Collection(_documents(old, language), language))
+        if old.manifest.sources:
+            shutil.copytree(path / SOURCES, partial / SOURCES, ignore=shutil.ignore_patterns(FILE))
+        manifest = new.finish(query_language, old.manifest.sources)
+        if made:
+            made.finish()
+        return manifest
+
+
+def _languages(path: Path) -> tuple[list[str], str]:
+    """The languages of the documents and that of the queries, if the documents can be had again."""
+    with closing(open_index(path)) as index:
+        if index.store is not None and not isinstance(index.store, Listing):
+            what = "its documents are in a store that does not list them, so they cannot be encoded anew"
+            raise InputError(f"{path}: {what}; make the index again with 'isogloss index --store URL --overwrite'")
+        return list(index.engine.shelves), index.manifest.query_language
+
+
+def _documents(index: OpenIndex, language: str) -> Iterator[Document]:
+    """The documents of a language that are not deleted."""
+    shelf = index.engine.shelves[language]
+    if isinstance(shelf, MappedLanguageIndex):
+        rows = (row for row in range(len(shelf.store)) if shelf.live is None or shelf.live[row])
+        return (document for document in shelf.documents(rows) if document)
+    assert isinstance(index.store, Listing)
+    return index.store.documents(language)
+
+
+def refuse_another_model(index: OpenIndex, language: str, system: System) -> None:
+    """Raise unless the documents of a language were encoded by this very model."""
+    if language not in index.fingerprints:
+        return
+    with TemporaryDirectory(prefix="isogloss-") as scratch:
+        system.save_shared(Path(scratch))
+        shared = write_checksums(Path(scratch)).hash
+    made = index.manifest.system, index.manifest.options, index.fingerprints[language]
+    if made != (system.name, kept_options(system), shared):
+        what = f"its documents in {language!r} were encoded by another model"
+        raise InputError(f"{index.path}: {what}; encode all of them anew with --re-encode, or make another index")

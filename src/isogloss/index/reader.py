@@ -1,0 +1,243 @@
+"""Opening an index to search in it: everything is mapped, nothing is read, nothing is locked.
+
+``commit.json`` says which segments there are. A writer may replace it, and take away what it no longer names, at any
+moment: maps that were made stay valid, and where a file has vanished in between, the next ``commit.json`` is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from copy import copy
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from isogloss.engines.base import EngineUnavailableError
+from isogloss.engines.registry import IndexEngine, open_engine
+from isogloss.index.commit import Commit, LanguageEntry
+from isogloss.index.documents import DocumentStore, JoinedDocuments, LiveDocuments
+from isogloss.index.language_index import EngineLanguageIndex, LanguageIndex, MappedLanguageIndex, for_engine
+from isogloss.index.manifest import Manifest
+from isogloss.index.segments import SHARED, SOURCES, Segment, SegmentReader
+from isogloss.search.searcher import Searcher
+from isogloss.storage import checksums
+from isogloss.storage.errors import InputError
+from isogloss.systems.base import System
+from isogloss.systems.registry import build_system, parse_options, system_type
+
+_ATTEMPTS = 20
+
+
+@dataclass(frozen=True)
+class OpenIndex:
+    """An index as it was at one commit: ``engine`` searches it, ``refreshed`` gives it as it is now.
+
+    It also unpacks into its manifest and its engine.
+    """
+
+    path: Path
+    manifest: Manifest
+    engine: Searcher
+    commit: Commit
+    segments: Mapping[str, Segment] = field(repr=False)
+    systems: Mapping[str, System] = field(repr=False)
+    """For each language a system with its shared half loaded and no documents."""
+    damaged: tuple[str, ...] = ()
+    """Segments that were left out, each with what is wrong with it."""
+    skip_damaged: bool = False
+    store: IndexEngine | None = field(default=None, repr=False)
+    """Where the documents are, if not in files here."""
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.manifest, self.engine))
+
+    @property
+    def generation(self) -> int:
+        """How many commits there were."""
+        return self.commit.generation
+
+    @property
+    def fingerprints(self) -> dict[str, str]:
+        """What tells the model of each language from any other."""
+        return {language: shared_note(self.commit, language).hash for language in self.commit.languages}
+
+    def refreshed(self) -> OpenIndex:
+        """The index as it is now: this very object if nothing was committed; what did not change is shared."""
+        if Commit.load(self.path) == self.commit:
+            return self
+        return open_index(self.path, self.skip_damaged, self)
+
+    def close(self) -> None:
+        """Let go of the store, if there is one; the same index at other moments has the same."""
+        if self.store is not None:
+            self.store.close()
+
+    def about(self) -> dict[str, Any]:
+        """What there is to know of it, as plain values."""
+        systems = {language: shelf.about() for language, shelf in self.engine.shelves.items()}
+        segments = self.commit.segments
+        return {
+            "path": str(self.path),
+            "format": self.manifest.format,
+            "generation": self.generation,
+            "system": self.manifest.system,
+            "query_language": self.manifest.query_language,
+            "documents": dict(self.manifest.documents),
+            "deleted": sum(segment.deleted for segment in segments),
+            "segments": len(segments),
+            "sources": self.manifest.sources,
+            "bytes": self._bytes,
+            "recall": {name: about["recall"] for name, about in systems.items() if "recall" in about},
+            "vectors": {name: about for name, about in systems.items() if about},
+            "damaged": list(self.damaged),
+            **self._about_store(),
+        }
+
+    def _about_store(self) -> dict[str, Any]:
+        note = self.manifest.store
+        return {} if self.store is None or note is None else {"store": {"url": note.url, **self.store.about()}}
+
+    @cached_property
+    def _bytes(self) -> int:
+        return sum(map(_size, self.path.rglob("*")))
+
+
+def open_index(path: Path | str, skip_damaged: bool = False, before: OpenIndex | None = None) -> OpenIndex:
+    """Open an index for searching; with ``skip_damaged`` without the segments that are not whole.
+
+    ``before`` is the same index at an earlier moment, of which everything is taken that has not changed.
+    """
+    path = Path(path)
+    seen: tuple[Manifest, Commit] | None = None
+    for _ in range(_ATTEMPTS):
+        manifest = Manifest.load(path)
+        commit = Commit.load(path)
+        try:
+            if commit.identity != manifest.identity:
+                raise ValueError("commit.json does not belong to index.json")
+            return _Opening(path, manifest, commit, skip_damaged, before).opened()
+        except EngineUnavailableError:
+            raise
+        except (OSError, ValueError, InputError) as error:
+            if seen == (manifest, commit):  # nobody has changed it in between: it is the index itself
+                if isinstance(error, InputError):
+                    raise
+                what = f"mend it with 'isogloss index --repair {path}', or restore it; --skip-damaged opens the rest"
+                raise InputError(f"{path}: the index is damaged ({error}); {what}") from error
+            seen = manifest, commit
+    raise InputError(f"{path}: the index changes faster than it can be opened; try again")
+
+
+def bare_system(manifest: Manifest, language: str) -> System:
+    """The system of an index for one of its languages, with its options and nothing else."""
+    made = system_type(manifest.system)
+    options = parse_options(manifest.system, made.options_type, {k: str(v) for k, v in manifest.options.items()})
+    return build_system(manifest.system, options, (manifest.query_language, language))
+
+
+def shared_note(commit: Commit, language: str) -> checksums.FileNote:
+    """The note of what the system of a language needs and no document decides: its hash is its fingerprint."""
+    return commit.files[f"{SHARED}/{language}/{checksums.FILE}"]
+
+
+class _Opening:
+    """The index of one commit, being opened."""
+
+    def __init__(
+        self, path: Path, manifest: Manifest, commit: Commit, skip_damaged: bool, before: OpenIndex | None
+    ) -> None:
+        self.path, self.manifest, self.commit, self.skip_damaged = path, manifest, commit, skip_damaged
+        self.before = before if before is not None and before.commit.identity == commit.identity else None
+        self.reader = SegmentReader(path, commit, self.before.segments if self.before else None, skip_damaged)
+
+    def opened(self) -> OpenIndex:
+        """All of it."""
+        systems = {language: self._system(language) for language in self.commit.languages}
+        store = self._store()
+        try:
+            shelves = self._mapped(systems) if store is None else self._stored(systems, store)
+        except BaseException:
+            if store is not None and self.before is None:
+                store.close()
+            raise
+        counts = {language: shelf.count for language, shelf in shelves.items()}
+        manifest = replace(self.manifest, documents=counts)
+        engine = Searcher(shelves, sources_of(self.path, manifest, shelves), manifest.fields, manifest.usual)
+        return OpenIndex(
+            self.path, manifest, engine, self.commit, self.reader.segments, systems, tuple(self.reader.damaged),
+            self.skip_damaged, store,
+        )  # fmt: skip
+
+    def _mapped(self, systems: Mapping[str, System]) -> dict[str, LanguageIndex[Any]]:
+        shelves: dict[str, LanguageIndex[Any]] = {}
+        for language, entry in self.commit.languages.items():
+            shelf = self._shelf(language, entry, systems[language])
+            if shelf is not None:
+                shelves[language] = shelf
+        return shelves
+
+    def _stored(self, systems: Mapping[str, System], store: IndexEngine) -> dict[str, LanguageIndex[Any]]:
+        assert self.manifest.store is not None
+        counts, dimension = store.counts(), self.manifest.store.dimension
+        return {
+            language: EngineLanguageIndex(for_engine(system), store, language, dimension, counts.get(language, 0))
+            for language, system in systems.items()
+        }
+
+    def _store(self) -> IndexEngine | None:
+        note = self.manifest.store
+        if note is None or self.before is not None:
+            return None if self.before is None else self.before.store
+        return open_engine(note.url, note.name)
+
+    def _system(self, language: str) -> System:
+        if self.before is not None and language in self.before.systems:
+            return self.before.systems[language]
+        folder = self.path / SHARED / language
+        checksums.check_directory(folder, shared_note(self.commit, language))
+        return bare_system(self.manifest, language).load_shared(folder)
+
+    def _shelf(self, language: str, entry: LanguageEntry, system: System) -> LanguageIndex[Any] | None:
+        whole = self.reader.whole(entry)
+        if self.before is not None and self.before.commit.languages.get(language) == entry:
+            return self.before.engine.shelves.get(language)
+        if not whole:
+            return None
+        rows, order = self.reader.rows(whole), self.reader.order(entry, whole)
+        system = copy(system).load_parts(rows.parts, order)
+        if rows.live is not None:
+            system.count_only(rows.live)
+        return MappedLanguageIndex(system, JoinedDocuments(rows.stores, order), rows.fields, rows.live)
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size if path.is_file() else 0
+    except FileNotFoundError:  # a writer has taken it away
+        return 0
+
+
+def sources_of(
+    path: Path, manifest: Manifest, shelves: Mapping[str, LanguageIndex[Any]]
+) -> Callable[[], DocumentStore | JoinedDocuments | LiveDocuments] | None:
+    """What opens the documents to search with; where those that are searched are in the same language, it is them."""
+    shelf = shelves.get(manifest.query_language)
+    if isinstance(shelf, MappedLanguageIndex):
+        return lambda: shelf.store if shelf.live is None else LiveDocuments(shelf.store, shelf.live)
+
+    def open_sources() -> DocumentStore:
+        try:
+            return _open_store(path / SOURCES, manifest.sources)
+        except (OSError, ValueError) as error:
+            what = "make it again with 'isogloss index'"
+            raise InputError(f"{path}: the index is damaged ({error}); {what}") from error
+
+    return open_sources if manifest.sources else None
+
+
+def _open_store(folder: Path, count: int) -> DocumentStore:
+    store = DocumentStore.load(folder)
+    if len(store) != count:
+        raise ValueError(f"{folder.name} holds {len(store)} documents, not {count}")
+    return store

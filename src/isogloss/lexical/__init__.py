@@ -1,1 +1,0 @@
-"""Search by words: inverted lists, BM25 over structured queries, queries translated by a lexicon."""

@@ -1,1 +1,0 @@
-"""What turns words into vectors or scores."""

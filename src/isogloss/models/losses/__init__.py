@@ -1,1 +1,0 @@
-"""Losses over a relevance score and an ordered grade, one a file, the equation in the docstring."""

@@ -1,0 +1,1 @@
+"""Building blocks of neural systems: encoders, matchers, critics, losses, similarities, attribution."""

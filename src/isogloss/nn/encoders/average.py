@@ -1,0 +1,169 @@
+"""The average of the vectors of a text's words, squashed (smooth paper, the average model).
+
+    v(d) = tanh(1/n sum_i e(t_i))
+
+over the n known words of the text. A text without a known word has the zero vector.
+
+Many texts are tokenised and averaged by compiled code where numba is installed (extra ``fast``), with the same ids. A
+query never touches it: importing numba takes longer than answering.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from itertools import chain
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isogloss.storage.strings import StringTable
+from isogloss.text.batches import tokenize_texts
+from isogloss.text.tokenizer import tokenize
+
+if TYPE_CHECKING:
+    from isogloss.text.compiled.rows import FastTokens
+
+Matrix = NDArray[np.float32]
+Ids = NDArray[np.int32]
+Offsets = NDArray[np.int64]
+
+_FEW_CHARACTERS = 20_000  # below this, importing numba takes longer than doing without
+_FEW_TOKENS = 10_000
+_BLOCK_TEXTS = 4096
+_SAMPLED_PAIRS = 64
+
+
+class AverageEncoder:
+    """Encodes texts by one vector a word, the rows of ``table``.
+
+    ``words`` may be a mapped :class:`StringTable` and ``table`` a mapped array: then making an encoder reads next to
+    nothing, and a query's words are found by bisection. Such words have to be in ascending order.
+
+    With ``maximum_words`` above 0 only the first so many words of a text count, known or not: the text is cut before
+    unknown words are dropped.
+
+    >>> encoder = AverageEncoder(["bee", "cow"], np.array([[1, 0], [0, 1]], dtype=np.float32))
+    >>> [[round(x, 3) for x in row] for row in encoder.encode(["Bee? Cow! Cow! Zebu.", "zebu"]).tolist()]
+    [[0.322, 0.583], [0.0, 0.0]]
+    """
+
+    def __init__(self, words: Sequence[str], table: Matrix, maximum_words: int = 0) -> None:
+        if table.ndim != 2 or len(words) != len(table) or table.dtype != np.float32:
+            raise ValueError("a float32 table of as many rows as words is needed")
+        if isinstance(words, StringTable) and not _seems_ascending(words):
+            raise ValueError("the words of a StringTable have to be in ascending order")
+        self.words = words
+        self.table = table
+        self.maximum_words = maximum_words
+
+    @property
+    def dimension(self) -> int:
+        """The number of components of a vector."""
+        return int(self.table.shape[1])
+
+    def encode(self, texts: Sequence[str], label: str = "encoding") -> Matrix:
+        """One row a text."""
+        encoded = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        first = 0
+        for ids, offsets in self._batches(texts, label):
+            last = first + len(offsets) - 1
+            encoded[first:last] = self.pool(ids, offsets)
+            first = last
+        return encoded
+
+    def pool(self, ids: Ids, offsets: Offsets) -> Matrix:
+        """The same for texts whose ids are known: ``ids[offsets[i]:offsets[i + 1]]`` are those of text ``i``."""
+        if len(ids) < _FEW_TOKENS or not _numba_is_installed():
+            return np.tanh(_means(self.table, ids, offsets))
+        from isogloss.nn.encoders.pooling import mean_rows
+
+        means = mean_rows(self.table, ids, offsets)
+        return np.tanh(means, out=means)
+
+    def ids(self, texts: Sequence[str], label: str = "tokenising") -> tuple[Ids, Offsets]:
+        """The rows of the known words of all texts one after another, and where those of each text begin."""
+        batches = list(self._batches(texts, label))
+        lengths = [np.diff(offsets) for _, offsets in batches]
+        offsets = np.cumsum(np.concatenate([np.zeros(1, np.int64), *lengths]))
+        return np.concatenate([np.zeros(0, np.int32), *(ids for ids, _ in batches)]), offsets
+
+    def known(self, text: str) -> list[str]:
+        """The words of a text that have a vector, each once."""
+        return [word for word in self._distinct_words(text) if self._row(word) >= 0]
+
+    def unknown(self, text: str) -> list[str]:
+        """The words of a text that have none, each once."""
+        return [word for word in self._distinct_words(text) if self._row(word) < 0]
+
+    def _distinct_words(self, text: str) -> list[str]:
+        return list(dict.fromkeys(self._words(text)))
+
+    def _words(self, text: str) -> list[str]:
+        return tokenize(text)[: self.maximum_words or None]
+
+    def _row(self, word: str) -> int:
+        """The row of a word, the first where it stands twice, or -1."""
+        if isinstance(self.words, StringTable):
+            row = self.words.find(word)
+            return -1 if row is None else row
+        return self._row_of.get(word, -1)
+
+    @cached_property
+    def _row_of(self) -> dict[str, int]:
+        return {word: row for row, word in reversed(list(enumerate(self.words)))}
+
+    @cached_property
+    def _fast_tokens(self) -> FastTokens:
+        from isogloss.text.compiled.rows import FastTokens
+
+        return FastTokens(self.words)
+
+    def _batches(self, texts: Sequence[str], label: str) -> Iterator[tuple[Ids, Offsets]]:
+        """Ids and offsets of one stretch of texts after another."""
+        if _are_few(texts):
+            rows = [[row for row in map(self._row, self._words(text)) if row >= 0] for text in texts]
+            yield np.fromiter(chain.from_iterable(rows), np.int32), np.cumsum([0, *map(len, rows)], dtype=np.int64)
+        elif _numba_is_installed():
+            yield from self._fast_tokens.batches(texts, self.maximum_words, label)
+        else:
+            yield self._plain_ids(texts, label)
+
+    def _plain_ids(self, texts: Sequence[str], label: str) -> tuple[Ids, Offsets]:
+        tokens = tokenize_texts(texts, label=label)
+        rows = np.fromiter(map(self._row, tokens.terms), dtype=np.int32, count=len(tokens.terms))[tokens.ids]
+        lengths = np.diff(tokens.offsets)
+        place = np.arange(len(rows)) - np.repeat(tokens.offsets[:-1], lengths)
+        counts = (rows >= 0) & (place < (self.maximum_words or len(rows)))
+        text_of = np.repeat(np.arange(len(texts)), lengths)
+        offsets = np.cumsum([0, *np.bincount(text_of[counts], minlength=len(texts))], dtype=np.int64)
+        return rows[counts], offsets
+
+
+def _means(table: Matrix, ids: Ids, offsets: Offsets) -> Matrix:
+    """The mean of the rows of each text, zeros where it has none."""
+    means = np.zeros((len(offsets) - 1, table.shape[1]), dtype=np.float32)
+    for first in range(0, len(means), _BLOCK_TEXTS):
+        own = offsets[first : first + _BLOCK_TEXTS + 1]
+        lengths = np.diff(own)
+        filled = np.flatnonzero(lengths)
+        if len(filled):
+            sums = np.add.reduceat(table[ids[own[0] : own[-1]]], own[filled] - own[0], axis=0)
+            means[first + filled] = sums / lengths[filled, None].astype(np.float32)
+    return means
+
+
+def _are_few(texts: Sequence[str]) -> bool:
+    return len(texts) < _FEW_CHARACTERS and sum(map(len, texts)) < _FEW_CHARACTERS
+
+
+def _numba_is_installed() -> bool:
+    return importlib.util.find_spec("numba") is not None
+
+
+def _seems_ascending(words: StringTable) -> bool:
+    """Whether neighbours all over the table are in order: looking at all of them would take longer than a query."""
+    places = np.unique(np.linspace(0, max(0, len(words) - 2), _SAMPLED_PAIRS).astype(np.int64)).tolist()
+    return len(words) < 2 or all(words[place] < words[place + 1] for place in places)

@@ -1,0 +1,123 @@
+"""What every matcher is: a module that scores queries and documents, row by row."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from isogloss.nn.encoders.towers import Dropout, word_vectors
+
+
+class Texts(NamedTuple):
+    """Padded texts: ``words[i, :lengths[i]]`` are the words of text ``i``, the rest of its row is to be ignored.
+
+    As ``pad_texts`` gives them: ``Texts(*pad_texts(ids, offsets, texts, length))``.
+    """
+
+    words: Tensor
+    lengths: Tensor
+
+
+Features = tuple[tuple[Tensor, Tensor], ...]
+"""A pair for each layer: the vectors of the texts in the queries' language, and of those in the documents'."""
+
+
+class Compared(NamedTuple):
+    """The scores of some queries with their positives and with their negatives, and what an adversary looks at."""
+
+    positive: Tensor
+    negative: Tensor
+    features: Features = ()
+
+
+class Scorer(nn.Module, ABC):
+    """Scores row-aligned batches of queries and documents. Its parameters' names are those of a saved model."""
+
+    @abstractmethod
+    def forward(self, queries: Texts, documents: Texts) -> Tensor:
+        """The score of each query with the document of the same row, ``[rows]``; a text may have no words."""
+
+    def compare(self, queries: Texts, positives: Texts, negatives: Texts) -> Compared:
+        """The scores of each query with two documents, which are padded alike."""
+        documents = Texts(*(torch.cat(both) for both in zip(positives, negatives, strict=True)))
+        twice = Texts(*(torch.cat([each, each]) for each in queries))
+        positive, negative = self(twice, documents).chunk(2)
+        return Compared(positive, negative)
+
+
+class VectorScorer(Scorer):
+    """A scorer in two parts: each text becomes a vector for itself, and the vectors are compared.
+
+    So documents can be encoded once and for all.
+    """
+
+    @abstractmethod
+    def encode_queries(self, queries: Texts) -> Tensor:
+        """One row a query."""
+
+    @abstractmethod
+    def encode_documents(self, documents: Texts) -> Tensor:
+        """One row a document."""
+
+    @abstractmethod
+    def match(self, queries: Tensor, documents: Tensor) -> Tensor:
+        """The scores of encoded queries and documents, row by row."""
+
+    def forward(self, queries: Texts, documents: Texts) -> Tensor:
+        return self.match(self.encode_queries(queries), self.encode_documents(documents))
+
+    def compare(self, queries: Texts, positives: Texts, negatives: Texts) -> Compared:
+        documents = Texts(*(torch.cat(both) for both in zip(positives, negatives, strict=True)))
+        encoded = self.encode_queries(queries)
+        positive, negative = self.match(torch.cat([encoded, encoded]), self.encode_documents(documents)).chunk(2)
+        return Compared(positive, negative)
+
+
+# The word vectors that a matcher learns: a table a side, or one for both where both are of one language.
+
+Table = NDArray[np.floating[Any]]
+
+
+class WordTables(nn.Module):
+    """Looks words up; without a table for documents there is one for both. ``dropout`` drops numbers of the vectors."""
+
+    def __init__(self, query: Table, document: Table | None = None, dropout: float = 0.0, trained: bool = True) -> None:
+        super().__init__()
+        self.query = nn.Parameter(torch.tensor(query), requires_grad=trained)
+        self.document = self.query
+        if document is not None:
+            self.document = nn.Parameter(torch.tensor(document), requires_grad=trained)
+        self.dropout = Dropout(dropout)
+
+    @property
+    def dimension(self) -> int:
+        """The size of a vector."""
+        return self.query.shape[1]
+
+    def queries(self, texts: Texts) -> Tensor:
+        """``[texts, length, dimension]``; zero where a text has ended."""
+        vectors: Tensor = self.dropout(word_vectors(self.query, *texts))
+        return vectors
+
+    def documents(self, texts: Texts) -> Tensor:
+        """The same for documents."""
+        vectors: Tensor = self.dropout(word_vectors(self.document, *texts))
+        return vectors
+
+    def query_means(self, texts: Texts) -> Tensor:
+        """The mean of each text's word vectors, of which numbers are dropped; zero where it has none."""
+        return self._means(self.query, texts)
+
+    def document_means(self, texts: Texts) -> Tensor:
+        """The same for documents."""
+        return self._means(self.document, texts)
+
+    def _means(self, table: Tensor, texts: Texts) -> Tensor:
+        sums = word_vectors(table, *texts).sum(dim=1)
+        means: Tensor = self.dropout(sums / texts.lengths.clamp(min=1)[:, None])
+        return means

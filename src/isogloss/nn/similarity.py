@@ -1,0 +1,65 @@
+"""The smooth cosine similarity (Liu et al., eq. 1), for numpy arrays and torch tensors alike."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from isogloss.nn.namespace import Array, floats, namespace
+
+
+def smooth_scale(vectors: Array, eps: float) -> Any:
+    """Each row x as x / (|x| + eps): the smooth cosine is the inner product of two vectors scaled like this.
+
+    The zero vector stays zero, also at eps = 0, where its derivative (there is none) counts as zero.
+
+    >>> smooth_scale([[3.0, 4.0], [0.0, 0.0]], 5.0)
+    array([[0.3, 0.4],
+           [0. , 0. ]])
+    """
+    vectors = floats(vectors)
+    length = _norms(vectors) + eps
+    divisible = length != 0  # not '> 0': what is not a number must stay so
+    module = namespace(vectors)
+    return module.where(divisible, vectors / module.where(divisible, length, module.ones_like(length)), 0.0)
+
+
+def smooth_cosine(queries: Array, documents: Array, eps: float) -> Any:
+    """r_eps(q, d) = q.d / ((|q| + eps) (|d| + eps)), row by row (eq. 1); eps = 0 is the cosine, 0 at a zero vector.
+
+    >>> smooth_cosine([[3.0, 4.0]], [[3.0, 4.0]], 5.0)
+    array([0.25])
+    """
+    return (smooth_scale(queries, eps) * smooth_scale(documents, eps)).sum(-1)
+
+
+def smooth_cosine_gradient(
+    queries: ArrayLike, documents: ArrayLike, eps: float
+) -> tuple[NDArray[np.floating[Any]], NDArray[np.floating[Any]]]:
+    """The derivatives of ``smooth_cosine`` with respect to q and to d, row by row.
+
+        dr/dq = (d / (|d| + eps) - r q / |q|) / (|q| + eps)
+
+    and the same with q and d exchanged. At q = 0 the second term is gone (r = 0); at q = 0 and eps = 0 the cosine has
+    no derivative, and zero is given.
+    """
+    query, document = floats(queries), floats(documents)
+    scores = smooth_cosine(query, document, eps)[..., None]
+    by_query = _gradient(query, smooth_scale(document, eps), scores, eps)
+    by_document = _gradient(document, smooth_scale(query, eps), scores, eps)
+    return by_query, by_document
+
+
+def _gradient(
+    vectors: NDArray[Any], scaled_others: NDArray[Any], scores: NDArray[Any], eps: float
+) -> NDArray[np.floating[Any]]:
+    length = _norms(vectors) + eps
+    rates = np.divide(1.0, length, out=np.zeros_like(length), where=length != 0)
+    gradient: NDArray[np.floating[Any]] = rates * (scaled_others - scores * smooth_scale(vectors, 0.0))
+    return gradient
+
+
+def _norms(vectors: Array) -> Any:
+    return namespace(vectors).linalg.norm(vectors, axis=-1, keepdims=True)

@@ -1,0 +1,1 @@
+"""What any system searches with: inverted lists, BM25, vectors, top-k, fusion."""

@@ -1,0 +1,58 @@
+"""Inverted lists of the fields of documents: for ``name=value`` the rows that have it, so that filters cost little.
+
+A field may be a string, a number, true or false, or a list of those: then each of its values counts. Numbers are
+written as in JSON. Values too long to be asked for are left out.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isogloss.data.documents import Document
+from isogloss.retrieval.postings import JoinedPostings, Postings
+from isogloss.text.batches import TokenizedTexts
+
+_LONGEST = 200
+FOLDER = "fields"
+
+
+def build_field_lists(documents: Iterable[Document]) -> Postings:
+    """The lists of some documents, by row."""
+    number_of: dict[str, int] = {}
+    ids: list[int] = []
+    offsets = [0]
+    for document in documents:
+        ids.extend(number_of.setdefault(key, len(number_of)) for key in field_keys(document))
+        offsets.append(len(ids))
+    return Postings.build(TokenizedTexts(list(number_of), np.asarray(ids, np.int32), np.asarray(offsets, np.int64)))
+
+
+def field_keys(document: Document) -> list[str]:
+    """Every ``name=value`` that a filter can ask for to find a document, each once.
+
+    >>> field_keys(Document("1", "", fields={"kind": ["manual", "guide"], "year": 2024, "free": True}))
+    ['kind=manual', 'kind=guide', 'year=2024', 'free=true']
+    """
+    return list(dict.fromkeys(key for name, value in document.fields.items() for key in _keys(name, value)))
+
+
+def matching_rows(lists: JoinedPostings, filters: Mapping[str, str]) -> NDArray[np.bool_]:
+    """Which rows have every one of the fields with the value that is asked for."""
+    matching = np.ones(lists.document_count, dtype=bool)
+    for name, value in filters.items():
+        having = np.zeros(lists.document_count, dtype=bool)
+        having[lists[f"{name}={value}"].documents] = True
+        matching &= having
+    return matching
+
+
+def _keys(name: str, value: Any) -> Iterator[str]:
+    for item in value if isinstance(value, list | tuple) else (value,):
+        text = item if isinstance(item, str) else json.dumps(item) if isinstance(item, bool | int | float) else None
+        if text is not None and len(text) <= _LONGEST:
+            yield f"{name}={text}"

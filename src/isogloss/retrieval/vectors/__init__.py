@@ -1,0 +1,1 @@
+"""Vector indexes: exact and approximate inner-product search."""

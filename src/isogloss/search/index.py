@@ -1,0 +1,318 @@
+"""An index from Python: made of what a program has, searched, changed, served."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from isogloss.data.dataset import load_collection
+from isogloss.data.documents import Document, document_of
+from isogloss.data.formats import open_source
+from isogloss.data.problems import Problems
+from isogloss.data.source import Source
+from isogloss.index.making import make_index
+from isogloss.index.reader import OpenIndex, open_index
+from isogloss.index.writer import IndexWriter
+from isogloss.search.hits import Hits
+from isogloss.search.reranking import Reranker
+from isogloss.search.searcher import Searcher
+from isogloss.storage.errors import InputError, import_extra
+from isogloss.storage.lines import Location
+from isogloss.storage.progress import track
+from isogloss.systems.base import Contribution
+from isogloss.systems.registry import as_settings
+from isogloss.translation.lexicon import Lexicon
+
+# Documents as a program has them: texts, documents, objects, or the name of a source.
+
+Documents = str | Source | Iterable[str | Document | Mapping[str, Any]]
+"""``"folder:notes"``, an open source, or texts, documents and objects as in JSON lines."""
+
+
+class InMemorySource(Source):
+    """Documents that a program has given. A text has its number for an id: ``first``, and so on."""
+
+    format = "documents"
+
+    def __init__(self, documents: Iterable[str | Document | Mapping[str, Any]], first: int = 1) -> None:
+        super().__init__("given")
+        numbers = count(first)
+        self._documents = [_document(item, numbers) for item in documents]
+
+    def documents(self, language: str, problems: Problems) -> Iterator[tuple[Location, Document]]:
+        for number, document in enumerate(self._documents, start=1):
+            if document.language in ("", language):
+                yield Location(Path(self.name), number), document
+
+
+def as_source(documents: Documents, first: int = 1) -> Source:
+    """A source of what was given."""
+    if isinstance(documents, str):
+        return open_source(documents)
+    return documents if isinstance(documents, Source) else InMemorySource(documents, first)
+
+
+def documents_of(
+    source: Source, asked: Sequence[str], may_miss: bool = False, problems: Problems | None = None
+) -> Iterator[Document]:
+    """The documents of the languages; one that does not tell its own is given once, and still does not tell it.
+
+    ``may_miss``: that the source has no documents in one of the languages is no error.
+    """
+    untold = set()
+    for language in asked:
+        if may_miss and not _has_some(source, language):
+            continue
+        for document in track(load_collection(source, language, problems), f"reading {language}"):
+            if document.language or len(asked) == 1:
+                yield replace(document, language=language)
+            elif document.id not in untold:
+                untold.add(document.id)
+                yield document
+
+
+def _has_some(source: Source, language: str) -> bool:
+    """Whether there is anything in a language, right or wrong; what is wrong is an error when it is read."""
+    problems = Problems(stop_at_errors=False)
+    try:
+        return any(True for _ in source.documents(language, problems)) or bool(problems.errors)
+    except InputError:
+        return False
+
+
+def _document(item: str | Document | Mapping[str, Any], numbers: Iterator[int]) -> Document:
+    if isinstance(item, Document):
+        return item
+    if isinstance(item, str):
+        return Document(str(next(numbers)), item)
+    if not isinstance(item, Mapping) or not all(isinstance(item.get(name), str) for name in ("id", "text")):
+        raise InputError(f"documents: {str(item)[:60]!r} is neither a text, a Document nor an object with id and text")
+    return document_of(dict(item))
+
+
+LexiconGiven = str | Path | Mapping[str, str | Sequence[str]]
+"""A file, a word for one of the ways to get one (``"induced"``), or words with their translations, the best first."""
+
+
+class Index:
+    """Documents to search in, on disk or, where no path was given, for as long as this object lives.
+
+    >>> index = Index.make(
+    ...     ["Las abejas hacen miel.", "El volcán arroja lava."],
+    ...     "es",
+    ...     lexicon={"bees": "abejas", "honey": "miel", "volcano": "volcán"},
+    ... )
+    >>> [hit.document.text for hit in index.search("honey of bees")]
+    ['Las abejas hacen miel.']
+    >>> index.add(["La miel dura años."])
+    1
+    >>> [hit.document.id for hit in index.search("honey")]
+    ['1', '3']
+    >>> index.delete(["1"])
+    1
+    >>> len(index)
+    2
+    """
+
+    def __init__(self, opened: OpenIndex) -> None:
+        self._opened = opened
+        self._closing = weakref.finalize(self, opened.close)
+        self._reranker: Reranker | None = None
+
+    @classmethod
+    def make(
+        cls, documents: Documents, language: str | Sequence[str], *, path: Path | str | None = None,
+        system: str | Path = "psq", query_language: str = "en", lexicon: LexiconGiven | None = None,
+        fields: tuple[str, ...] = ("title", "text"), overwrite: bool = False, store: str = "", **options: Any,
+    ) -> Index:  # fmt: skip
+        """Index documents of one or more languages for queries of another, as ``isogloss index`` does.
+
+        ``system`` is the name of a system or the path of a run; other options are those of the system
+        (``isogloss systems NAME``). ``store`` is the address of an engine that is to hold documents and vectors.
+        """
+        if store and path is None:
+            raise InputError("path: an index in a store is there to stay, so it needs a path")
+        scratch = Path(tempfile.mkdtemp(prefix="isogloss-"))
+        where = Path(path) if path is not None else scratch / "index"
+        try:
+            settings = as_settings(options) | _lexicon_setting(lexicon, scratch)
+            languages = [language] if isinstance(language, str) else list(language)
+            make_index(
+                where, str(system), as_source(documents), languages, query_language, fields, settings, overwrite,
+                store=store,
+            )  # fmt: skip
+            made = cls.open(where)
+        except BaseException:
+            shutil.rmtree(scratch)
+            raise
+        if path is None:
+            weakref.finalize(made, shutil.rmtree, scratch, ignore_errors=True)
+        else:
+            shutil.rmtree(scratch)
+        return made
+
+    @classmethod
+    def open(cls, path: Path | str, skip_damaged: bool = False) -> Index:
+        """An index that was made before; with ``skip_damaged`` without its damaged parts."""
+        return cls(open_index(path, skip_damaged))
+
+    @property
+    def path(self) -> Path:
+        """Where it is."""
+        return self._opened.path
+
+    @property
+    def engine(self) -> Searcher:
+        """What searches it, as it was when it was opened, changed here, or refreshed last."""
+        engine = self._opened.engine
+        return engine.reranked_by(self._reranker) if self._reranker else engine
+
+    @property
+    def languages(self) -> list[str]:
+        """The languages of its documents."""
+        return list(self.engine.shelves)
+
+    def __len__(self) -> int:
+        return sum(shelf.count for shelf in self.engine.shelves.values())
+
+    def __repr__(self) -> str:
+        return f"<Index {self.path}: {len(self):,} documents in {', '.join(self.languages)}>"
+
+    def close(self) -> None:
+        """Let go of the store that holds the documents, where one does; this happens by itself too, at the end."""
+        self._closing()
+
+    def about(self) -> dict[str, Any]:
+        """What there is to know of it: documents, deleted ones, segments, recall, bytes."""
+        return self._opened.about()
+
+    def refresh(self) -> Index:
+        """See what others have changed since."""
+        before, self._opened = self._opened, self._opened.refreshed()
+        if before.store is not self._opened.store:  # another index has taken its place
+            self.close()
+            self._closing = weakref.finalize(self, self._opened.close)
+        return self
+
+    def rerank(self, run: Path | str | None, depth: int = 50) -> Index:
+        """From now on put the first hits of a search in the order that a run of a matcher gives them; None: no more."""
+        from isogloss.search.reranking import load_reranker
+
+        self._reranker = None if run is None else load_reranker(Path(run), depth)
+        return self
+
+    def search(
+        self, query: str, k: int = 10, languages: Sequence[str] | None = None,
+        filters: Mapping[str, str] | None = None, offset: int = 0, explain: bool = True,
+    ) -> Hits:  # fmt: skip
+        """The ``k`` best documents after the first ``offset``, of the given languages or of all.
+
+        What is given back is a list; its ``missing`` names the parts of an index in a store that did not answer.
+        """
+        return self.engine.search(query, k, languages, filters, offset, explain)
+
+    def search_many(
+        self, queries: Sequence[str], k: int = 10, languages: Sequence[str] | None = None,
+        filters: Mapping[str, str] | None = None,
+    ) -> list[Hits]:  # fmt: skip
+        """The ``k`` best documents for each query, without explanations, on all cores where that pays."""
+        return self.engine.search_many(queries, k, languages, filters)
+
+    def explain(
+        self, query: str, id_: str, language: str | None = None, reranked: bool = False
+    ) -> tuple[Contribution, ...]:
+        """Which words of the query met which words of a document, and what each added to its score.
+
+        ``reranked``: to the score that the run given to ``rerank`` gives it, as hits have it that are ``reranked``.
+        """
+        if reranked and self._reranker:
+            language = language or self._reranker.languages[1]
+        holding = (name for name in self.languages if language is None and self.engine.get(id_, name) is not None)
+        return self.engine.explain(query, language or next(holding, self.languages[0]), id_, reranked)
+
+    def get(self, id_: str, language: str | None = None) -> Document | None:
+        """A document by its id."""
+        return self.engine.get(id_, language)
+
+    def unknown_words(self, query: str) -> list[str]:
+        """The words of a query that no language of the index can do anything with."""
+        return self.engine.unknown_words(query)
+
+    def add(
+        self, documents: Documents, language: str | None = None, *, lexicon: LexiconGiven | None = None, **options: Any
+    ) -> int:
+        """Add documents, each in place of the one with its language and id if there is one; how many there were.
+
+        When this returns they are on disk, and every reader can see them. A lexicon and options are for a language
+        that the index does not have yet.
+        """
+        with tempfile.TemporaryDirectory(prefix="isogloss-") as scratch:
+            settings = as_settings(options) | _lexicon_setting(lexicon, Path(scratch))
+            with IndexWriter(self.path, settings) as writer:
+                source = as_source(documents, self._next_number(writer.index.engine))
+                asked = [language] if language else list(writer.index.commit.languages)
+                added = writer.add(documents_of(source, asked, may_miss=language is None))
+                writer.commit()
+        self.refresh()
+        return added
+
+    def delete(self, ids: Iterable[str], languages: Sequence[str] | None = None) -> int:
+        """Delete documents by id; how many there were."""
+        with IndexWriter(self.path) as writer:
+            deleted = writer.delete([ids] if isinstance(ids, str) else ids, languages)
+            writer.commit()
+        self.refresh()
+        return deleted
+
+    def compact(self) -> None:
+        """Merge everything that was added and deleted; this happens by itself too, when there is much of it."""
+        with IndexWriter(self.path) as writer:
+            writer.compact()
+        self.refresh()
+
+    def serve(
+        self, host: str = "127.0.0.1", port: int = 8000, *, token: str = "", workers: int = 1,
+        compare: Path | str | None = None, announce: Callable[[str], None] | None = None,
+    ) -> None:  # fmt: skip
+        """Serve it over HTTP, with its page, until told to stop; ``announce`` is called with the address."""
+        for package in ("starlette", "uvicorn", "msgspec"):
+            import_extra(package, "serve", "the HTTP service")
+        from isogloss.server.app import Settings
+        from isogloss.server.guard import is_loopback
+        from isogloss.server.running import serve
+
+        settings = Settings(self.path, Path(compare) if compare else None, token=token)
+        if not is_loopback(host):
+            settings = replace(settings, hosts=None)
+        serve(settings, host, port, workers, announce or _tell)
+
+    def _next_number(self, engine: Searcher) -> int:
+        """The first number from which on no document has a number for its id."""
+        number = len(self) + 1
+        while any(engine.get(str(number), language) for language in engine.shelves):
+            number += 1
+        return number
+
+
+def _lexicon_setting(lexicon: LexiconGiven | None, scratch: Path) -> dict[str, str]:
+    """The setting that names a lexicon; words that are given are written into a file first."""
+    if lexicon is None:
+        return {}
+    if not isinstance(lexicon, Mapping):
+        return {"lexicon": str(lexicon)}
+    pairs = ((word, [given] if isinstance(given, str) else given) for word, given in lexicon.items())
+    path = scratch / "lexicon.tsv"
+    Lexicon((word, translation, 0.0) for word, given in pairs for translation in given).save(path)
+    return {"lexicon": str(path)}
+
+
+def _tell(address: str) -> None:
+    sys.stdout.write(f"{address}\n")
+    sys.stdout.flush()

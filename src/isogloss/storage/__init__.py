@@ -1,0 +1,1 @@
+"""Files, arrays and string tables on disk; errors and progress. Every other package builds on this one."""

@@ -1,0 +1,163 @@
+"""Writing so that nothing is ever half there: beside the target first, then renamed into place."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, TextIO, cast
+
+from isogloss.storage.errors import InputError
+
+_AT_FDCWD = -100
+_RENAME_EXCHANGE = 2
+_SYNCING = 8
+
+
+def refuse_existing(path: Path, overwrite: bool) -> None:
+    """Raise unless ``path`` may be written: it is absent, empty, a device, or the user said to overwrite."""
+    if overwrite or not path.exists() or _is_device(path):
+        return
+    if not (any(path.iterdir()) if path.is_dir() else path.stat().st_size):
+        return
+    raise InputError(f"{path}: exists and is not empty; choose another output or add --overwrite")
+
+
+@contextmanager
+def atomic_file(path: Path | str, overwrite: bool = True) -> Iterator[IO[str]]:
+    """A text file that appears under its name only when the block ends well; a device (``/dev/null``) is written to."""
+    path = Path(path)
+    refuse_existing(path, overwrite)
+    if path.is_dir():
+        raise InputError(f"{path}: is a directory, a file name is needed")
+    if _is_device(path):
+        with open(path, "w", encoding="utf-8", newline="\n") as file:
+            yield file
+        return
+    with _followed(path) as target:
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".partial", dir=target.parent)
+        partial = Path(name)
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            partial.chmod(_mode(target, 0o666))
+            partial.replace(target)
+            sync_directory(target.parent)
+        finally:
+            partial.unlink(missing_ok=True)
+
+
+def write_bytes(path: Path | str, content: bytes, overwrite: bool = True) -> None:
+    """A binary file that appears under its name whole or not at all."""
+    with atomic_file(path, overwrite) as file:
+        cast(TextIO, file).buffer.write(content)
+
+
+@contextmanager
+def atomic_directory(path: Path | str, overwrite: bool = False) -> Iterator[Path]:
+    """A directory that appears under its name, whole, only when the block ends well.
+
+    With ``overwrite`` the old one stays in place until the new one is complete, then the two are exchanged in one step.
+    """
+    path = Path(path)
+    refuse_existing(path, overwrite)
+    if path.exists() and not path.is_dir():
+        raise InputError(f"{path}: is a file, a directory is needed")
+    with _followed(path) as target:
+        partial = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".partial", dir=target.parent))
+        try:
+            partial.chmod(_mode(target, 0o777) | 0o700)
+            yield partial
+            sync_tree(partial)
+            _exchange_or_rename(partial, target)
+            sync_directory(target.parent)
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
+
+
+@contextmanager
+def _followed(path: Path) -> Iterator[Path]:
+    """Where a path leads, links followed, its parents made; those are taken away again if the work fails."""
+    target = Path(os.path.realpath(path))
+    made = [parent for parent in target.parents if not parent.exists()]
+    try:
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+        except (FileExistsError, NotADirectoryError) as error:
+            raise InputError(f"{path.parent}: is a file, a directory is needed for {path.name}") from error
+        yield target
+    except BaseException:
+        for parent in made:
+            with suppress(OSError):
+                parent.rmdir()
+        raise
+
+
+def _is_device(path: Path) -> bool:
+    return path.exists() and not path.is_file() and not path.is_dir()
+
+
+def _exchange_or_rename(new: Path, target: Path) -> None:
+    if not target.exists():
+        new.rename(target)
+    elif not _exchange(new, target):
+        old = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".old", dir=target.parent))
+        target.rename(old / target.name)
+        try:
+            new.rename(target)
+        except BaseException:
+            (old / target.name).rename(target)
+            old.rmdir()
+            raise
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def _exchange(left: Path, right: Path) -> bool:
+    """Swap two paths in one step where the kernel can (Linux ``renameat2``); False where it cannot."""
+    renameat2 = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    if renameat2 is None:
+        return False
+    code = renameat2(_AT_FDCWD, os.fsencode(left), _AT_FDCWD, os.fsencode(right), _RENAME_EXCHANGE)
+    return bool(code == 0)
+
+
+def sync_tree(directory: Path) -> None:
+    """Return when every file below a directory, and its name, is on disk."""
+    from concurrent.futures import ThreadPoolExecutor  # here, for it takes long to import
+
+    found = [(Path(root), files) for root, _, files in os.walk(directory)]
+    with ThreadPoolExecutor(_SYNCING) as threads:  # a file system syncs many at once for little more than one
+        list(threads.map(_sync_file, (root / name for root, files in found for name in files)))
+        list(threads.map(sync_directory, (root for root, _ in found)))
+
+
+def _sync_file(path: Path) -> None:
+    with open(path, "rb") as file:
+        os.fsync(file.fileno())
+
+
+def sync_directory(directory: Path) -> None:
+    """Return when the names in a directory are on disk."""
+    try:
+        handle = os.open(directory, os.O_RDONLY)
+    except OSError:
+        return  # not every system lets a directory be opened; the rename itself is still atomic
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _mode(target: Path, usual: int) -> int:
+    """The permissions of what is replaced, or those the user's mask leaves."""
+    if target.exists():
+        return target.stat().st_mode & 0o777
+    mask = os.umask(0)
+    os.umask(mask)
+    return usual & ~mask

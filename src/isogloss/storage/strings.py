@@ -1,0 +1,133 @@
+"""Many strings in two flat arrays, memory-mapped: opening a million of them costs nothing, finding one a few steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isogloss.storage.arrays import load_array, save_array
+
+
+class StringTable(Sequence[str]):
+    """Strings by number; by value too (``find``) where they were given in ascending order of their UTF-8 bytes."""
+
+    def __init__(self, data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
+        self.data = np.asarray(data)  # a map as a plain array, which is read four times faster, string by string
+        self.offsets = np.asarray(offsets)
+
+    @classmethod
+    def of(cls, strings: Iterable[str]) -> StringTable:
+        """A table in memory."""
+        encoded = [string.encode("utf-8", "surrogatepass") for string in strings]
+        offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
+        np.cumsum([len(string) for string in encoded], out=offsets[1:])
+        return cls(np.frombuffer(b"".join(encoded), dtype=np.uint8), offsets)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, number: int) -> str:  # type: ignore[override]  # one at a time, no slices
+        return self._bytes(number).decode("utf-8", "surrogatepass")
+
+    def __iter__(self) -> Iterator[str]:
+        data = self.data.tobytes()
+        return (data[begin:end].decode("utf-8", "surrogatepass") for begin, end in pairwise(self.offsets.tolist()))
+
+    def find(self, string: str) -> int | None:
+        """The number of a string in a sorted table, or None."""
+        wanted = string.encode("utf-8", "surrogatepass")
+        low, high = 0, len(self)
+        while low < high:
+            middle = (low + high) // 2
+            if self._bytes(middle) < wanted:
+                low = middle + 1
+            else:
+                high = middle
+        return low if low < len(self) and self._bytes(low) == wanted else None
+
+    def save(self, directory: Path, name: str) -> None:
+        """Write ``NAME.bytes.npy`` and ``NAME.offsets.npy``."""
+        save_array(directory / f"{name}.bytes.npy", self.data)
+        save_array(directory / f"{name}.offsets.npy", self.offsets)
+
+    @classmethod
+    def load(cls, directory: Path, name: str) -> StringTable:
+        """Map what ``save`` wrote."""
+        data, offsets = (load_array(directory / f"{name}.{part}.npy") for part in ("bytes", "offsets"))
+        if not len(offsets) or offsets[-1] != len(data):
+            raise ValueError(f"{name}.bytes.npy does not fit {name}.offsets.npy")
+        return cls(data, offsets)
+
+    def _bytes(self, number: int) -> bytes:
+        if not 0 <= number < len(self):
+            raise IndexError(number)
+        return self.data[self.offsets[number] : self.offsets[number + 1]].tobytes()
+
+
+# Several tables of strings as one: left where they are, or copied into one table, in memory or on disk.
+
+_TAKEN = 2**16  # strings copied at a time: for each of their bytes a number is needed
+
+
+class JoinedStrings(Sequence[str]):
+    """The strings of several sequences, one after the other.
+
+    >>> JoinedStrings([["a", "b"], [], ["c"]])[2]
+    'c'
+    """
+
+    def __init__(self, parts: Sequence[Sequence[str]]) -> None:
+        self._parts = list(parts)
+        self._starts = np.cumsum([0, *map(len, parts)])
+
+    def __len__(self) -> int:
+        return int(self._starts[-1])
+
+    def __getitem__(self, number: int) -> str:  # type: ignore[override]  # one at a time, no slices
+        if not 0 <= number < len(self):
+            raise IndexError(number)
+        part = int(np.searchsorted(self._starts, number, side="right")) - 1
+        return self._parts[part][number - int(self._starts[part])]
+
+
+def save_joined(tables: Sequence[StringTable], keep: NDArray[np.bool_], directory: Path, name: str) -> None:
+    """Write what ``StringTable.save`` would of the strings to keep, without having them all in memory."""
+    starts = np.cumsum([0, *map(len, tables)])
+    kept = [keep[start : start + len(table)] for table, start in zip(tables, starts.tolist(), strict=False)]
+    lengths = [np.diff(table.offsets)[of_table] for table, of_table in zip(tables, kept, strict=True)]
+    offsets = np.cumsum(np.concatenate([np.zeros(1, np.int64), *lengths]))
+    with open(directory / f"{name}.bytes.npy", "wb") as file:
+        about = {"descr": "|u1", "fortran_order": False, "shape": (int(offsets[-1]),)}
+        np.lib.format.write_array_header_1_0(file, about)
+        for table, of_table in zip(tables, kept, strict=True):
+            for first, last in _runs(of_table):
+                file.write(table.data[int(table.offsets[first]) : int(table.offsets[last])].data)
+    save_array(directory / f"{name}.offsets.npy", offsets)
+
+
+def taken(tables: Sequence[StringTable], places: NDArray[np.int64]) -> StringTable:
+    """The strings at some places of several tables that stand one after the other, as one table in that order.
+
+    >>> list(taken([StringTable.of(["a", "bee"]), StringTable.of(["sea"])], np.asarray([2, 0, 1])))
+    ['sea', 'a', 'bee']
+    """
+    data = np.concatenate([np.zeros(0, np.uint8), *(table.data for table in tables)])
+    lengths = np.concatenate([np.zeros(0, np.int64), *(np.diff(table.offsets) for table in tables)])
+    begins = np.cumsum(lengths) - lengths
+    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths[places])])
+    copied = np.empty(int(offsets[-1]), dtype=np.uint8)
+    for start in range(0, len(places), _TAKEN):
+        some, ends = places[start : start + _TAKEN], offsets[start : start + _TAKEN + 1]
+        source = np.repeat(begins[some] - ends[:-1], lengths[some]) + np.arange(ends[0], ends[-1])
+        copied[ends[0] : ends[-1]] = data[source]
+    return StringTable(copied, offsets)
+
+
+def _runs(keep: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
+    """The stretches of rows to keep: first, and first after."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], keep, [False]]).astype(np.int8)))
+    return zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)

@@ -1,1 +1,0 @@
-"""Engines that keep documents and their vectors: PostgreSQL, Qdrant."""

@@ -1,5 +1,0 @@
-"""PostgreSQL with pgvector as an engine: documents and vectors in the user's own database."""
-
-from isogloss.stores.postgres.engine import PostgresStore
-
-__all__ = ["PostgresStore"]

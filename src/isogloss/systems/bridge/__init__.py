@@ -1,0 +1,1 @@
+"""``bridge``: our own system, a translation model with further features."""

@@ -1,0 +1,114 @@
+"""How well systems rank: what ``isogloss evaluate`` measures."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from isogloss.data.dataset import load_dataset
+from isogloss.data.documents import parse_fields
+from isogloss.data.formats import open_source
+from isogloss.data.problems import Problems
+from isogloss.data.source import Pair, Source, parse_pair
+from isogloss.evaluation.protocols import Task, make_task
+from isogloss.evaluation.report import Result, as_json, compare_results, evaluate_run
+from isogloss.evaluation.run import Run
+from isogloss.evaluation.significance import Comparison
+from isogloss.storage.errors import InputError
+from isogloss.systems.base import System
+from isogloss.systems.model_directory import load_model
+from isogloss.systems.passages import by_passages
+from isogloss.systems.registry import as_settings, make_system, system_names
+
+Systems = str | Path | Sequence[str | Path] | Mapping[str, Mapping[str, Any]]
+"""Names of systems, run directories, TREC run files; or names of systems with their options."""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What was measured, system by system."""
+
+    task: Task
+    split: str
+    fields: tuple[str, ...]
+    results: Mapping[str, Result]
+
+    @property
+    def measures(self) -> dict[str, dict[str, float]]:
+        """Name of a system to name of a measure to its mean over the queries."""
+        return {name: result.means() for name, result in self.results.items()}
+
+    def compare(self) -> list[Comparison]:
+        """Every pair of systems, query by query: differences and their significance."""
+        return compare_results(self.results, self.task.seed)
+
+    def as_json(self, comparisons: Sequence[Comparison] = ()) -> dict[str, Any]:
+        """Everything another program needs to use or repeat the evaluation."""
+        return {**as_json(self.task, self.split, self.results, list(comparisons)), "fields": list(self.fields)}
+
+
+def evaluate(
+    systems: Systems, data: str | Source, pair: str, *, split: str = "dev", protocol: str = "full",
+    negatives: int = 40, depth: int = 1000, fields: str = "text", seed: int = 0, skip_bad: bool = False,
+) -> Evaluation:  # fmt: skip
+    """Fit each system on the train split (runs are trained already), rank for the queries of a split, measure.
+
+    >>> found = evaluate(["bm25", "psq"], "demo", "en-sw")
+    >>> found.measures["psq"]["MRR_mr"] > found.measures["bm25"]["MRR_mr"] + 0.5
+    True
+    """
+    options = _options(systems)
+    read = parse_fields(fields)
+    source = open_source(data) if isinstance(data, str) else data
+    dataset = load_dataset(source, parse_pair(pair), seed, Problems(not skip_bad))
+    task = make_task(dataset, split, protocol, negatives, seed, depth)
+    made = {name: _made(name, given, task) for name, given in options.items()}  # what is wrong is found before the work
+    results = {
+        name: evaluate_run(Run.read(Path(name)), task)
+        if one is None
+        else evaluate_system(one, task, read, fit=name in system_names())
+        for name, one in made.items()
+    }
+    return Evaluation(task, split, read, results)
+
+
+def _options(systems: Systems) -> dict[str, Mapping[str, Any]]:
+    if isinstance(systems, Mapping):
+        return dict(systems)
+    names = [systems] if isinstance(systems, str | Path) else list(systems)
+    options: dict[str, Mapping[str, Any]] = {str(name): {} for name in names}
+    if len(options) != len(names):
+        raise InputError("evaluate: name each system once")
+    return options
+
+
+def _made(name: str, options: Mapping[str, Any], task: Task) -> System | None:
+    """A system by its name or its run directory; None for a run file."""
+    if name in system_names():
+        return make_system(name, task.dataset.pair, as_settings(options), task.dataset.source)
+    if options:
+        raise InputError(f"{name}: only systems have options, not runs")
+    if not Path(name).exists():
+        raise InputError(f"{name}: neither a system ({', '.join(system_names())}) nor a run")
+    return _loaded(name, task.dataset.pair) if Path(name).is_dir() else None
+
+
+def _loaded(name: str, pair: Pair) -> System:
+    system = load_model(Path(name))
+    trained = (system.query_language, system.document_language)
+    if trained != pair:
+        raise InputError(f"{name}: was trained for {'-'.join(trained)}, not for {'-'.join(pair)}")
+    return by_passages(system)
+
+
+def evaluate_system(system: System, task: Task, fields: tuple[str, ...], fit: bool = True) -> Result:
+    """Fit on the train split (unless it was before), index the documents, rank, measure."""
+    started = time.perf_counter()
+    if fit:
+        system.fit(task.dataset)
+    system.index(task.dataset.documents, fields)
+    run = task.run(system)
+    return evaluate_run(run, task, time.perf_counter() - started, asdict(system.options))

@@ -1,0 +1,1 @@
+"""``layerwise``: the layer-wise adversary paper."""

@@ -1,0 +1,193 @@
+"""``layerwise``: a layered CNN over both languages, with a critic on each layer (the layer-wise adversary paper).
+
+    L = L_rank + beta sum_j alpha_j W_j
+
+Texts become vectors: with the cosine scorer any index serves them; with the feed-forward scorer documents are encoded
+once, and each is scored with the query by the network.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isogloss.data.dataset import Dataset
+from isogloss.data.documents import Query
+from isogloss.evaluation.probe import probe_accuracy
+from isogloss.retrieval.ranking import Allowed, Ranking, Scores
+from isogloss.systems.base import Contribution, SystemOptions
+from isogloss.systems.dense import DenseSystem
+from isogloss.systems.layerwise.options import PAPER_GRID, LayerwiseOptions
+from isogloss.systems.matchers.base import Matcher
+from isogloss.systems.matchers.data import RankingData
+from isogloss.systems.matchers.translating import translated_pairs
+from isogloss.text.ids import TextIds
+from isogloss.training.learner import Learner, State
+from isogloss.training.loop import Judge
+from isogloss.training.triples import HardNegatives
+from isogloss.translation.vectors.word_vectors import Matrix
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from isogloss.nn.encoders.layered_cnn import Layer
+    from isogloss.nn.matchers.layered import LayeredScorer
+    from isogloss.nn.matchers.scorer import Scorer, Texts, WordTables
+    from isogloss.systems.layerwise.explaining import LayerwiseExplainer
+    from isogloss.training.torch_triples import ExtraTerm, TorchTriples
+
+
+class Layerwise(Matcher, DenseSystem):
+    """One encoder for both languages, and how alike each of its layers makes them."""
+
+    name = "layerwise"
+    paper = "Li, Du and Chen 2020, Cross-language question retrieval with multi-layer representation and layer-wise adversary"  # noqa: E501
+    summary = "a layered CNN for both languages, with an adversary on each layer"
+    options_type = LayerwiseOptions
+    paper_grid = PAPER_GRID
+    options: LayerwiseOptions
+    _explainer: LayerwiseExplainer | None = None
+
+    def __init__(self, options: SystemOptions, query_language: str, document_language: str) -> None:
+        super().__init__(options, query_language, document_language)
+        self.made = self.options.with_variant()
+        self.ranks_by_product = self.explains_quickly = self.made.scorer == "cosine"
+        self._way: type[DenseSystem] | type[Matcher] = DenseSystem if self.ranks_by_product else Matcher
+
+    def build(self, tables: WordTables) -> LayeredScorer:
+        from isogloss.nn.encoders.layered_cnn import LayeredCnn
+        from isogloss.nn.matchers.layered import LayeredScorer, VectorPairNetwork
+
+        made = self.made
+        tower = LayeredCnn(tables.dimension, made.layers, made.all_widths(), made.kernels, made.k, made.pooling)
+        network = None if made.scorer == "cosine" else VectorPairNetwork(tower.outputs, made.hidden)
+        return LayeredScorer(tables, tower, network, made.features == "map")
+
+    def read(self, training: Dataset) -> RankingData:
+        spec = self.options.translated_pairs
+        return super().read(translated_pairs(training, spec) if spec else training)
+
+    def extra_term(self, scorer: Scorer) -> ExtraTerm | None:
+        from isogloss.nn.matchers.layered import LayeredScorer
+        from isogloss.training.adversary import CriticSettings, LayerwiseAdversary
+
+        made = self.made
+        if not made.critic_steps:
+            return None
+        assert isinstance(scorer, LayeredScorer)
+        clip = made.critic_clip if made.critic == "clipping" else 0.0
+        critics = CriticSettings(made.critic_hidden, made.critic_steps, made.critic_rate, made.critic_penalty, clip)
+        return LayerwiseAdversary(scorer.feature_sizes, made.all_alphas(), made.beta, critics, made.seed)
+
+    def prepare_arrays(self, data: RankingData) -> tuple[Learner, Judge | None]:
+        """What learns, and what measures it: on the dev lists, and what the critics say of each layer."""
+        learner, judge = super().prepare_arrays(data)
+        from isogloss.training.adversary import doubts
+        from isogloss.training.torch_triples import TorchTriples
+
+        assert isinstance(learner, TorchTriples)
+        if self.made.mined and self.made.negatives == "hard":
+            self._mine(learner)
+        said: set[str] = set()
+
+        def measure(parameters: State) -> dict[str, float]:
+            report = learner.report()
+            for doubt in doubts(report):
+                if doubt not in said:
+                    logging.getLogger("isogloss").warning("layerwise: %s", doubt)
+                    said.add(doubt)
+            return {**(judge(parameters) if judge else {}), **report, "doubts": float(len(doubts(report)))}
+
+        return learner, measure
+
+    def _mine(self, learner: TorchTriples) -> None:
+        from isogloss.nn.matchers.scorer import VectorScorer
+        from isogloss.training.torch_triples import nearest_documents
+
+        scorer, negatives = learner.scorer, learner.negatives
+        assert isinstance(scorer, VectorScorer)
+        assert isinstance(negatives, HardNegatives)
+        negatives.mine = lambda: nearest_documents(scorer, learner.triples, self.made.neighbours)
+
+    def encode_queries(self, texts: Sequence[str]) -> Matrix:
+        return self._encode(self._scorer.encode_queries, self.model.ids("query", texts))
+
+    def encode_documents(self, texts: Sequence[str]) -> Matrix:
+        label = f"encoding {len(texts):,} documents"
+        return self._encode(self._scorer.encode_documents, self.model.ids("document", texts, label))
+
+    def probe(self, queries: TextIds, documents: TextIds, seed: int = 0) -> list[float]:
+        """How well a classifier tells the languages apart by the vectors of each layer: the share of right answers.
+
+        The texts should be none that were trained on.
+        """
+        left = self._all_layers(self._scorer.query_layers, queries)
+        right = self._all_layers(self._scorer.document_layers, documents)
+        return [probe_accuracy(*both, seed) for both in zip(left, right, strict=True)]
+
+    def _all_layers(self, layers: Callable[[Texts], list[Layer]], texts: TextIds) -> list[Matrix]:
+        """The vectors of each layer."""
+        import torch
+
+        vectors = self._encode(lambda batch: torch.cat([layer.vectors for layer in layers(batch)], dim=1), texts)
+        return np.split(vectors, self.made.layers, axis=1)
+
+    def _encode(self, encode: Callable[[Texts], Tensor], texts: TextIds) -> Matrix:
+        from isogloss.training.torch_encoding import encode_texts
+
+        return encode_texts(encode, texts, self._scorer.tables.query.device)
+
+    @property
+    def _scorer(self) -> LayeredScorer:
+        from isogloss.nn.matchers.layered import LayeredScorer
+
+        scorer = self.model.scorer.eval()
+        assert isinstance(scorer, LayeredScorer)
+        return scorer
+
+    def index_texts(self, texts: Sequence[str]) -> None:
+        self._way.index_texts(self, texts)
+
+    def scores(self, query: str) -> Scores:
+        return self._way.scores(self, query)
+
+    def score(self, query: str, rows: NDArray[np.int64]) -> Scores:
+        return self._way.score(self, query, rows)
+
+    def score_texts(self, queries: Sequence[str], documents: Sequence[str]) -> Matrix:
+        return self._way.score_texts(self, queries, documents)
+
+    def search(self, query: str, k: int, allowed: Allowed | None = None) -> Ranking:
+        return self._way.search(self, query, k, allowed)
+
+    def search_texts(self, queries: Sequence[str], k: int, allowed: Allowed | None = None) -> list[Ranking]:
+        return self._way.search_texts(self, queries, k, allowed)
+
+    def search_all(self, queries: Sequence[Query], k: int, label: str = "searching") -> Iterator[Ranking]:
+        return self._way.search_all(self, queries, k, label)
+
+    def explain(self, query: str, row: int, text: str) -> list[Contribution]:
+        return self._way.explain(self, query, row, text)
+
+    def explain_text(self, query: str, text: str, score: float) -> list[Contribution]:
+        return self._way.explain_text(self, query, text, score)
+
+    def explain_vector(self, query: str, text: str, vector: Matrix, score: float) -> list[Contribution]:
+        """What made a cosine, by integrated gradients; the score of the network is explained by leaving words out."""
+        from isogloss.systems.layerwise.explaining import LayerwiseExplainer
+
+        if self._explainer is None or self._explainer.model is not self.model:
+            self._explainer = LayerwiseExplainer(self.model, self._scorer)
+        return self._explainer.by_pairs(query, text, vector, score)
+
+    def save_part(self, directory: Path, keep: Allowed | None = None) -> None:
+        self._way.save_part(self, directory, keep)
+
+    def load_parts(self, directories: Sequence[Path], id_order: NDArray[np.int64]) -> Self:
+        self._way.load_parts(self, directories, id_order)
+        return self

@@ -1,0 +1,1 @@
+"""Neural matchers trained on (query, positive, negative) triples."""

@@ -1,0 +1,234 @@
+"""What the matchers share: a scorer of pairs, learned from (query, positive, negative) triples, that ranks given rows.
+
+A matcher reads a query and a document together. It can score a whole collection, pair by pair, but is meant for lists
+that something faster has found.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isogloss.data.dataset import Dataset
+from isogloss.evaluation.measures import PerQuery
+from isogloss.retrieval.ranking import Allowed, Scores
+from isogloss.storage.arrays import load_array, save_array
+from isogloss.storage.errors import import_extra
+from isogloss.systems.base import Contribution, SystemOptions
+from isogloss.systems.explanations import CutText, explain_by_leaving_out
+from isogloss.systems.matchers.data import RankingData, Reading, read_ranking_data
+from isogloss.systems.matchers.options import MatcherOptions
+from isogloss.systems.trained import TrainedSystem
+from isogloss.text.ids import TextIds
+from isogloss.text.tokenizer import tokenize
+from isogloss.training.examples import RankedLists
+from isogloss.training.learner import Learner, State
+from isogloss.training.loop import Checkpointer, Judge, Recipe, Trained, Training
+from isogloss.training.triples import HardNegatives, InBatchNegatives, Negatives, RandomNegatives, Triples
+from isogloss.translation.vectors.word_vectors import Matrix
+
+if TYPE_CHECKING:
+    from isogloss.nn.matchers.scorer import Scorer, WordTables
+    from isogloss.systems.matchers.model import MatcherModel
+    from isogloss.training.torch_triples import ExtraTerm
+
+_JUDGED = ("MAP", "P@10", "MRR_mr")
+
+
+class Matcher(TrainedSystem):
+    """A system that scores pairs of texts."""
+
+    joins = True
+    searches = False
+    explains_quickly = False
+    options: MatcherOptions
+    model: MatcherModel
+
+    def __init__(self, options: SystemOptions, query_language: str, document_language: str) -> None:
+        super().__init__(options, query_language, document_language)
+        self.options.check(self.name)
+        self._judged = True
+
+    @abstractmethod
+    def build(self, tables: WordTables) -> Scorer:
+        """The scorer over some tables of word vectors."""
+
+    def extra_term(self, scorer: Scorer) -> ExtraTerm | None:
+        """What is learned beside the ranking."""
+        return None
+
+    def query_texts(self, texts: Sequence[str]) -> Sequence[str]:
+        """What is read in place of the queries: their translations, say."""
+        return texts
+
+    @property
+    def one_language(self) -> bool:
+        """Whether what is read of queries and documents is of one language."""
+        return self.query_language == self.document_language
+
+    @property
+    def reading(self) -> Reading:
+        """How texts are read."""
+        options = self.options
+        return Reading(
+            options.vocabulary, options.minimum_count, options.query_words, options.document_words, self.one_language,
+            options.neighbours if options.negatives == "hard" else 0, options.dev_queries, options.query_vectors,
+            options.document_vectors, options.dimension if options.starts_from_collection else 0,
+        )  # fmt: skip
+
+    @property
+    def recipe(self) -> Recipe:
+        recipe = self.options.recipe()
+        return recipe if self._judged else replace(recipe, patience=0)
+
+    def read(self, training: Dataset) -> RankingData:
+        """What is learned from, as arrays."""
+        return read_ranking_data(training, self.reading, self.query_texts)
+
+    def prepare(self, training: Dataset) -> tuple[Learner, Judge | None]:
+        return self.prepare_arrays(self.read(training))
+
+    def prepare_arrays(self, data: RankingData) -> tuple[Learner, Judge | None]:
+        """What learns, and what measures it on the dev lists."""
+        import_extra("torch", "train", f"the system {self.name}")
+        from isogloss.systems.matchers.model import first_scorer
+        from isogloss.training.torch_triples import TorchTriples
+
+        options, self._words, self._judged = self.options, data.words, data.dev is not None
+        scorer = first_scorer(options, self.build, data.first_tables(options.dimension, options.seed))
+        learner = TorchTriples(
+            scorer, data.triples, _negatives(options, data), options.margin, options.clip, options.seed, options.device,
+            self.extra_term(scorer),
+        )  # fmt: skip
+        return learner, self._judge(data.dev, data.triples.documents) if data.dev else None
+
+    def train_arrays(self, data: RankingData, keeper: Checkpointer | None = None) -> Trained:
+        """Learn from arrays alone, where texts cannot be read."""
+        learner, judge = self.prepare_arrays(data)
+        trained = Training(learner, self.recipe, judge, keeper).run()
+        self.adopt(trained.parameters)
+        return trained
+
+    def measure_lists(self, lists: RankedLists, documents: TextIds) -> dict[str, PerQuery]:
+        """Every measure, query by query, of lists that are arrays."""
+        return _measured(self.model.scorer, lists, documents)
+
+    def _judge(self, lists: RankedLists, documents: TextIds) -> Judge:
+        from isogloss.systems.matchers.model import load_scorer
+
+        names = tuple(dict.fromkeys((*_JUDGED, self.options.measure)))
+
+        def judge(parameters: State) -> dict[str, float]:
+            scorer = load_scorer(self.options, self.build, parameters)
+            found = _measured(scorer, lists, documents, names)
+            return {name: float(values.mean()) for name, values in found.items()}
+
+        return judge
+
+    def adopt(self, parameters: State) -> None:
+        from isogloss.systems.matchers.model import MatcherModel
+
+        self.model = MatcherModel(self.options, self.build, self._words, parameters)
+
+    def index_texts(self, texts: Sequence[str]) -> None:
+        self._use(self.model.ids("document", texts, f"reading {len(texts):,} documents"))
+
+    def scores(self, query: str) -> Scores:
+        return self.score(query, np.arange(len(self._documents)))
+
+    def score(self, query: str, rows: NDArray[np.int64]) -> Scores:
+        queries = self.model.ids("query", self.query_texts([query]))
+        scores: Scores = self._scoring(queries, np.zeros(len(rows), np.int32), rows.astype(np.int32))
+        return scores
+
+    def score_texts(self, queries: Sequence[str], documents: Sequence[str]) -> Matrix:
+        """The score of each query (a row) with each text (a column), of which none need be indexed."""
+        from isogloss.training.torch_encoding import PairScores
+
+        left, right = self.model.ids("query", queries), self.model.ids("document", documents)
+        pairs = np.indices((len(left), len(right)), dtype=np.int32).reshape(2, -1)
+        scores: Matrix = PairScores(self.model.scorer, right)(left, *pairs)
+        return scores.reshape(len(left), len(right))
+
+    def explain(self, query: str, row: int, text: str) -> list[Contribution]:
+        return self.explain_text(query, text, float(self.score(query, np.asarray([row]))[0]))
+
+    def explain_text(self, query: str, text: str, score: float) -> list[Contribution]:
+        """The words that made the score of a text, which need not be indexed: what it is without each, as it reads."""
+        (read,) = self.query_texts([query])
+        return explain_by_leaving_out(self._cut("query", read), self._cut("document", text), self.score_texts, score)
+
+    def _cut(self, side: str, text: str) -> CutText:
+        known, options = self.model.words[side], self.options
+        longest = options.query_words if side == "query" else options.document_words
+        return CutText.of(text, lambda word: known.find(word) is not None, longest)
+
+    def unknown_words(self, query: str) -> list[str]:
+        known = self.model.words["query"]
+        (read,) = self.query_texts([query])
+        return [word for word in dict.fromkeys(tokenize(read)) if known.find(word) is None]
+
+    def save_model(self, directory: Path) -> None:
+        self.model.save(directory)
+
+    def load_model(self, directory: Path) -> None:
+        import_extra("torch", "train", f"the system {self.name}")
+        from isogloss.systems.matchers.model import MatcherModel
+
+        self.model = MatcherModel.load(directory, self.options, self.build)
+
+    def save_part(self, directory: Path, keep: Allowed | None = None) -> None:
+        kept = self._documents if keep is None else _kept(self._documents, keep)
+        save_array(directory / "documents.ids.npy", kept.ids)
+        save_array(directory / "documents.offsets.npy", kept.offsets)
+
+    def load_parts(self, directories: Sequence[Path], id_order: NDArray[np.int64]) -> Self:
+        parts = [
+            [load_array(folder / f"documents.{part}.npy") for part in ("ids", "offsets")] for folder in directories
+        ]
+        self._use(_joined([TextIds(np.asarray(ids), np.asarray(offsets)) for ids, offsets in parts]))
+        self._take_order(id_order, len(self._documents))
+        return self
+
+    def _use(self, documents: TextIds) -> None:
+        from isogloss.training.torch_encoding import PairScores
+
+        self._documents = documents
+        self._scoring: Any = PairScores(self.model.scorer, documents)
+
+
+def _joined(parts: Sequence[TextIds]) -> TextIds:
+    """The texts of several parts, one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    lengths = [np.diff(part.offsets) for part in parts]
+    offsets = np.cumsum(np.concatenate([np.zeros(1, np.int64), *lengths]))
+    return TextIds(np.concatenate([np.zeros(0, np.int32), *(part.ids for part in parts)]), offsets)
+
+
+def _kept(texts: TextIds, keep: Allowed) -> TextIds:
+    """Some of the texts, in their order."""
+    lengths = np.diff(texts.offsets)
+    ids = texts.ids[np.repeat(keep, lengths)]
+    return TextIds(ids, np.cumsum(np.concatenate([np.zeros(1, np.int64), lengths[keep]])))
+
+
+def _negatives(options: MatcherOptions, data: RankingData) -> Negatives:
+    triples: Triples = data.triples
+    if options.negatives == "hard":
+        return HardNegatives(triples, options.seed, data.neighbours, options.hard_share)
+    return (InBatchNegatives if options.negatives == "in-batch" else RandomNegatives)(triples, options.seed)
+
+
+def _measured(
+    scorer: Scorer, lists: RankedLists, documents: TextIds, names: tuple[str, ...] = ()
+) -> dict[str, PerQuery]:
+    from isogloss.training.torch_encoding import PairScores
+
+    return lists.measure(PairScores(scorer, documents)(lists.queries, lists.query_of, lists.document_of), names)

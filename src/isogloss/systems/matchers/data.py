@@ -1,0 +1,302 @@
+"""From a dataset to what a ranking is learned from: words, (query, positive) pairs, hard negatives, dev lists.
+
+All of it is arrays, which can be kept in one file: a machine that cannot tokenise learns from that.
+"""
+
+from __future__ import annotations
+
+import logging
+import zipfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isogloss.data.dataset import Dataset
+from isogloss.data.documents import Query
+from isogloss.data.judgments import Judgments
+from isogloss.data.problems import Problems
+from isogloss.retrieval.bm25 import BM25, Concept
+from isogloss.retrieval.postings import Postings
+from isogloss.retrieval.ranking import top_k
+from isogloss.storage.arrays import save_packed
+from isogloss.storage.errors import InputError
+from isogloss.storage.progress import track
+from isogloss.storage.strings import StringTable
+from isogloss.systems.lexicons import fill_languages
+from isogloss.systems.start_vectors import (
+    COLLECTION,
+    RANDOM,
+    collection_vectors,
+    known_vectors,
+    random_vectors,
+    unit_vectors,
+    vectors_from,
+)
+from isogloss.text.batches import TokenizedTexts, tokenize_texts
+from isogloss.text.ids import Ids, TextIds
+from isogloss.training.examples import Examples, RankedLists, choose_words, graded_examples, text_ids
+from isogloss.training.triples import Triples
+from isogloss.translation.vectors.word_vectors import Matrix
+
+# Which documents are ranked for a split's queries while something is learned, as ``evaluate`` would rank them.
+
+_NEGATIVES = 40
+
+
+def listed_examples(dataset: Dataset, split: str, most_queries: int = 0) -> tuple[Examples, int]:
+    """The candidate lists of a split where the data have them, else its judged documents with 40 random others.
+
+    With the grade of a relevant (MR) document. ``most_queries``: only so many, spread over the split (0: all).
+    """
+    if dataset.source.candidates(dataset.pair, split, Problems(stop_at_errors=False)) is None:
+        return graded_examples(dataset, split, _NEGATIVES, 0, most_queries), dataset.judgments.top_grade
+    lists = dataset.candidates(split)
+    queries = [query for query in dataset.split(split) if query.id in lists]
+    if most_queries and len(queries) > most_queries:
+        queries = [queries[i] for i in np.linspace(0, len(queries) - 1, most_queries).astype(int)]
+    return examples_of(dataset, queries, lists), lists.top_grade
+
+
+def examples_of(dataset: Dataset, queries: Sequence[Query], lists: Judgments) -> Examples:
+    """The lists of some queries: document and label, query by query."""
+    row_of = dataset.documents.row_of
+    counts = [len(lists[query.id]) for query in queries]
+    listed = [(row_of[document], label) for query in queries for document, label in lists[query.id].items()]
+    rows, labels = np.asarray(listed, np.int32).reshape(-1, 2).T
+    query_of = np.repeat(np.arange(len(queries), dtype=np.int32), counts)
+    return Examples(list(queries), query_of, rows.copy(), labels.copy(), np.zeros(len(rows), bool))
+
+
+# Hard negatives that need no translation: the documents that share most with the positive one.
+#
+# The candidate lists of the layer-wise paper are what BM25 finds in the documents' own language; negatives found the
+# same way, with the text of a query's relevant document, are of the kind that has to be told apart there.
+
+
+def lexical_neighbours(documents: TokenizedTexts, rows: NDArray[np.int32], number: int) -> NDArray[np.int32]:
+    """The ``number`` best of BM25 for each of the documents in ``rows``, itself left out; -1 if there are no more."""
+    bm25 = BM25(Postings.build(documents))
+    order = np.arange(len(documents))
+    found = np.full((len(rows), number), -1, np.int32)
+    for place, row in enumerate(track(rows.tolist(), "looking for hard negatives")):
+        ids = documents.ids[documents.offsets[row] : documents.offsets[row + 1]]
+        words, times = np.unique(ids, return_counts=True)
+        concepts = [
+            Concept(documents.terms[word], ((documents.terms[word], 1.0),), float(count))
+            for word, count in zip(words.tolist(), times.tolist(), strict=True)
+        ]
+        scores = bm25.scores(concepts)
+        scores[row] = 0.0
+        best = top_k(scores, number, order, above=0.0).rows
+        found[place, : len(best)] = best
+    return found
+
+
+SIDES = ("query", "document")
+QueryTexts = Callable[[Sequence[str]], Sequence[str]]
+"""What is read in place of the queries: their translations, say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How texts are read: the words that are known, how many of a text are read, what else is wanted.
+
+    ``one_language``: queries and documents have one vocabulary. ``neighbours``: so many hard negatives a query. The
+    files of word vectors may have ``{pair}``, ``{query}`` and ``{document}`` in their names; ``collection`` (for both)
+    stands for vectors of ``vector_dimension`` numbers that the collection gives, ``random`` for none.
+    """
+
+    vocabulary: int = 100_000
+    minimum_count: int = 1
+    query_words: int = 0
+    document_words: int = 0
+    one_language: bool = False
+    neighbours: int = 0
+    dev_queries: int = 0
+    query_vectors: str = ""
+    document_vectors: str = ""
+    vector_dimension: int = 0
+
+
+@dataclass(frozen=True)
+class RankingData:
+    """The words of both sides (one table where they are of one language), the pairs of the train split, dev lists.
+
+    ``neighbours`` has the hard negatives of each query of the pairs, filled up with -1; ``vectors`` the words of a side
+    that have a vector to start from, and the vectors.
+    """
+
+    words: dict[str, StringTable]
+    triples: Triples
+    neighbours: Ids
+    dev: RankedLists | None
+    vectors: dict[str, tuple[NDArray[np.int64], Matrix]] = field(default_factory=dict)
+
+    @property
+    def one_language(self) -> bool:
+        """Whether queries and documents have one vocabulary."""
+        return self.words["query"] is self.words["document"]
+
+    def first_tables(self, dimension: int, seed: int) -> tuple[Matrix, Matrix | None]:
+        """Word vectors to start from, random where none were given; one table where there is one language."""
+        tables = []
+        for number, side in enumerate(SIDES[: 2 - self.one_language]):
+            table = random_vectors(len(self.words[side]), dimension, (seed, number))
+            if side in self.vectors:
+                rows, found = self.vectors[side]
+                if found.shape[1] != dimension:
+                    what = f"the {side} vectors have {found.shape[1]} dimensions, not {dimension}"
+                    raise InputError(f"{what}; set dimension to match")
+                table[rows] = found
+            tables.append(table)
+        return tables[0], tables[1] if len(tables) > 1 else None
+
+    def save(self, path: Path) -> None:
+        """Write one ``.npz`` file."""
+        triples, arrays = self.triples, dict[str, NDArray[Any]]()
+        for side in SIDES[: 2 - self.one_language]:
+            arrays[f"{side}_words"] = np.asarray(list(self.words[side]), dtype=np.str_)
+        arrays |= _as_arrays("queries", triples.queries) | _as_arrays("documents", triples.documents)
+        arrays |= {"query_of": triples.query_of, "positive_of": triples.positive_of, "neighbours": self.neighbours}
+        if self.dev:
+            arrays |= _as_arrays("dev", self.dev.queries)
+            arrays |= {f"dev.{name}": getattr(self.dev, name) for name in _LISTED} | {
+                "dev.top": np.asarray(self.dev.top)
+            }
+        for side, (rows, found) in self.vectors.items():
+            arrays |= {f"{side}_vectors.rows": rows, f"{side}_vectors": found}
+        save_packed(path, arrays)
+
+    @classmethod
+    def load(cls, path: Path) -> RankingData:
+        """Read what ``save`` wrote."""
+        try:
+            with np.load(path, allow_pickle=False) as found:
+                arrays = dict(found)
+            named = [side for side in SIDES if f"{side}_words" in arrays]
+            words = {side: StringTable.of(arrays[f"{side}_words"].tolist()) for side in named}
+            words.setdefault("document", words["query"])
+            texts = _as_texts("queries", arrays), _as_texts("documents", arrays)
+            dev = None
+            if "dev.grades" in arrays:
+                listed = {name: arrays[f"dev.{name}"] for name in _LISTED}
+                dev = RankedLists(_as_texts("dev", arrays), **listed, top=int(arrays["dev.top"]))
+            triples = Triples(*texts, arrays["query_of"], arrays["positive_of"])
+            given = [side for side in SIDES if f"{side}_vectors" in arrays]
+            vectors = {side: (arrays[f"{side}_vectors.rows"], arrays[f"{side}_vectors"]) for side in given}
+            return cls(words, triples, arrays["neighbours"], dev, vectors)
+        except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+            raise InputError(f"{path}: is not what was prepared for learning ({error}); prepare it again") from error
+
+
+_LISTED = ("query_of", "document_of", "grades", "ties")
+
+
+def read_ranking_data(dataset: Dataset, reading: Reading, query_texts: QueryTexts = list) -> RankingData:
+    """Read the train queries and all documents; choose words; every judged document of grade 1 and up is a positive."""
+    examples = graded_examples(dataset, "train", 0, 0)
+    relevant = examples.grades > 0
+    if not relevant.any():
+        what = "no query of the train split has a relevant document"
+        raise InputError(f"{dataset.source.name}: {what} for {'-'.join(dataset.pair)}")
+    queries, documents, words = _read(
+        query_texts([query.text for query in examples.queries]), dataset.documents.texts(("text",)), reading
+    )
+    triples = Triples(
+        text_ids(queries, words["query"], reading.query_words),
+        text_ids(documents, words["document"], reading.document_words),
+        examples.query_of[relevant],
+        examples.document_of[relevant],
+    )
+    neighbours = np.zeros((len(triples.queries), 0), np.int32)
+    if reading.neighbours:
+        neighbours = _neighbours(triples, documents, reading.neighbours)
+    dev = None
+    if reading.dev_queries and "dev" in dataset.splits:
+        dev = read_lists(dataset, "dev", words["query"], reading, query_texts)
+    return RankingData(words, triples, neighbours, dev, _vectors(dataset, reading, words))
+
+
+def read_lists(
+    dataset: Dataset, split: str, words: Sequence[str], reading: Reading, query_texts: QueryTexts = list
+) -> RankedLists | None:
+    """What is ranked for a split's queries, see ``listed_examples``; None where none is judged."""
+    examples, top = listed_examples(dataset, split, reading.dev_queries)
+    if not examples.queries:
+        return None
+    tokenized = tokenize_texts(
+        query_texts([query.text for query in examples.queries]), label=f"reading {split} queries"
+    )
+    ties = dataset.documents.id_order[examples.document_of].astype(np.int32)
+    texts = text_ids(tokenized, words, reading.query_words)
+    return RankedLists(texts, examples.query_of, examples.document_of, examples.grades, ties, top)
+
+
+def _read(
+    queries: Sequence[str], documents: Sequence[str], reading: Reading
+) -> tuple[TokenizedTexts, TokenizedTexts, dict[str, StringTable]]:
+    """Both sides, tokenised, and the words of each that are known."""
+    if reading.one_language:
+        both = tokenize_texts([*queries, *documents], label="reading queries and documents")
+        parts = _part(both, 0, len(queries)), _part(both, len(queries), len(both))
+        return *parts, dict.fromkeys(SIDES, _chosen(both, reading))
+    parts = tokenize_texts(queries, label="reading queries"), tokenize_texts(documents, label="reading documents")
+    return *parts, {side: _chosen(texts, reading) for side, texts in zip(SIDES, parts, strict=True)}
+
+
+def _part(texts: TokenizedTexts, first: int, last: int) -> TokenizedTexts:
+    begin, end = texts.offsets[first], texts.offsets[last]
+    return TokenizedTexts(texts.terms, texts.ids[begin:end], texts.offsets[first : last + 1] - begin)
+
+
+def _chosen(texts: TokenizedTexts, reading: Reading) -> StringTable:
+    return StringTable.of(choose_words(texts, reading.vocabulary, reading.minimum_count))
+
+
+def _vectors(
+    dataset: Dataset, reading: Reading, words: dict[str, StringTable]
+) -> dict[str, tuple[NDArray[np.int64], Matrix]]:
+    """What the files have, or the collection gives; where there is one language, either file will do."""
+    paths = {"query": reading.query_vectors, "document": reading.document_vectors}
+    if set(paths.values()) == {COLLECTION}:
+        return _collection_vectors(dataset, reading, words)
+    paths = {side: path for side, path in paths.items() if path not in (RANDOM, COLLECTION)}
+    if reading.one_language:
+        paths = {"query": next(filter(None, paths.values()), "")}
+    filled = {side: fill_languages(path, *dataset.pair) for side, path in paths.items() if path}
+    found = {side: vectors_from(Path(path), words[side]) for side, path in filled.items()}
+    return {side: (numbers, unit_vectors(vectors)) for side, (numbers, vectors) in found.items()}
+
+
+def _collection_vectors(
+    dataset: Dataset, reading: Reading, words: dict[str, StringTable]
+) -> dict[str, tuple[NDArray[np.int64], Matrix]]:
+    """None where the collection cannot give any: learning then starts at random."""
+    try:
+        spaces = collection_vectors(dataset, reading.vector_dimension)
+    except InputError as error:
+        logging.getLogger("isogloss").warning("word vectors start at random: %s", error)
+        return {}
+    own = spaces[1:] if reading.one_language else spaces  # the one language is that of the documents
+    found = {side: known_vectors(space, words[side]) for side, space in zip(SIDES, own, strict=False)}
+    return {side: (numbers, unit_vectors(vectors)) for side, (numbers, vectors) in found.items()}
+
+
+def _neighbours(triples: Triples, documents: TokenizedTexts, number: int) -> Ids:
+    """What BM25 finds with the text of each query's first positive, which is in the documents' language."""
+    found = np.full((len(triples.queries), number), -1, np.int32)
+    queries, first = np.unique(triples.query_of, return_index=True)
+    found[queries] = lexical_neighbours(documents, triples.positive_of[first], number)
+    return found
+
+
+def _as_arrays(name: str, texts: TextIds) -> dict[str, NDArray[Any]]:
+    return {f"{name}.ids": texts.ids, f"{name}.offsets": texts.offsets}
+
+
+def _as_texts(name: str, arrays: dict[str, NDArray[Any]]) -> TextIds:
+    return TextIds(arrays[f"{name}.ids"], arrays[f"{name}.offsets"])

@@ -1,0 +1,112 @@
+"""Matchers that translate the queries first, and then work within the documents' language."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from isogloss.data.dataset import Dataset, load_dataset
+from isogloss.data.documents import Query
+from isogloss.data.judgments import Judgments
+from isogloss.storage.errors import InputError
+from isogloss.systems.base import Contribution, SystemOptions
+from isogloss.systems.lexicons import fill_languages
+from isogloss.systems.matchers.base import Matcher
+from isogloss.systems.matchers.data import RankingData, read_lists, read_ranking_data
+from isogloss.systems.matchers.options import MatcherOptions, option
+from isogloss.systems.mt import TranslatedQueries, TranslatorOptions
+from isogloss.translation.translators import open_translator
+
+_TRAINED_ON = ("translated", "monolingual")
+
+
+@dataclass(frozen=True)
+class TranslatingOptions(MatcherOptions, TranslatorOptions):
+    """Options of every matcher that translates."""
+
+    trained_on: str = option(
+        "translated", "the train queries translated, or monolingual: those of the documents' language (the paper's way)"
+    )
+
+    def check(self, system: str) -> None:
+        super().check(system)
+        if self.trained_on not in _TRAINED_ON:
+            raise InputError(f"{system}.trained_on: {self.trained_on!r} is not one of {', '.join(_TRAINED_ON)}")
+
+
+class TranslatingMatcher(Matcher):
+    """A matcher of one language; queries of the other are translated before it sees them."""
+
+    options: TranslatingOptions
+
+    def __init__(self, options: SystemOptions, query_language: str, document_language: str) -> None:
+        super().__init__(options, query_language, document_language)
+        self._translated = TranslatedQueries(self.name, self.options, query_language, document_language)
+
+    @property
+    def one_language(self) -> bool:
+        return True
+
+    def query_texts(self, texts: Sequence[str]) -> Sequence[str]:
+        return self._translated(texts)
+
+    def read(self, training: Dataset) -> RankingData:
+        self._translated.learn(training)
+        if self.options.trained_on == "translated":
+            return super().read(training)
+        data = read_ranking_data(_monolingual(training), replace(self.reading, dev_queries=0))
+        if not self.reading.dev_queries or "dev" not in training.splits:
+            return data
+        return replace(data, dev=read_lists(training, "dev", data.words["query"], self.reading, self.query_texts))
+
+    def translations(self, query: str) -> list[tuple[str, list[str]]]:
+        return self._translated.translations(query)
+
+    def explain_text(self, query: str, text: str, score: float) -> list[Contribution]:
+        return self._translated.in_words_of(query, super().explain_text(query, text, score))
+
+    def save_model(self, directory: Path) -> None:
+        super().save_model(directory)
+        self._translated.save(directory)
+
+    def load_model(self, directory: Path) -> None:
+        self._translated.load(directory)
+        super().load_model(directory)
+
+
+def _monolingual(training: Dataset) -> Dataset:
+    """The same train queries in the documents' language; they have the same ids."""
+    language = training.pair[1]
+    found = load_dataset(training.source, (language, language), problems=training.problems)
+    return replace(found, splits={"train": [query for query in training.splits["train"] if query in found.queries]})
+
+
+# Training pairs made as the layer-wise paper makes them: those of one language, their questions translated.
+#
+# So a system of two languages can learn from question-answer pairs of the documents' language alone.
+
+
+def translated_pairs(training: Dataset, translator: str) -> Dataset:
+    """The same dataset, with train queries that are those of the documents' language, translated.
+
+    ``translator`` goes from the documents' language to that of the queries. What the other splits hold stays as it is,
+    and none of their queries is learned from, in whatever language.
+    """
+    query_language, language = training.pair
+    found = load_dataset(training.source, (language, language), problems=training.problems)
+    held = {query for name, queries in training.splits.items() if name != "train" for query in queries}
+    ids = [query for query in found.splits["train"] if query not in held and query in found.judgments]
+    if not ids:
+        raise InputError(f"{training.source.name}: has no train queries in {language!r} whose answers are known")
+    spec = fill_languages(translator, language, query_language)
+    texts = open_translator(spec, language, query_language).translate([found.queries[id_].text for id_ in ids], ids)
+    kept = {id_: query for id_, query in training.queries.items() if id_ in held}
+    made = {id_: Query(id_, text) for id_, text in zip(ids, texts, strict=True)}
+    judged = (
+        *(each for each in training.judgments if each.query in kept),
+        *(each for each in found.judgments if each.query in made),
+    )
+    judgments = Judgments(judged, found.judgments.top_grade)
+    splits = {**training.splits, "train": ids}
+    return replace(training, queries={**kept, **made}, judgments=judgments, splits=splits)

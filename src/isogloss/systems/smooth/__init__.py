@@ -1,0 +1,1 @@
+"""``smooth``: the smooth learning paper."""

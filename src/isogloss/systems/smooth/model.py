@@ -1,0 +1,117 @@
+"""What ``smooth`` has learned: the words of both languages, and the encoders of queries and documents over them.
+
+The average needs numpy alone, from the file to the answer; cnn and lstm need torch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from isogloss.nn.encoders.average import AverageEncoder
+from isogloss.nn.similarity import smooth_scale
+from isogloss.storage.arrays import read_tensors, write_tensors
+from isogloss.storage.errors import import_extra
+from isogloss.storage.strings import StringTable
+from isogloss.systems.smooth.options import SmoothOptions
+from isogloss.text.ids import TextIds
+from isogloss.training.learner import State
+from isogloss.translation.vectors.nearest import WordRetriever
+from isogloss.translation.vectors.word_vectors import Matrix
+
+if TYPE_CHECKING:
+    from isogloss.nn.encoders.towers import TextEncoder, TowerSizes
+
+Side = Literal["query", "document"]
+SIDES: tuple[Side, Side] = ("query", "document")
+USUAL_GRADES = 3  # relevant, partially, not; models that were saved before they said so had these
+
+
+class SmoothModel:
+    """Texts of either side to vectors whose inner product is the smooth cosine, and how many grades it learned from."""
+
+    def __init__(
+        self, options: SmoothOptions, words: dict[Side, StringTable], parameters: State, grades: int = USUAL_GRADES
+    ) -> None:
+        self.options, self.words, self.parameters, self.grades = options, words, parameters, grades
+        self._longest = {"query": options.query_words, "document": options.document_words}
+
+    def encode(self, side: Side, texts: Sequence[str], label: str = "encoding") -> Matrix:
+        """One row a text."""
+        if self.options.encoder == "average":
+            return self._scaled(self.average(side).encode(texts, label))
+        return self.encode_ids(side, self.ids(side, texts, label))
+
+    def encode_ids(self, side: Side, texts: TextIds) -> Matrix:
+        """One row a text of which the ids are known."""
+        if self.options.encoder == "average":
+            return self._scaled(self.average(side).pool(texts.ids, texts.offsets))
+        return self._scaled(self._torch_encoders[SIDES.index(side)].encode(texts.ids, texts.offsets))
+
+    def ids(self, side: Side, texts: Sequence[str], label: str = "encoding") -> TextIds:
+        """The ids of each text's known words."""
+        return TextIds(*self.average(side).ids(texts, label))
+
+    def average(self, side: Side) -> AverageEncoder:
+        """The average of one side."""
+        return self._averages[side]
+
+    def table(self, side: Side) -> Matrix:
+        """The word vectors of one side."""
+        return np.asarray(self.parameters[self.table_name(side)])
+
+    def table_name(self, side: Side) -> str:
+        """What the word vectors of one side are called among the parameters."""
+        return f"{side}_table" if self.options.encoder == "average" else f"{side}.table"
+
+    def module(self, side: Side) -> TextEncoder:
+        """The encoder of one side as a torch module, for cnn and lstm."""
+        made: TextEncoder = self._torch_encoders[SIDES.index(side)].module
+        return made
+
+    @cached_property
+    def document_words(self) -> WordRetriever:
+        """Finds the document words nearest to vectors, for the average."""
+        return WordRetriever(np.tanh(self.table("document")))
+
+    def save(self, directory: Path) -> None:
+        """Write ``model.safetensors`` and the words."""
+        write_tensors(directory / "model.safetensors", self.parameters, {"grades": str(self.grades)})
+        for side in SIDES:
+            self.words[side].save(directory, f"{side}_words")
+
+    @classmethod
+    def load(cls, directory: Path, options: SmoothOptions) -> SmoothModel:
+        """Read what ``save`` wrote."""
+        parameters, said = read_tensors(directory / "model.safetensors")
+        words = {side: StringTable.load(directory, f"{side}_words") for side in SIDES}
+        made = cls(options, words, parameters, int(said.get("grades", USUAL_GRADES)))
+        for side in SIDES:
+            if made.table_name(side) not in parameters or len(made.table(side)) != len(words[side]):
+                raise ValueError(f"model.safetensors does not fit the options and {side}_words")
+        return made
+
+    def _scaled(self, vectors: Matrix) -> Matrix:
+        return np.asarray(smooth_scale(vectors, self.options.eps), dtype=np.float32)
+
+    @cached_property
+    def _averages(self) -> dict[Side, AverageEncoder]:
+        return {side: AverageEncoder(self.words[side], self.table(side), self._longest[side]) for side in SIDES}
+
+    @cached_property
+    def _torch_encoders(self) -> Any:
+        import_extra("torch", "train", f"the encoder {self.options.encoder}")
+        from isogloss.nn.encoders.torch_encoder import load_encoders
+
+        return load_encoders(self.options.encoder, self.parameters, tower_sizes(self.options))
+
+
+def tower_sizes(options: SmoothOptions) -> TowerSizes:
+    """The sizes of the cnn and the lstm."""
+    from isogloss.nn.encoders.towers import TowerSizes
+
+    return TowerSizes(options.dimension, options.filters, options.window, options.hidden, options.dropout)

@@ -1,0 +1,110 @@
+"""``smooth``: queries and documents as vectors, learned from graded judgments (the smooth learning paper).
+
+    r(q, d) = f_q(q).f_d(d) / ((|f_q(q)| + eps)(|f_d(d)| + eps)),   trained by SOSL(r, grade)
+
+The smooth cosine factors: each side is divided once by its norm plus eps, and the score is a plain inner product.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from isogloss.data.dataset import Dataset
+from isogloss.systems.base import Contribution, SystemOptions
+from isogloss.systems.dense import DenseSystem
+from isogloss.systems.explanations import explain_pairs
+from isogloss.systems.smooth.explaining import document_products, query_shares
+from isogloss.systems.smooth.learning import DevEvaluator, make_learner, prepare
+from isogloss.systems.smooth.model import USUAL_GRADES, SmoothModel
+from isogloss.systems.smooth.options import SmoothOptions
+from isogloss.systems.trained import TrainedSystem
+from isogloss.text.tokenizer import tokenize
+from isogloss.training.learner import Learner, State
+from isogloss.training.loop import Judge, Recipe
+from isogloss.translation.vectors.word_vectors import Matrix
+
+_SHOWN = 5
+
+
+class Smooth(TrainedSystem, DenseSystem):
+    """Two encoders and the smooth cosine between them."""
+
+    name = "smooth"
+    paper = "Liu, Zhang, Goldwasser and Wang, Cross-Lingual Document Retrieval with Smooth Learning"
+    summary = "encoders of queries and documents (average, cnn, lstm) learned from graded judgments"
+    options_type = SmoothOptions
+    options: SmoothOptions
+    model: SmoothModel
+
+    def __init__(self, options: SystemOptions, query_language: str, document_language: str) -> None:
+        super().__init__(options, query_language, document_language)
+        self.options.check()
+
+    @property
+    def recipe(self) -> Recipe:
+        return self.options.recipe()
+
+    @property
+    def is_quick(self) -> bool:
+        return self.options.encoder == "average"
+
+    def prepare(self, training: Dataset) -> tuple[Learner, Judge | None]:
+        made = prepare(self.options, training)
+        self._words, self._grades = made.words, made.grades
+        learner = make_learner(self.options, made, training.pair)
+        dev = training.split("dev") if "dev" in training.splits and self.options.dev_queries else []
+        judged = any(query.id in training.judgments for query in dev)
+        return learner, DevEvaluator(self.options, training, made) if judged else None
+
+    def adopt(self, parameters: State) -> None:
+        self.model = SmoothModel(self.options, self._words, parameters, self._grades)
+
+    def encode_queries(self, texts: Sequence[str]) -> Matrix:
+        return self.model.encode("query", texts)
+
+    def encode_documents(self, texts: Sequence[str]) -> Matrix:
+        return self.model.encode("document", texts, f"encoding {len(texts):,} documents")
+
+    def unknown_words(self, query: str) -> list[str]:
+        known = self.model.words["query"]
+        return [word for word in dict.fromkeys(tokenize(query)) if known.find(word) is None]
+
+    def translations(self, query: str) -> list[tuple[str, list[str]]]:
+        """The words of the document language whose vectors are nearest to each word of the query, for the average."""
+        if self.options.encoder != "average":
+            return []  # there the vectors of the two languages are no points of one space
+        known = self.model.words["query"]
+        rows = {word: row for word in dict.fromkeys(tokenize(query)) if (row := known.find(word)) is not None}
+        if not rows:
+            return []
+        vectors = np.tanh(self.model.table("query")[list(rows.values())])
+        found = self.model.document_words.nearest_words(vectors, self.model.words["document"], _SHOWN)
+        return [(word, [near for near, _ in nearest]) for word, nearest in zip(rows, found, strict=True)]
+
+    def explain_vector(self, query: str, text: str, vector: Matrix, score: float) -> list[Contribution]:
+        """The pairs of words that made the score: exact for the average, else by integrated gradients."""
+        words, shares = query_shares(self.model, query)
+        if not words or not vector.any():
+            return []
+        return explain_pairs(words, shares, vector, score, partial(document_products, self.model, text))
+
+    def thresholds(self) -> tuple[float, ...]:
+        """Halfway from where the loss ends the band of a grade to where it begins that of the next.
+
+        There is one fewer than there were grades to learn from: two grades, one threshold.
+        """
+        grades = self.model.grades if hasattr(self, "model") else USUAL_GRADES
+        loss = self.options.made_loss(grades).compiled()
+        ends = zip(loss.upper[:-1].tolist(), loss.lower[1:].tolist(), strict=True)
+        finite = [[end for end in both if np.isfinite(end)] for both in ends]
+        return tuple(round(sum(both) / len(both), 6) for both in finite)
+
+    def save_model(self, directory: Path) -> None:
+        self.model.save(directory)
+
+    def load_model(self, directory: Path) -> None:
+        self.model = SmoothModel.load(directory, self.options)

@@ -1,0 +1,76 @@
+"""The word vectors that learning starts from: random ones, or those of a file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isogloss.data.dataset import Dataset
+from isogloss.storage.errors import InputError
+from isogloss.systems.aligned import Aligned, AlignedOptions
+from isogloss.text.batches import tokenize_texts
+from isogloss.translation.vectors.files import read_vectors
+from isogloss.translation.vectors.training import VectorTraining, train_on_tokens
+from isogloss.translation.vectors.word_vectors import Matrix, WordVectors
+
+
+def random_vectors(words: int, dimension: int, seed: Sequence[int]) -> Matrix:
+    """One row a word, of about unit length."""
+    rng = np.random.default_rng(list(seed))
+    return rng.normal(0.0, dimension**-0.5, (words, dimension)).astype(np.float32)
+
+
+def vectors_from(path: Path, words: Sequence[str]) -> tuple[NDArray[np.int64], Matrix]:
+    """The words that a file has, by number, and the vector of each as the file has it."""
+    numbers, found = known_vectors(read_vectors(path), words)
+    if not len(numbers):
+        raise InputError(f"{path}: has none of the {len(words):,} words of the texts; is it the right language?")
+    if not np.isfinite(found).all():
+        raise InputError(f"{path}: has a vector with a value that is not a finite number")
+    return numbers, found
+
+
+def known_vectors(vectors: WordVectors, words: Sequence[str]) -> tuple[NDArray[np.int64], Matrix]:
+    """The words that have a vector, by number, and the vector of each."""
+    known = [(number, vectors.row_of[word]) for number, word in enumerate(words) if word in vectors]
+    numbers, rows = np.asarray(known, dtype=np.int64).reshape(-1, 2).T
+    return numbers, np.asarray(vectors.matrix[rows], dtype=np.float32)
+
+
+def unit_vectors(vectors: Matrix) -> Matrix:
+    """Each row scaled to unit length; a row of zeros stays."""
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    scaled: Matrix = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
+    return scaled
+
+
+# Word vectors to start learning from, made of the collection alone, for which no file is needed.
+#
+# They are trained on the texts of each language; those of two languages are put into one space by the lexicon that the
+# translated pages of the train split give (see ``aligned``).
+
+COLLECTION, RANDOM = "collection", "random"
+
+
+def collection_vectors(dataset: Dataset, dimension: int) -> tuple[WordVectors, WordVectors]:
+    """Vectors of the query language and of the documents'; the same where that is one language.
+
+    Little text gives vectors of fewer numbers: the rest are zeros.
+    """
+    if dataset.pair[0] == dataset.pair[1]:
+        texts = tokenize_texts(dataset.documents.texts(("text",)))
+        made = _filled(train_on_tokens(texts, VectorTraining(dimension, minimum_count=1)), dimension)
+        return made, made
+    system = Aligned(AlignedOptions(dimension=dimension), *dataset.pair)
+    system.fit(dataset)
+    queries, documents = system.spaces
+    return _filled(queries, dimension), _filled(documents, dimension)
+
+
+def _filled(vectors: WordVectors, dimension: int) -> WordVectors:
+    matrix: Matrix = np.zeros((len(vectors), dimension), np.float32)
+    matrix[:, : vectors.dimension] = vectors.matrix
+    return WordVectors(vectors.words, matrix)

@@ -1,0 +1,259 @@
+"""Training a system into a run directory: what ``isogloss train`` does."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import isogloss
+from isogloss.data.dataset import Dataset, load_dataset
+from isogloss.data.formats import open_source
+from isogloss.data.problems import Problems
+from isogloss.data.source import Source, parse_pair
+from isogloss.evaluation.protocols import make_task
+from isogloss.evaluation.report import evaluate_run
+from isogloss.storage.errors import InputError
+from isogloss.storage.files import refuse_existing
+from isogloss.storage.progress import set_quiet
+from isogloss.systems.model_directory import save_model
+from isogloss.systems.registry import as_settings, make_system, system_names, system_type
+from isogloss.systems.trained import Trainable, TrainedSystem
+from isogloss.text.batches import available_cores
+from isogloss.training.distributed import Alone, Team
+from isogloss.training.grid import grid_points, search_grid
+from isogloss.training.loop import TrainingInterrupted
+from isogloss.training.run_directory import RunDirectory
+
+# One training for a grid search: in a process of its own, it reads the data itself and gives what dev says.
+
+
+@dataclass(frozen=True)
+class GridTrial:
+    """Trains a system on some data; call it with the settings to try, beside those that stay."""
+
+    system: str
+    data: str
+    pair: str
+    seed: int
+    skip_bad: bool
+    settings: dict[str, str]
+
+    def __call__(self, point: dict[str, str]) -> dict[str, float]:
+        """Train; the measures of the epoch that counts."""
+        set_quiet(True)
+        source, pair = open_source(self.data), parse_pair(self.pair)
+        system = make_system(self.system, pair, {**self.settings, **point}, source, bare=True)
+        assert isinstance(system, TrainedSystem)
+        dataset = load_dataset(source, pair, self.seed, Problems(not self.skip_bad))
+        history = system.train(dataset).history
+        recipe = system.recipe
+        if recipe.measure not in history[-1]:
+            raise InputError("--grid: needs a dev split with judged queries to choose by")
+        best = max(history, key=lambda entry: float(entry[recipe.measure])) if recipe.patience else history[-1]
+        left_out = ("epoch", "rate", "batches", "examples_per_second")
+        return {name: value for name, value in best.items() if name not in left_out}
+
+
+_DEPTH = 100
+_WORKERS = 2
+
+
+@dataclass(frozen=True)
+class TrainingRun:
+    """A finished run: its directory, what came of it, and what a grid search tried, if there was one, the best first.
+
+    ``measure`` is the dev measure that the grid search chose by.
+    """
+
+    path: Path
+    results: Mapping[str, Any]
+    trials: Sequence[Mapping[str, Any]] = field(default=(), repr=False)
+    measure: str = ""
+
+    @property
+    def measures(self) -> dict[str, dict[str, float]]:
+        """The dev measures, by protocol; empty where the data have no dev split."""
+        return {name: dict(self.results[name]) for name in ("sampled", "full") if name in self.results}
+
+
+def train(
+    system: str, data: str, pair: str, path: Path | str, *, seed: int = 0,
+    grid: Mapping[str, Sequence[Any]] | None = None, skip_bad: bool = False, overwrite: bool = False,
+    settings: Mapping[str, Any] | None = None, on: str = "", workers: int = _WORKERS, team: Team | None = None,
+    **options: Any,
+) -> TrainingRun:  # fmt: skip
+    """Train a system on the train split of some data; the directory holds the model and all that led to it.
+
+    ``grid``: all combinations of these values are tried first, and the best on dev is trained. Other options, or
+    ``settings``, are those of the system. ``Index.make(documents, "fr", system=path)`` or ``evaluate(path, …)`` use
+    what was trained. ``on="ray"`` shares the work among ``workers`` processes of a Ray cluster; ``team`` are the
+    processes that call this side by side (``isogloss.training.distributed``), which share it among themselves.
+    """
+    team = team or Alone()
+    team.decide(partial(refuse_existing, Path(path), overwrite))
+    axes = {name: [as_settings({name: value})[name] for value in values] for name, values in (grid or {}).items()}
+    config = {
+        "system": system, "data": data, "pair": pair, "seed": seed, "skip_bad": skip_bad,
+        "options": {"seed": str(seed), **as_settings({**(settings or {}), **options})}, "grid": axes,
+    }  # fmt: skip
+    if on:
+        return _on_ray(on, config, Path(path), overwrite, workers)
+    return _run(config, Path(path), team, overwrite)
+
+
+def resume_training(
+    path: Path | str, *, on: str = "", workers: int = _WORKERS, team: Team | None = None
+) -> TrainingRun:
+    """Go on with a run that was interrupted or killed; one that is finished is given as it is.
+
+    The number of processes may be another than before.
+    """
+    if on:
+        return _on_ray(on, RunDirectory.open(Path(path)).config, Path(path), False, workers, begun=True)
+    return _go_on(Path(path), team or Alone())
+
+
+def _on_ray(
+    on: str, config: Mapping[str, Any], path: Path, overwrite: bool, workers: int, begun: bool = False
+) -> TrainingRun:
+    """Train with the workers of a Ray cluster; what is wrong with the options is found before any is asked for."""
+    if on != "ray":
+        raise InputError(f"train: {on!r} is not where it can be trained; it can be on 'ray'")
+    _refuse_grid(config)
+    system = _made(config, {name: str(value) for name, value in config["options"].items()}, open_source(config["data"]))
+    _refuse_steps(config, system, shared=True)
+    from isogloss.engines.ray_cluster import connected
+
+    seen = 0 if begun else _seen(path)
+    attempt = partial(_attempt, dict(config), path.absolute(), overwrite, seen)
+    try:
+        with connected():
+            from isogloss.engines.ray_train import run_on_ray
+
+            run = run_on_ray(attempt, workers, getattr(system.options, "device", "") == "cuda")
+    except KeyboardInterrupt:
+        kept = f"what there was at the last checkpoint is kept; {RunDirectory(path).how_to_resume} --on ray"
+        raise TrainingInterrupted(f"interrupted: {kept if _seen(path) != seen else 'nothing was begun'}") from None
+    return replace(run, path=path)
+
+
+def _attempt(config: Mapping[str, Any], path: Path, overwrite: bool, seen: int, team: Team) -> TrainingRun:
+    """Begin a run, or go on with it where an attempt before this one has begun it."""
+    if team.decide(lambda: _seen(path) != seen):
+        return _go_on(path, team)
+    return _run(config, path, team, overwrite)
+
+
+def _seen(path: Path) -> int:
+    """What tells a run from one that takes its place; 0 where there is none."""
+    config = path / "config.toml"
+    return config.stat().st_ino if config.exists() else 0
+
+
+def _go_on(path: Path, team: Team) -> TrainingRun:
+    config, results = team.decide(partial(_kept, path))
+    if results is not None:
+        return TrainingRun(path, results)
+    return _run(config, path, team, directory=RunDirectory(path))
+
+
+def _kept(path: Path) -> tuple[dict[str, Any], dict[str, Any] | None]:
+    """What a run was begun with, and what came of it if it is finished."""
+    directory = RunDirectory.open(path)
+    results = None
+    if directory.finished:
+        results = json.loads((path / "finished.json").read_text(encoding="utf-8"))
+    return directory.config, results
+
+
+def _refuse_grid(config: Mapping[str, Any]) -> None:
+    if config["grid"]:
+        what = "the trials of a grid run side by side on one machine already"
+        raise InputError(f"--grid: {what}; search with one process, then train with --set")
+
+
+def _run(
+    config: Mapping[str, Any], path: Path, team: Team, overwrite: bool = False, directory: RunDirectory | None = None
+) -> TrainingRun:
+    """Train as a configuration says, in a new directory or in one that was begun before."""
+    if team.size > 1:
+        _refuse_grid(config)
+    source, pair = open_source(config["data"]), parse_pair(config["pair"])
+    settings = {name: str(value) for name, value in config["options"].items()}
+    made = [_made(config, {**settings, **point}, source) for point in ({}, *grid_points(config["grid"]))]
+    system = made[0]  # what is wrong with any of them was found now
+    _refuse_steps(config, system, team.size > 1)
+    dataset = load_dataset(source, pair, config["seed"], Problems(not config["skip_bad"]))
+    if directory is None:
+        kept = {"made_by": f"isogloss {isogloss.__version__}", **config, "options": asdict(system.options)}
+        directory = RunDirectory.create(path, kept, overwrite)
+    trials: list[dict[str, Any]] = []
+    measure = ""
+    if config["grid"] and isinstance(system, TrainedSystem):
+        measure = system.recipe.measure
+        chosen, trials = _search(config, settings, directory, measure)
+        system = _made(config, {**settings, **chosen}, source)
+    history = system.train(dataset, directory, team).history
+    if team.rank:
+        return TrainingRun(path, {})
+    return TrainingRun(path, _finish(system, dataset, directory, history), trials, measure)
+
+
+def _refuse_steps(config: Mapping[str, Any], system: Trainable, shared: bool) -> None:
+    """Complain where a system that does not learn step by step is asked for what needs steps."""
+    if isinstance(system, TrainedSystem):
+        return
+    if config["grid"]:
+        raise InputError(f"--grid: {system.name} finds what it needs by itself; leave it out")
+    if shared:
+        raise InputError(f"train: {system.name} learns in minutes in one process; train it without --on and torchrun")
+
+
+def _made(config: Mapping[str, Any], settings: dict[str, str], source: Source) -> Trainable:
+    name = config["system"]
+    if not issubclass(system_type(name), Trainable):
+        trained = [other for other in system_names() if issubclass(system_type(other), Trainable)]
+        raise InputError(f"train: {name} is not trained, it is ready at once; trained are {', '.join(trained)}")
+    system = make_system(name, parse_pair(config["pair"]), settings, source, bare=True)
+    assert isinstance(system, Trainable)
+    return system
+
+
+def _search(
+    config: Mapping[str, Any], settings: dict[str, str], directory: RunDirectory, measure: str
+) -> tuple[dict[str, str], list[dict[str, Any]]]:
+    """The best point of the grid, and all points with what was measured, the best first."""
+    trial = GridTrial(config["system"], config["data"], config["pair"], config["seed"], config["skip_bad"], settings)
+    directory.begin()
+    table = directory.path / "grid.jsonl"
+    best, entries = search_grid(grid_points(config["grid"]), trial, measure, table, available_cores())
+    return best, sorted(entries, key=lambda entry: -entry[measure])
+
+
+def _finish(
+    system: Trainable, dataset: Dataset, directory: RunDirectory, history: list[dict[str, Any]]
+) -> dict[str, Any]:
+    """Keep the model; measure it on dev where there is one, a system of vectors over the whole collection too."""
+    results: dict[str, Any] = {"epochs": len(history), "seconds": round(sum(entry["seconds"] for entry in history), 1)}
+    protocols: tuple[str, ...] = ()
+    if "dev" in dataset.splits and any(query.id in dataset.judgments for query in dataset.split("dev")):
+        protocols = ("sampled", "full") if system.searches else ("sampled",)
+        system.index(dataset.documents, ("text",))
+        for protocol in protocols:
+            task = make_task(dataset, "dev", protocol, depth=_DEPTH)
+            ranked = task.run(system)
+            results[protocol] = evaluate_run(ranked, task).means()
+        ranked.write(directory.path / "run.trec", overwrite=True)
+    card = {"trained on": f"{dataset.source.name} {'-'.join(dataset.pair)}, train split", "epochs": len(history)}
+    card |= {
+        f"dev {name}, {protocol}": f"{results[protocol][name]:.4f}"
+        for protocol in protocols
+        for name in ("NDCG@5", "MRR_mr")
+    }
+    save_model(system, directory.model, card, overwrite=True)
+    directory.finish(results)
+    return results

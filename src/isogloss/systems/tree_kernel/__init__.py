@@ -1,0 +1,1 @@
+"""``tree-kernel``: candidates re-ranked by partial tree kernels."""

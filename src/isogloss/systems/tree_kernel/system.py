@@ -1,0 +1,302 @@
+"""``tree-kernel``: candidates re-ranked by how their trees and the query's match (Da San Martino et al. 2017).
+
+Query and document become trees: those of a parser where files of them are given, shallow ones of our own otherwise.
+Words that match through the lexicon are marked in both, and a support vector machine with a partial tree kernel,
+trained on questions of the train split, scores the pair (:mod:`isogloss.systems.tree_kernel.ranker`).
+
+It is a re-ranker: a millisecond or two a document of ten words, some twenty where both texts fill ``words``. A search
+of a whole collection takes the best ``depth`` documents of BM25 through the same lexicon and re-ranks those; the rest
+follow in BM25's order.
+
+Wrong documents to train against are near misses, which BM25 finds nearest to the right one, and random ones: of near
+misses alone it learns that sharing words with the question means little. The questions it is trained on take no part in
+inducing the lexicon: of its own pages a lexicon knows too much, and the machine would trust it too far.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isogloss.data.dataset import Dataset
+from isogloss.data.documents import Query
+from isogloss.data.splits import sample_negatives
+from isogloss.retrieval.bm25 import BM25
+from isogloss.retrieval.postings import JoinedPostings, Postings
+from isogloss.retrieval.ranking import Allowed, Scores, top_k
+from isogloss.storage.arrays import load_array, save_array
+from isogloss.storage.errors import InputError
+from isogloss.storage.progress import track
+from isogloss.storage.strings import JoinedStrings, StringTable
+from isogloss.systems.base import Contribution, System, SystemOptions
+from isogloss.systems.explanations import MOST_LINES, NO_WORD, CutText, shares_by_leaving_out, tidied
+from isogloss.systems.lexicons import INDUCED, LEXICON_HELP, fill_languages, induce_from
+from isogloss.systems.tree_kernel.kernel import TreeKernel
+from isogloss.systems.tree_kernel.ranker import (
+    OBJECTIVES,
+    PAIR_KERNELS,
+    ReadTree,
+    TreePair,
+    TreeRanker,
+    WordMatcher,
+    inverse_frequency,
+    leaf_tokens,
+    make_pair,
+    train_ranker,
+    without_words,
+)
+from isogloss.text.batches import tokenize_texts
+from isogloss.text.tokenizer import Tokenizer, tokenize
+from isogloss.text.trees import Tree, parse_trees, read_trees, shallow_tree, text_key
+from isogloss.translation.lexicon import Lexicon
+from isogloss.translation.queries import QueryTranslator, untranslated
+
+_EXPLAINING = 32  # pairs that are compared to explain one: each takes a millisecond or twenty
+_LEXICON_FILE = "lexicon.tsv"
+_TREES_HELP = "file of parsed trees, bracketed or CoNLL-U; texts without one get a shallow tree"
+
+
+def _option(default: Any, text: str, **metadata: Any) -> Any:
+    return field(default=default, metadata={"help": text, **metadata})
+
+
+@dataclass(frozen=True)
+class TreeKernelOptions(SystemOptions):
+    """Options of ``tree-kernel``."""
+
+    lexicon: str = _option("", f"{LEXICON_HELP}, or induced; not needed where both languages are the same")
+    query_trees: str = _option("", f"{_TREES_HELP}; of the queries, those of training too")
+    document_trees: str = _option("", f"{_TREES_HELP}; of the documents")
+    training_questions: int = _option(200, "how many questions it is trained on at most", range=(1, 100_000))
+    negatives: int = _option(4, "wrong documents beside the right one of each", range=(1, 1000))
+    near_misses: float = _option(0.5, "share of them that is like the right one; the rest is random", range=(0, 1))
+    objective: str = _option("ranking", f"what is learned: {' or '.join(OBJECTIVES)}")
+    pair_kernel: str = _option("sum", f"how the kernels of query and document are joined: {' or '.join(PAIR_KERNELS)}")
+    features: bool = _option(True, "the first pass's score and shares of matched words beside the trees")
+    decay: float = _option(0.4, "lambda: children left out of a part", range=(1e-3, 1))
+    depth_decay: float = _option(0.4, "mu: depth of a part", range=(1e-3, 1))
+    cost: float = _option(1.0, "C of the support vector machine", range=(1e-6, 1e6))
+    translations: int = _option(10, "how many translations of a word are used at most", range=(1, 1000))
+    words: int = _option(40, "so many words of the beginning of a text are compared as trees", range=(1, 10_000))
+    depth: int = _option(100, "how many documents of the first pass are re-ranked", range=(1, 1_000_000))
+    seed: int = _option(0, "which questions are trained on, and the order of training", range=(0, 2**31))
+
+
+class TreeKernelSystem(System):
+    """A kernel machine over pairs of trees."""
+
+    name = "tree-kernel"
+    paper = "Da San Martino et al. 2017, Cross-Language Question Re-Ranking"
+    summary = "re-ranks candidates with a support vector machine over trees whose matching words are marked"
+    options_type = TreeKernelOptions
+    options: TreeKernelOptions
+    learns = True
+    joins = True
+    searches = False
+    explains_quickly = False
+
+    def __init__(self, options: SystemOptions, query_language: str, document_language: str) -> None:
+        super().__init__(options, query_language, document_language)
+        assert isinstance(options, TreeKernelOptions)
+        for name, known in (("objective", OBJECTIVES), ("pair_kernel", PAIR_KERNELS)):
+            if getattr(options, name) not in known:
+                raise InputError(f"{self.name}: {name} {getattr(options, name)!r} is neither {' nor '.join(known)}")
+        self._kernel = TreeKernel(options.decay, options.depth_decay)
+        self._terms = Tokenizer(document_language, stems=True)
+        self._given_trees: dict[str, Mapping[str, Tree]] = {}
+
+    def fit(self, training: Dataset) -> None:
+        o, texts = self.options, training.documents.texts(("text",))
+        self._given_trees = {side: self._read_trees(side) for side in ("query", "document")}
+        right = _right_documents(training)
+        questions = self._choose([query for query in training.split("train") if query.id in right])
+        self._use_lexicon(self._lexicon(training, questions))
+        asked = [set(leaf_tokens(self._tree("query", query.text))) for query in training.split("train")]
+        self._asked, self._asked_count = Counter(word for words in asked for word in words), len(asked)
+        self._use_documents(JoinedPostings([Postings.build(tokenize_texts(texts, self._terms))]), texts)
+        groups = []
+        for query in track(questions, "reading trees"):
+            rows = [right[query.id], *self._wrong_documents(training, query, texts[right[query.id]])]
+            groups.append(self._pairs(query.text, rows))
+        if not any(len(group) > 1 for group in groups):
+            what = "no question of the train split has a right and a wrong document"
+            raise InputError(f"{self.name}: {training.source.name}: {what}")
+        self._ranker = train_ranker(groups, self._kernel, o.pair_kernel, o.objective, o.cost, o.features, o.seed)
+
+    def index_texts(self, texts: Sequence[str]) -> None:
+        tokens = tokenize_texts(texts, self._terms, label=f"indexing {len(texts):,} documents")
+        self._use_documents(JoinedPostings([Postings.build(tokens)]), texts)
+
+    def scores(self, query: str) -> Scores:
+        """The first pass for all, the machine for the best of it; the rest stay below those."""
+        first, best = self._first_pass(query)
+        if not len(best):
+            return first
+        scores = self.score(query, best)
+        found = scores.min() - 1 - 1 / (1 + first)
+        found[best] = scores
+        return np.asarray(found)
+
+    def _first_pass(self, query: str) -> tuple[Scores, NDArray[np.int64]]:
+        """The scores of the first pass, and the rows that are re-ranked."""
+        first = self._bm25.scores(self._translator(query)).astype(np.float64)
+        id_order = self.id_order if len(self.id_order) else np.arange(len(first))
+        return first, top_k(first, self.options.depth, id_order).rows.astype(np.int64)
+
+    def score(self, query: str, rows: NDArray[np.int64]) -> Scores:
+        return self._ranker(self._pairs(query, rows.tolist()))
+
+    def explain(self, query: str, row: int, text: str) -> list[Contribution]:
+        """The shares of the query's words, with the words of the document that they match."""
+        cut, tree = CutText.of(query).in_stretches(MOST_LINES), self._tree("query", query)
+
+        def pair_without(group: list[int]) -> TreePair:
+            words = {word for number in group for word in cut.names[number].split()}
+            return self._pairs(cut.without(group), [row], without_words(tree, words))[0]
+
+        shares = shares_by_leaving_out(cut, lambda groups: self._ranker([*map(pair_without, groups)]), _EXPLAINING)
+        document = tokenize(text)
+        met = [{document[match.document] for match in self._matcher(name.split(), document)} for name in cut.names]
+        said = [tuple(self._terms.terms(sorted(words))) for words in met]
+        lines = [Contribution(*each) for each in zip(cut.names, said, shares.tolist(), strict=True)]
+        return tidied([*lines, Contribution(NO_WORD, (), self._found_with(query, row) - float(shares.sum()))])
+
+    def _found_with(self, query: str, row: int) -> float:
+        """The score of a document in a search, which is not its pair's where the first pass puts it too far back."""
+        _, best = self._first_pass(query)
+        return float(self.score(query, np.asarray([row]))[0] if row in best else self.scores(query)[row])
+
+    def term_of(self, word: str) -> str | None:
+        return next(iter(self._terms.terms([word])), None)
+
+    def count_only(self, live: Allowed) -> None:
+        self._use_documents(self._lists.counting_only(live), self._documents, self._are_trees)
+
+    def save_part(self, directory: Path, keep: Allowed | None = None) -> None:
+        self._lists.merged(keep).save(directory)
+        rows = range(self._lists.document_count) if keep is None else np.flatnonzero(keep).tolist()
+        StringTable.of(str(self._document_tree(row)) for row in rows).save(directory, "document_trees")
+
+    def load_parts(self, directories: Sequence[Path], id_order: NDArray[np.int64]) -> Self:
+        trees = JoinedStrings([StringTable.load(directory, "document_trees") for directory in directories])
+        self._use_documents(JoinedPostings.load(directories), trees, are_trees=True)
+        self._take_order(id_order, len(trees))
+        return self
+
+    def save_shared(self, directory: Path) -> None:
+        given = self._given_trees.get("query", {})
+        StringTable.of(given).save(directory, "query_texts")
+        StringTable.of(map(str, given.values())).save(directory, "query_trees")
+        asked = sorted(self._asked)
+        StringTable.of(asked).save(directory, "asked")
+        counts = [self._asked_count, *(self._asked[word] for word in asked)]
+        save_array(directory / "asked.counts.npy", np.asarray(counts, dtype=np.int64))
+        self._ranker.save(directory)
+        if len(self._translator.lexicon):
+            self._translator.lexicon.save(directory / _LEXICON_FILE)
+
+    def load_shared(self, directory: Path) -> Self:
+        o = self.options
+        lexicon = directory / _LEXICON_FILE
+        self._use_lexicon(Lexicon.read(lexicon) if lexicon.exists() else Lexicon())
+        texts, trees = StringTable.load(directory, "query_texts"), StringTable.load(directory, "query_trees")
+        self._given_trees = {"query": {key: parse_trees(tree)[0] for key, tree in zip(texts, trees, strict=True)}}
+        self._asked_count, *counts = load_array(directory / "asked.counts.npy").tolist()
+        self._asked = Counter(dict(zip(StringTable.load(directory, "asked"), counts, strict=True)))
+        self._ranker = TreeRanker.load(directory, self._kernel, o.pair_kernel, o.features)
+        return self
+
+    def _use_lexicon(self, lexicon: Lexicon) -> None:
+        o = self.options
+        self._translator = QueryTranslator(lexicon, self.query_language, self._terms, translations=o.translations)
+        self._matcher = WordMatcher(self._translator)
+
+    def _use_documents(self, postings: JoinedPostings, documents: Sequence[str], are_trees: bool = False) -> None:
+        self._lists, self._bm25, self._documents, self._are_trees = postings, BM25(postings), documents, are_trees
+
+    def _lexicon(self, training: Dataset, questions: Sequence[Query]) -> Lexicon:
+        given = self.options.lexicon
+        if given not in ("", INDUCED):
+            return Lexicon.read(fill_languages(given, self.query_language, self.document_language))
+        if not self._induces:
+            return Lexicon()
+        kept_out = {query.id for query in questions}
+        rest = [query for query in training.splits["train"] if query not in kept_out]
+        return induce_from(replace(training, splits={**training.splits, "train": rest}), self.name)
+
+    @property
+    def _induces(self) -> bool:
+        same = self.query_language == self.document_language
+        return self.options.lexicon == INDUCED or (not self.options.lexicon and not same)
+
+    def _choose(self, questions: Sequence[Query]) -> list[Query]:
+        """Those to train on: at most half of them where the others have to give a lexicon."""
+        most = max(1, len(questions) // 2) if self._induces else len(questions)
+        order = np.random.default_rng(self.options.seed).permutation(len(questions))
+        return [questions[i] for i in order[: min(self.options.training_questions, most)].tolist()]
+
+    def _wrong_documents(self, training: Dataset, query: Query, right: str) -> list[int]:
+        """Rows of documents that are not judged: first those nearest to the right one by BM25, then random ones."""
+        o, documents = self.options, training.documents
+        judged = {documents.row_of[document] for document in training.judgments[query.id]}
+        scores = self._bm25.scores(untranslated(right, self._terms))
+        nearest = top_k(scores, len(judged) + 10 * o.negatives, documents.id_order).rows.tolist()
+        near = [row for row in nearest if row not in judged and self._documents[row] != right]
+        near = near[: round(o.near_misses * o.negatives)]
+        judged.update(near)
+        rest = sample_negatives(query.id, judged, len(documents), o.negatives - len(near), o.seed).tolist()
+        return near + [row for row in rest if self._documents[row] != right]
+
+    def _pairs(self, query: str, rows: Sequence[int], tree: Tree | None = None) -> list[TreePair]:
+        """The pairs of a query with some documents; ``tree`` is the query's, where it is not to be looked up."""
+        read = ReadTree.of(tree or self._tree("query", query), self._query_weight)
+        concepts = self._translator(query)
+        best = self._bm25.best_possible(concepts) or 1.0
+        found = self._bm25.scores_at(concepts, np.asarray(rows, dtype=np.int64)) / best
+        pairs = []
+        for row, score in zip(rows, found.tolist(), strict=True):
+            document = ReadTree.of(self._document_tree(row), self._document_weight)
+            pairs.append(make_pair(read, document, self._matcher, score, self.options.words))
+        return pairs
+
+    def _tree(self, side: str, text: str) -> Tree:
+        given = self._given_trees.get(side, {})
+        language = self.query_language if side == "query" else self.document_language
+        found = given.get(text_key(text)) if given else None
+        return found or shallow_tree(text, language)
+
+    def _document_tree(self, row: int) -> Tree:
+        if self._are_trees:
+            return parse_trees(self._documents[row])[0]
+        return self._tree("document", self._documents[row])
+
+    def _read_trees(self, side: str) -> Mapping[str, Tree]:
+        path: str = getattr(self.options, f"{side}_trees")
+        return read_trees(fill_languages(path, self.query_language, self.document_language)) if path else {}
+
+    def _query_weight(self, word: str) -> float:
+        return inverse_frequency(self._asked_count, self._asked[word])
+
+    def _document_weight(self, word: str) -> float:
+        postings = self._bm25.postings
+        frequency = max((len(postings[term].documents) for term in self._terms.terms([word])), default=0)
+        return inverse_frequency(postings.counted, frequency)
+
+
+def _right_documents(training: Dataset) -> dict[str, int]:
+    """The row of the best document of each question of the train split, if no other question has it for an answer."""
+    judgments, row_of = training.judgments, training.documents.row_of
+    asked = set(training.splits.get("train", ()))
+    held = {document for query, document, grade in judgments if query not in asked and grade > 0}
+    right = {}
+    for query in asked:
+        grades = {document: grade for document, grade in judgments[query].items() if grade > 0 and document not in held}
+        if grades:
+            right[query] = row_of[max(grades, key=grades.__getitem__)]
+    return right

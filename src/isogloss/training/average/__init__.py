@@ -1,0 +1,1 @@
+"""Learners of the average model: numpy reference, compiled CPU, CUDA, dense Adam."""

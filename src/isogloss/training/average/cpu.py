@@ -1,0 +1,151 @@
+"""Learning the average model on the CPU: pooling, smooth cosine, loss, gradient and lazy Adam in one compiled pass.
+
+The step is in ``average_step.py``. numba was chosen over C++ with OpenMP because it needs no compiler at installation,
+and over torch, which is several times slower here even with sparse gradients (``benchmarks/training.py``).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from functools import partial
+from typing import Any
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from isogloss.nn.losses import CompiledLoss
+from isogloss.training.average.compiled import END, PARTS, differentiate_pairs, step_through, take_step
+from isogloss.training.average.reference import NumpyAverage, Table
+from isogloss.training.distributed import Team
+from isogloss.training.examples import Pairs
+
+# One thread or all of them: whichever is faster just now.
+#
+# Threads that share the work of a small batch meet thousands of times a second. On a quiet machine two are nearly
+# twice one; on a busy one each waits for the other to be given a core, and both together are many times slower than
+# one.
+
+_PROBE = 4
+_EVERY = 3
+
+
+class ThreadChoice:
+    """Gives out stretches of batches and the number of threads for each; learns from how long they took."""
+
+    def __init__(self, most: int) -> None:
+        self._speeds: dict[int, float] = dict.fromkeys((1, most), 0.0)
+        self._calls = 0
+
+    def stretches(self, batches: int) -> list[tuple[int, int]]:
+        """Threads and batches: now and then a few with each number of threads, the rest with the best so far.
+
+        >>> choice = ThreadChoice(most=2)
+        >>> choice.stretches(100)
+        [(1, 4), (2, 4), (0, 92)]
+        """
+        probes = []
+        if self._calls % _EVERY == 0 and len(self._speeds) > 1:
+            for threads in self._speeds:
+                probes.append((threads, min(_PROBE, batches)))
+                batches -= probes[-1][1]
+        rest = [(0, batches)]
+        made = rest + probes if self._calls else probes + rest
+        self._calls += 1
+        return [stretch for stretch in made if stretch[1]]
+
+    @property
+    def best(self) -> int:
+        """The number of threads that was fastest when last tried: what a stretch of 0 threads means."""
+        return max(self._speeds, key=lambda threads: self._speeds[threads])
+
+    def learn(self, threads: int, batches: int, seconds: float) -> None:
+        """So many batches took so long. Slower than before counts by half, so that one hiccup decides nothing."""
+        speed = batches / max(seconds, 1e-9)
+        self._speeds[threads] = max(speed, (self._speeds[threads] + speed) / 2)
+
+
+_WORTH_THREADS = 20  # words a pair
+
+
+class NumbaAverage(NumpyAverage):
+    """The same learner, compiled."""
+
+    def __init__(
+        self, query_table: Table, document_table: Table, pairs: Pairs, loss: CompiledLoss, eps: float, clip: float
+    ) -> None:
+        super().__init__(query_table, document_table, pairs, loss, eps, clip)
+        self._heads = [np.full(len(table), END, dtype=np.int32) for table in self._tables]
+        self._threads = ThreadChoice(_useful_threads(pairs))
+        self._steps_through(np.zeros(0, np.int64), 1, 0.0)  # compiles, or finds what was compiled before
+
+    def join(self, team: Team) -> None:
+        super().join(team)
+        numba.set_num_threads(min(team.threads or numba.get_num_threads(), numba.get_num_threads()))
+        self._threads = ThreadChoice(_useful_threads(self.pairs))
+
+    def advance(self, order: NDArray[np.int64], batch_size: int, rate: float) -> NDArray[np.float64]:
+        losses, done = [np.zeros(0)], 0
+        allowed = numba.get_num_threads()
+        for wanted, batches in self._threads.stretches(-(-len(order) // batch_size)):
+            threads = min(wanted or self._threads.best, allowed)
+            numba.set_num_threads(threads)
+            started = time.perf_counter()
+            losses.append(self._steps_through(order[done : done + batches * batch_size], batch_size, rate))
+            self._threads.learn(threads, batches, time.perf_counter() - started)
+            done += batches * batch_size
+            if not np.isfinite(losses[-1][-1]):
+                break
+        numba.set_num_threads(allowed)
+        return np.concatenate(losses)
+
+    def _steps_through(self, order: NDArray[np.int64], batch_size: int, rate: float) -> NDArray[np.float64]:
+        pairs, losses = self.pairs, np.zeros(-(-len(order) // batch_size))
+        batch_size = min(batch_size, max(1, len(order)))
+        sides = []
+        for texts, table, heads in zip((pairs.queries, pairs.documents), self._tables, self._heads, strict=True):
+            tokens = max(1, int(texts.lengths.max(initial=0)) * batch_size)
+            lists = np.empty((PARTS, 2, tokens), np.int32)
+            touched = np.empty((PARTS, min(tokens, len(table))), np.int32)
+            sides.append((texts.ids, texts.offsets, table, heads, lists, touched))
+        numbers = (pairs.query_of, pairs.document_of, pairs.grades)
+        loss = (self.loss.kind, self.loss.lower, self.loss.upper, np.float32(self.loss.slope), np.float32(self.eps))
+        gradients = np.empty((2, batch_size, self._tables[0].shape[2]), np.float32)
+        pair_losses, pair_norms = (np.empty(batch_size, np.float32) for _ in range(2))
+        clip, rate = float(self.clip), float(rate)  # whole numbers would be compiled for anew
+        advance = step_through if self._team.size == 1 else partial(_step_through_together, self._team)
+        taken = advance(
+            order, batch_size, losses, numbers, tuple(sides), loss, gradients, pair_losses, pair_norms, clip, rate,
+            self._step,
+        )  # fmt: skip
+        self._step += taken
+        return losses[: taken + 1]
+
+
+def _useful_threads(pairs: Pairs) -> int:
+    """All of them, unless texts are so short that threads would wait for each other more than they work."""
+    words = pairs.queries.lengths.mean() + pairs.documents.lengths.mean() if len(pairs) else 0
+    return int(numba.get_num_threads()) if words >= _WORTH_THREADS else 1
+
+
+def _step_through_together(
+    team: Team, order: Any, batch_size: int, losses: Any, numbers: Any, sides: Any, loss: Any, gradients: Any,
+    pair_losses: Any, pair_norms: Any, clip: float, rate: float, step: int,
+) -> int:  # fmt: skip
+    """The same with others: each process differentiates its share of the pairs, all take the same step."""
+    size = gradients.shape[2]
+    for batch in range(len(losses)):
+        members = order[batch * batch_size : (batch + 1) * batch_size]
+        own, number = team.rows(len(members)), len(members)
+        differentiate_pairs(members, own.start, own.stop, numbers, sides, loss, gradients, pair_losses, pair_norms)
+        said = np.column_stack([gradients[0, own], gradients[1, own], pair_losses[own], pair_norms[own]])
+        whole = team.gather(said, number)
+        gradients[0, :number], gradients[1, :number] = whole[:, :size], whole[:, size : 2 * size]
+        pair_losses[:number], pair_norms[:number] = whole[:, 2 * size], whole[:, 2 * size + 1]
+        losses[batch] = take_step(
+            members, numbers, sides, gradients, pair_losses, pair_norms, clip, rate, step + batch + 1
+        )
+        if not math.isfinite(losses[batch]):
+            return batch
+    return len(losses)

@@ -1,0 +1,162 @@
+"""Learning the average model by lazy Adam, in numpy: what every faster way has to agree with.
+
+    q = tanh(mean of the query's word vectors), d likewise,  r = q.d / ((|q| + eps)(|d| + eps)),  L = loss(r, grade)
+
+A step touches only the rows of words that occur in its batch. *Lazy* Adam updates those rows and their moments alone,
+with the bias correction of the global step (as ``torch.optim.SparseAdam``); dense Adam would also move all other rows a
+little. The gradient of the batch's mean loss is clipped by its norm over both tables.
+
+The gradient of a row is a sum of vectors, one for each text that holds the word: what its pair says of the text's mean.
+Where several processes learn together (``distributed.py``) each computes these two vectors for its share of the pairs,
+and they are all that travels: every process knows which words the other texts hold, adds up the same rows in the same
+order, and takes the same step. Of a batch of 128 pairs with 64 numbers a vector that is 66 kB; the touched rows
+themselves would be 7 MB, both tables 51 MB (``benchmarks/training_distributed.py``).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isogloss.nn.losses import BAND, CompiledLoss
+from isogloss.nn.similarity import smooth_cosine, smooth_cosine_gradient
+from isogloss.text.ids import Ids, TextIds
+from isogloss.training.distributed import Alone, Team
+from isogloss.training.examples import Pairs
+from isogloss.training.learner import PairLearner, State
+
+BETA1, BETA2, ADAM_EPSILON = 0.9, 0.999, 1e-8
+Table = NDArray[np.float32]
+
+
+class NumpyAverage(PairLearner):
+    """Tables of word vectors for queries and documents, each row kept beside its two moments: ``[words, 3, size]``."""
+
+    def __init__(
+        self, query_table: Table, document_table: Table, pairs: Pairs, loss: CompiledLoss, eps: float, clip: float
+    ) -> None:
+        self.pairs = pairs
+        self.loss, self.eps, self.clip = loss, eps, clip
+        self._tables = [_with_moments(query_table), _with_moments(document_table)]
+        self._step = 0
+        self._team: Team = Alone()
+
+    def use(self, pairs: Pairs) -> None:
+        self.pairs = pairs
+
+    def join(self, team: Team) -> None:
+        self._team = team
+
+    def advance(self, order: NDArray[np.int64], batch_size: int, rate: float) -> NDArray[np.float64]:
+        losses = []
+        for start in range(0, len(order), batch_size):
+            with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is looked for, once
+                loss, gradients = self.gradients(order[start : start + batch_size])
+                norm = np.sqrt(sum(float(np.square(rows.astype(np.float64)).sum()) for _, rows in gradients))
+            losses.append(loss if np.isfinite(norm) else norm)
+            if not np.isfinite(losses[-1]):
+                break
+            self._step += 1
+            scale = self.clip / norm if 0 < self.clip < norm else 1.0
+            for table, (touched, rows) in zip(self._tables, gradients, strict=True):
+                _adam(table, touched, rows * np.float32(scale), rate, self._step)
+        return np.asarray(losses)
+
+    def gradients(self, batch: NDArray[np.int64]) -> tuple[float, list[tuple[Ids, Table]]]:
+        """The mean loss of a batch; for each table the touched rows and the gradient of each."""
+        shared = self._of_pairs(batch[self._team.rows(len(batch))], len(batch))
+        whole = self._team.gather(shared, len(batch))
+        query, document, losses = np.split(whole, [(shared.shape[1] - 1) // 2, shared.shape[1] - 1], axis=1)
+        gradients = []
+        for of_words, (texts, numbers) in zip((query, document), self._sides(), strict=True):
+            lengths = texts.lengths[numbers[batch]]
+            gradients.append(_gather(np.repeat(of_words, lengths, axis=0), texts.words_of(numbers[batch])))
+        return float(losses.mean(dtype=np.float64)), gradients
+
+    def _of_pairs(self, pairs: NDArray[np.int64], number: int) -> Table:
+        """What each pair of a batch of ``number`` says: the slope of each word of both texts, and its loss."""
+        (queries, query_words), (documents, document_words) = (
+            _pool(table[:, 0], texts, numbers[pairs])
+            for table, (texts, numbers) in zip(self._tables, self._sides(), strict=True)
+        )
+        losses, slopes = _loss(self.loss, smooth_cosine(queries, documents, self.eps), self.pairs.grades[pairs])
+        towards = smooth_cosine_gradient(queries, documents, self.eps)
+        made = [
+            toward * (1 - vectors**2) * (slopes / number / np.maximum(lengths, 1))[:, None]
+            for vectors, toward, lengths in zip(
+                (queries, documents), towards, (query_words, document_words), strict=True
+            )
+        ]
+        return np.concatenate([*made, losses[:, None]], axis=1).astype(np.float32)
+
+    def _sides(self) -> tuple[tuple[TextIds, Ids], tuple[TextIds, Ids]]:
+        pairs = self.pairs
+        return (pairs.queries, pairs.query_of), (pairs.documents, pairs.document_of)
+
+    def parameters(self) -> State:
+        query, document = self._tables
+        return {"query_table": query[:, 0].copy(), "document_table": document[:, 0].copy()}
+
+    def state(self) -> State:
+        query, document = self._tables
+        return {"query_rows": query.copy(), "document_rows": document.copy(), "step": np.asarray(self._step)}
+
+    def restore(self, state: State) -> None:
+        for table, kept in zip(self._tables, (state["query_rows"], state["document_rows"]), strict=True):
+            if kept.shape != table.shape:
+                raise ValueError(f"word vectors of the shape {kept.shape}, not {table.shape}")
+            table[...] = kept
+        self._step = int(state["step"])
+
+
+def _with_moments(table: Table) -> Table:
+    rows = np.zeros((len(table), 3, table.shape[1]), dtype=np.float32)
+    rows[:, 0] = table
+    return rows
+
+
+def _pool(table: Table, texts: TextIds, numbers: Ids) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """The tanh of the mean of each text's rows (zero where it has none), and how many each text has."""
+    ids, lengths = texts.words_of(numbers), texts.lengths[numbers]
+    ends = np.cumsum(lengths)
+    means = np.zeros((len(numbers), table.shape[1]))
+    known = lengths > 0
+    if len(ids):
+        means[known] = np.add.reduceat(table[ids].astype(np.float64), (ends - lengths)[known], axis=0)
+        means[known] /= lengths[known, None]
+    return np.tanh(means), lengths
+
+
+def _gather(rows: Table, ids: Ids) -> tuple[Ids, Table]:
+    """Rows of equal ids added up."""
+    if not len(ids):
+        return ids, rows
+    order = np.argsort(ids, kind="stable")
+    starts = np.flatnonzero(np.diff(ids[order], prepend=-1))
+    return ids[order][starts], np.add.reduceat(rows[order], starts, axis=0)
+
+
+def _loss(
+    loss: CompiledLoss, scores: NDArray[np.float64], grades: Ids
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Values and slopes of either kind of loss (see ``models/losses/loss.py``)."""
+    lower, upper = (bound[grades].astype(np.float64) for bound in (loss.lower, loss.upper))
+    if loss.kind == BAND:
+        above, below = np.maximum(scores - upper, 0), np.maximum(lower - scores, 0)
+        return above**2 + below**2, 2 * (above - below)
+    right, left = loss.slope * (scores - upper), loss.slope * (lower - scores)
+    values = np.logaddexp(0, right) + np.logaddexp(0, left) - np.log(-np.expm1(loss.slope * (lower - upper)))
+    return values, loss.slope * (_sigmoid(right) - _sigmoid(left))
+
+
+def _sigmoid(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    return 0.5 + 0.5 * np.tanh(0.5 * x)
+
+
+def _adam(table: Table, touched: Ids, gradient: Table, rate: float, step: int) -> None:
+    r"""Take  w -= rate / (1 - b1^t) m / (sqrt(v / (1 - b2^t)) + e),  m and v being the running means of g and g^2."""
+    first = BETA1 * table[touched, 1] + (1 - BETA1) * gradient
+    second = BETA2 * table[touched, 2] + (1 - BETA2) * gradient**2
+    size = np.sqrt(second / (1 - BETA2**step)) + ADAM_EPSILON
+    table[touched, 1], table[touched, 2] = first, second
+    table[touched, 0] -= rate / (1 - BETA1**step) * first / size

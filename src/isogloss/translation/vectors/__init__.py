@@ -1,0 +1,1 @@
+"""Word vectors and the alignment of two vector spaces."""

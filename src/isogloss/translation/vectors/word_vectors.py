@@ -1,0 +1,67 @@
+"""Word vectors: words, a matrix of one row each, and our own memory-mapped format for both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isogloss.storage.arrays import load_array, save_array
+from isogloss.storage.errors import InputError
+from isogloss.storage.files import atomic_directory
+from isogloss.storage.strings import StringTable
+
+Matrix = NDArray[np.float32]
+
+
+class WordVectors:
+    """Words, the most frequent first where the source knows that order, and their vectors as rows of a matrix."""
+
+    def __init__(self, words: Sequence[str], matrix: Matrix) -> None:
+        if len(words) != len(matrix) or matrix.ndim != 2:
+            raise ValueError("as many rows as words are needed")
+        self.words = words
+        self.matrix = matrix
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def __contains__(self, word: object) -> bool:
+        return word in self.row_of
+
+    def __getitem__(self, word: str) -> Matrix:
+        vector: Matrix = self.matrix[self.row_of[word]]
+        return vector
+
+    @property
+    def dimension(self) -> int:
+        """The number of components of a vector."""
+        return int(self.matrix.shape[1])
+
+    @cached_property
+    def row_of(self) -> dict[str, int]:
+        """Word to row."""
+        return {word: row for row, word in enumerate(self.words)}
+
+    def rows(self, words: Iterable[str]) -> list[int]:
+        """The rows of the known words, in order; unknown ones are left out."""
+        row_of = self.row_of
+        return [row_of[word] for word in words if word in row_of]
+
+    def save(self, directory: Path | str, overwrite: bool = False) -> None:
+        """Write the house's own format: a directory that is opened without being read."""
+        with atomic_directory(directory, overwrite) as partial:
+            StringTable.of(self.words).save(partial, "words")
+            save_array(partial / "matrix.npy", np.ascontiguousarray(self.matrix, dtype=np.float32))
+
+    @classmethod
+    def load(cls, directory: Path | str) -> WordVectors:
+        """Map what ``save`` wrote."""
+        directory = Path(directory)
+        try:
+            return cls(StringTable.load(directory, "words"), load_array(directory / "matrix.npy"))
+        except (OSError, ValueError) as error:
+            raise InputError(f"{directory}: not word vectors in the isogloss format ({error})") from error

@@ -1,0 +1,326 @@
+"""Which words translate each other: IBM model 1 (Brown et al. 1993) over pairs of texts, in both directions.
+
+Each word t_j of the target text comes from one word s_i of the source text, the likelier the nearer their places, or
+from none (NULL):
+
+    p(t_j | s) = n p(t_j | NULL) + (1 - n) sum_i a_ij p(t_j | s_i),    a_ij ~ exp(-d_ij / w) where d_ij <= w, else 0
+
+d_ij is the distance of i from where t_j would stand in a text as long as s, in words of the shorter text; a_ij adds up
+to 1 over i. It is given and not learned, so a round of expectation maximisation never lowers the likelihood:
+
+    E: c(s, t) = sum_ij [s_i = s, t_j = t] (1 - n) a_ij p(t_j | s_i) / p(t_j | s)
+    M: p(t | s) = c(s, t) / sum_t' c(s, t')
+
+Plain model 1 has the same a_ij for all i: every word meets every other. On pages of hundreds of words that costs the
+square of their length and finds worse translations; with the window, work and memory are proportional to the text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isogloss.storage.errors import InputError
+from isogloss.storage.progress import track
+from isogloss.text.batches import TokenizedTexts, tokenize_texts
+from isogloss.text.stopwords import stop_words
+from isogloss.translation.lexicon import Lexicon
+
+Ids = NDArray[np.int32]
+Floats = NDArray[np.float64]
+_Places = NDArray[np.int64]
+
+_BLOCK_MEETINGS = 1_000_000
+_LONGEST_TEXT = (
+    1_000  # longer ones are cut, both sides in proportion: few words lose a neighbour, and blocks stay small
+)
+
+
+class WordPairs(NamedTuple):
+    """Pairs of words that stand near each other, as term ids, with p(target | source) and p(source | target)."""
+
+    sources: Ids
+    targets: Ids
+    forward: Floats
+    backward: Floats
+
+
+class _Meetings(NamedTuple):
+    """Tokens near each other, as places among the tokens of a block, and exp(-d_ij / w)."""
+
+    sources: _Places
+    targets: _Places
+    nearness: Floats
+
+
+@dataclass(slots=True)
+class _Block:
+    """Consecutive texts. ``rows[pairs[m]]`` is the row of the pair of words whose tokens are meeting ``m``."""
+
+    texts: slice
+    rows: Ids
+    pairs: Ids
+
+
+class _Direction:
+    """p(word | given word), one a row, and p(word | NULL). Row 0 is no pair of words: its probability stays 0."""
+
+    def __init__(self, given: Ids, given_count: int, word_count: int) -> None:
+        self.given = given
+        self.given_count = given_count
+        self.probabilities: Floats = np.ones(len(given))
+        self.probabilities[0] = 0.0
+        self.null: Floats = np.ones(word_count)
+        self._normalize()
+
+    def expect(self, block: _Block, places: _Places, nearness: Floats, words: Ids, null: float) -> None:
+        """Add what a block expects; ``places`` are those of the words that are explained."""
+        weights = self.probabilities[block.rows][block.pairs]
+        weights *= nearness
+        widths = np.bincount(places, nearness, len(words))
+        share = (1 - null) / np.where(widths > 0, widths, 1)
+        from_null = null * self.null[words]
+        likelihood = from_null + share * np.bincount(places, weights, len(words))
+        weights *= (share / likelihood)[places]
+        self._counts[block.rows] += np.bincount(block.pairs, weights, len(block.rows))
+        self._null_counts += np.bincount(words, from_null / likelihood, len(self.null))
+        self._log_likelihood += float(np.log(likelihood).sum())
+
+    def maximize(self) -> float:
+        """Make the expected counts the new probabilities; the log likelihood of the old ones."""
+        log_likelihood = self._log_likelihood
+        self.probabilities, self.null = self._counts, self._null_counts
+        self._normalize()
+        return log_likelihood
+
+    def keep(self, kept: NDArray[np.bool_]) -> None:
+        """Drop rows."""
+        self.given, self.probabilities = self.given[kept], self.probabilities[kept]
+        self._normalize()
+
+    def _normalize(self) -> None:
+        sums = np.bincount(self.given, self.probabilities, self.given_count)
+        self.probabilities /= np.where(sums > 0, sums, 1)[self.given]
+        self.null /= max(self.null.sum(), np.finfo(float).tiny)
+        self._counts: Floats = np.zeros(len(self.given))
+        self._null_counts: Floats = np.zeros(len(self.null))
+        self._log_likelihood = 0.0
+
+
+class Model1:
+    """Two sides of texts, text i of one being a translation of text i of the other; ``step`` is one round.
+
+    ``window`` is w, ``null`` is n. Pairs less probable than ``floor`` in both directions are dropped after a round.
+    """
+
+    def __init__(
+        self, source: TokenizedTexts, target: TokenizedTexts, window: int = 20, null: float = 0.25, floor: float = 1e-4
+    ) -> None:
+        if len(source) != len(target):
+            raise ValueError("as many texts are needed on both sides")
+        if window < 1 or not 0 < null < 1:
+            raise ValueError("a window of at least one word and a null between 0 and 1 are needed")
+        self._source_ids, self._target_ids = source.ids, target.ids
+        self._source_offsets, self._target_offsets = _cut(source.offsets, target.offsets)
+        self._window, self._null, self._floor = window, null, floor
+        self._blocks, keys = self._find_pairs(len(target.terms))
+        sources, targets = (ids.astype(np.int32) for ids in np.divmod(keys, max(1, len(target.terms))))
+        self._forward = _Direction(sources, len(source.terms), len(target.terms))
+        self._backward = _Direction(targets, len(target.terms), len(source.terms))
+
+    def step(self) -> tuple[float, float]:
+        """One round of both directions; the log likelihoods before it, of the target texts and of the source texts."""
+        for block in self._blocks:
+            meetings = self._meet(block.texts)
+            targets = _tokens(self._target_ids, self._target_offsets, block.texts)
+            sources = _tokens(self._source_ids, self._source_offsets, block.texts)
+            self._forward.expect(block, meetings.targets, meetings.nearness, targets, self._null)
+            self._backward.expect(block, meetings.sources, meetings.nearness, sources, self._null)
+        likelihoods = self._forward.maximize(), self._backward.maximize()
+        self._prune()
+        return likelihoods
+
+    def pairs(self) -> WordPairs:
+        """The pairs and their probabilities as they are now."""
+        forward, backward = self._forward, self._backward
+        return WordPairs(forward.given[1:], backward.given[1:], forward.probabilities[1:], backward.probabilities[1:])
+
+    def _find_pairs(self, target_terms: int) -> tuple[list[_Block], NDArray[np.int64]]:
+        """The blocks, and the key of each row: source id * number of target terms + target id, ascending."""
+        blocks, found = [], []
+        spans = _blocks(self._source_offsets, self._target_offsets, self._window)
+        for texts in track(spans, "finding words that meet"):
+            meetings = self._meet(texts)
+            sources = _tokens(self._source_ids, self._source_offsets, texts)[meetings.sources].astype(np.int64)
+            targets = _tokens(self._target_ids, self._target_offsets, texts)[meetings.targets]
+            keys, pairs = np.unique(sources * target_terms + targets, return_inverse=True)
+            found.append(keys)
+            blocks.append(_Block(texts, np.zeros(0, np.int32), pairs.astype(np.int32)))
+        table = np.unique(np.concatenate([np.zeros(0, np.int64), *found]))
+        for block, keys in zip(blocks, found, strict=True):
+            block.rows = np.asarray(np.searchsorted(table, keys) + 1, dtype=np.int32)
+        return blocks, np.concatenate([np.zeros(1, np.int64), table])
+
+    def _meet(self, texts: slice) -> _Meetings:
+        """All i, j with d_ij <= w (to the next whole word), target token by target token."""
+        source_starts, source_lengths = _spans(self._source_offsets, texts)
+        target_starts, target_lengths = _spans(self._target_offsets, texts)
+        text = np.repeat(np.arange(len(target_lengths)), target_lengths)
+        lengths = source_lengths[text]
+        scale = lengths / target_lengths[text]
+        unit = np.maximum(1.0, scale)  # a word of the shorter text, in words of the source text
+        centre = (np.arange(len(text)) - target_starts[text] + 0.5) * scale
+        low = np.maximum(0, np.floor(centre - self._window * unit)).astype(np.int64)
+        high = np.minimum(lengths, np.ceil(centre + self._window * unit)).astype(np.int64)
+        counts = high - low
+        ends = np.cumsum(counts)
+        number = np.arange(ends[-1] if len(ends) else 0)
+        sources = number + np.repeat(low + source_starts[text] - (ends - counts), counts)
+        distances = sources - np.repeat(source_starts[text] + centre - 0.5, counts)
+        nearness = np.exp(-np.abs(distances) / np.repeat(self._window * unit, counts))
+        return _Meetings(sources, np.repeat(np.arange(len(text)), counts), nearness)
+
+    def _prune(self) -> None:
+        likely = np.maximum(self._forward.probabilities, self._backward.probabilities) >= self._floor
+        likely[0] = True
+        if likely.all():
+            return
+        rows = np.where(likely, np.cumsum(likely) - 1, 0).astype(np.int32)
+        for block in self._blocks:
+            block.rows = rows[block.rows]
+        self._forward.keep(likely)
+        self._backward.keep(likely)
+
+
+def align_words(
+    source: TokenizedTexts, target: TokenizedTexts, iterations: int = 5, window: int = 20, null: float = 0.25
+) -> WordPairs:
+    """What some rounds of :class:`Model1` learn, sorted by source and target id."""
+    model = Model1(source, target, window, null)
+    for _ in track(range(iterations), "aligning words"):
+        model.step()
+    return model.pairs()
+
+
+def _tokens(ids: Ids, offsets: _Places, texts: slice) -> Ids:
+    return ids[offsets[texts.start] : offsets[texts.stop]]
+
+
+def _spans(offsets: _Places, texts: slice) -> tuple[_Places, _Places]:
+    """Where each text begins, counted from the first, and how long it is."""
+    inside = offsets[texts.start : texts.stop + 1]
+    return inside[:-1] - inside[0], np.diff(inside)
+
+
+def _cut(source: _Places, target: _Places) -> tuple[_Places, _Places]:
+    """Offsets with long texts cut into as many pieces on both sides."""
+    longer = np.maximum(np.diff(source), np.diff(target))
+    pieces = np.maximum(1, -(-longer // _LONGEST_TEXT))
+    text = np.repeat(np.arange(len(pieces)), pieces)
+    piece = np.arange(len(text)) - (np.cumsum(pieces) - pieces)[text]
+
+    def refined(offsets: _Places) -> _Places:
+        starts = offsets[text] + np.diff(offsets)[text] * piece // pieces[text]
+        return np.append(starts, offsets[-1])
+
+    return refined(source), refined(target)
+
+
+def _blocks(source: _Places, target: _Places, window: int) -> list[slice]:
+    """Runs of texts with about as many meetings each."""
+    lengths, others = np.diff(source), np.diff(target)
+    meetings = np.minimum(lengths * others, (2 * window + 2) * np.maximum(lengths, others))
+    block = np.cumsum(meetings) // _BLOCK_MEETINGS
+    bounds = [0, *(np.flatnonzero(np.diff(block)) + 1).tolist(), len(lengths)]
+    return [slice(first, last) for first, last in pairwise(bounds) if last > first]
+
+
+# Bilingual lexicons from pairs of texts that translate each other.
+#
+# Words are aligned in both directions (:mod:`isogloss.translation.word_alignment`), and a translation has to hold in both:
+#
+#     g(s, t) = sqrt(p(t | s) p(s | t))
+#
+# The best translations of a word by g are kept, and their probability is g, made to add up to 1. p(t | s) itself would
+# be the obvious choice, but it gives common words a share of everything they stand beside, and search with it is
+# worse.
+
+
+def induce_lexicon(
+    pairs: Sequence[tuple[str, str]],
+    languages: tuple[str | None, str | None] = (None, None),
+    *,
+    minimum_count: int = 2,
+    maximum_translations: int = 10,
+    minimum_probability: float = 0.03,
+    drop_stop_words: bool = False,
+    iterations: int = 5,
+    window: int = 20,
+    maximum_words: int = 3_000_000,
+) -> Lexicon:
+    """The lexicon of pairs of texts (source, target): the most frequent word first, its best translation first.
+
+    Words seen fewer than ``minimum_count`` times take no part, nor do the stop words of the ``languages`` if they are
+    to be dropped. The order of the pairs does not matter. Where the longer side has more than ``maximum_words``, only
+    every n-th pair is used: that bounds the memory, at about 500 bytes a word.
+    """
+    if not pairs:
+        raise InputError("induction: no pairs of texts to learn a lexicon from")
+    ordered = sorted(pairs)  # equal pairs give equal sums, to the last bit
+    sides = [tokenize_texts([pair[side] for pair in ordered]) for side in (0, 1)]
+    step = -(-max(len(side.ids) for side in sides) // max(1, maximum_words)) or 1
+    dropped = [stop_words(language) if drop_stop_words else () for language in languages]
+    source, target = (
+        _taking_part(side, step, minimum_count, stops) for side, stops in zip(sides, dropped, strict=True)
+    )
+    found = _best(align_words(source, target, iterations, window), maximum_translations, minimum_probability)
+    lexicon = Lexicon(_entries(found, source, target))
+    if not len(lexicon):
+        what = f"no word is seen {minimum_count} times beside another in {len(pairs):,} pairs of texts"
+        raise InputError(f"induction: {what}; give more of them or a lower minimum count")
+    return lexicon
+
+
+def _taking_part(texts: TokenizedTexts, step: int, minimum_count: int, dropped: Iterable[str]) -> TokenizedTexts:
+    """Every n-th text, without words that are rare or dropped; the others are left, empty."""
+    text = np.repeat(np.arange(len(texts)), np.diff(texts.offsets))
+    used = text % step == 0
+    frequent = np.bincount(texts.ids[used], minlength=len(texts.terms)) >= minimum_count
+    number_of = {term: number for number, term in enumerate(texts.terms)}
+    frequent[[number_of[word] for word in dropped if word in number_of]] = False
+    used &= frequent[texts.ids]
+    offsets = np.zeros(len(texts) + 1, dtype=np.int64)
+    np.cumsum(np.bincount(text[used], minlength=len(texts)), out=offsets[1:])
+    return TokenizedTexts(texts.terms, texts.ids[used], offsets)
+
+
+def _best(pairs: WordPairs, maximum: int, minimum: float) -> tuple[Ids, Ids, Floats]:
+    """Source ids, target ids and probabilities of the translations that are kept, the best of each source first."""
+    score = np.sqrt(pairs.forward * pairs.backward)
+    order = np.lexsort((pairs.targets, -score, pairs.sources))
+    sources = pairs.sources[order]
+    rank = np.arange(len(order)) - np.searchsorted(sources, sources)
+    order = order[(rank < maximum) & (score[order] > 0)]
+    order = order[_shares(pairs.sources[order], score[order]) >= minimum]
+    return pairs.sources[order], pairs.targets[order], _shares(pairs.sources[order], score[order])
+
+
+def _shares(sources: Ids, score: Floats) -> Floats:
+    """The scores of each source made to add up to 1."""
+    shares: Floats = score / np.bincount(sources, score)[sources]
+    return shares
+
+
+def _entries(
+    found: tuple[Ids, Ids, Floats], source: TokenizedTexts, target: TokenizedTexts
+) -> Iterator[tuple[str, str, float]]:
+    """Lines of a lexicon, by falling frequency of the source word, then by the word."""
+    counts = np.bincount(source.ids, minlength=len(source.terms)).tolist()
+    lines = zip(*(array.tolist() for array in found), strict=True)
+    for word, translation, probability in sorted(lines, key=lambda line: (-counts[line[0]], source.terms[line[0]])):
+        yield source.terms[word], target.terms[translation], probability

@@ -1,1 +1,0 @@
-"""Words across languages: bilingual lexicons."""

@@ -1,0 +1,92 @@
+"""A folder of text, Markdown and HTML files."""
+
+from __future__ import annotations
+
+import pytest
+
+from isogloss.data.dataset import load_collection
+from isogloss.data.formats import open_source
+from isogloss.data.problems import Problems
+from isogloss.storage.errors import InputError
+
+
+@pytest.fixture
+def folder(put):
+    """Read the documents of a language from the given files: id to (title, text)."""
+
+    def documents(files, language="en", packed=False):
+        collection = load_collection(open_source(f"folder:{put(files, packed)}"), language)
+        return {document.id: (document.title, document.text) for document in collection}
+
+    return documents
+
+
+@pytest.mark.parametrize("packed", [False, True], ids=["plain", "gz"])
+def test_text_markdown_and_html_files_are_read_by_their_ending(folder, packed):
+    files = {
+        "notes/a.txt": "Plain *text*\n\n",
+        "b.md": "# A heading\n\nSome *words*.",
+        "c.HTML": "<title>T</title><p>x &lt; y</p>",
+        "d.htm": "<p>no title</p>",
+        "e.markdown": "no heading",
+        "f.pdf": "%PDF",
+    }
+    ending = ".gz" if packed else ""
+    assert folder(files, packed=packed) == {
+        f"notes/a.txt{ending}": ("a", "Plain *text*"),
+        f"b.md{ending}": ("A heading", "Some words."),
+        f"c.HTML{ending}": ("T", "x < y"),
+        f"d.htm{ending}": ("d", "no title"),
+        f"e.markdown{ending}": ("e", "no heading"),
+    }
+
+
+def test_hidden_files_and_folders_are_passed_over(folder):
+    files = {".secret.txt": "x", ".git/readme.md": "x", "seen.txt": "y", "sub/.x/z.txt": "x"}
+    assert list(folder(files)) == ["seen.txt"]
+
+
+@pytest.mark.parametrize("packed", [False, True], ids=["plain", "gz"])
+def test_a_language_is_a_sub_folder_or_stands_before_the_ending(folder, packed):
+    files = {"fr/a.txt": "un", "en/a.txt": "one", "docs/fr/b.md": "deux", "page.fr.md": "trois", "page.md": "three"}
+    found = folder(files, "fr", packed)
+    assert [id_.removesuffix(".gz") for id_ in found] == ["docs/fr/b.md", "fr/a.txt", "page.fr.md"]
+    assert [title for title, _ in found.values()] == ["b", "a", "page"]
+
+
+def test_a_folder_without_languages_is_taken_whole(put):
+    collection = load_collection(open_source(f"folder:{put({'a.txt': 'x', 'b/c.txt': 'y'})}"), "sw")
+    assert collection.ids == ["a.txt", "b/c.txt"]
+    assert {document.language for document in collection} == {""}
+
+
+def test_a_folder_with_nothing_to_read_is_an_error(folder):
+    with pytest.raises(InputError, match=r"folder:.*: has no documents in 'en'"):
+        folder({"a.pdf": "x"})
+
+
+def test_a_folder_has_no_queries_to_evaluate_with(put, read):
+    with pytest.raises(InputError, match=r"a source of documents only, without queries and judgments"):
+        read(f"folder:{put({'a.txt': 'x'})}")
+
+
+def test_an_empty_file_is_a_warning_and_a_broken_line_is_left_out(put):
+    directory = put({"empty.txt": "", "broken.txt": b"good\n\xff\xfe bad\nalso good\n"})
+    problems = Problems(stop_at_errors=False)
+    collection = load_collection(open_source(f"folder:{directory}"), "en", problems)
+    assert {d.id: d.text for d in collection} == {"broken.txt": "good\nalso good", "empty.txt": ""}
+    assert [str(p) for p in problems.kept] == [
+        f"{directory}/broken.txt:2: not UTF-8 (byte 0xff at position 1)",
+        f"{directory}/empty.txt: document 'empty.txt' has an empty text",
+    ]
+
+
+def test_a_binary_file_with_a_text_ending_is_an_error(folder):
+    with pytest.raises(InputError, match=r"a\.txt:1: a binary file, text is needed"):
+        folder({"a.txt": b"\x00\x01\x02"})
+
+
+def test_a_file_instead_of_the_folder_is_named(tmp_path):
+    (tmp_path / "f").write_text("x")
+    with pytest.raises(InputError, match=r"f: is a file, a directory is needed"):
+        open_source(f"folder:{tmp_path / 'f'}")

@@ -1,0 +1,115 @@
+"""An engine for tests of indexes in stores: documents and vectors in one file, and it fails when told to."""
+
+import pickle
+import shutil
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from isogloss.engines.base import EngineAnswer, EngineHit, EngineUnavailableError, checked_batch
+from isogloss.engines.registry import ENGINES, EngineEntry
+from isogloss.storage.errors import InputError
+
+
+class KeptStore:
+    """``kept:FOLDER``, after "?" anything."""
+
+    additions_left: int | None = None
+    """How many batches are taken before one fails, if any does."""
+    missing: tuple[str, ...] = ()
+    """What is said not to have answered."""
+    is_down = False
+    open_now = 0
+
+    def __init__(self, url: str, name: str) -> None:
+        self._folder = _folder(url) / name
+        self._folder.mkdir(parents=True, exist_ok=True)
+        KeptStore.open_now += 1
+        self._is_open = True
+
+    @classmethod
+    def create(cls, url, dimension, *, name):
+        if (_folder(url) / name).exists():
+            raise InputError(f"{name}: is there already")
+        return cls(url, name)
+
+    @classmethod
+    def open(cls, url, *, name):
+        if not (_folder(url) / name).exists():
+            raise InputError(f"{name}: is not there")
+        return cls(url, name)
+
+    def add(self, documents, vectors):
+        if self.additions_left is not None:
+            if not self.additions_left:
+                raise InputError("the engine is full")
+            KeptStore.additions_left = self.additions_left - 1
+        matrix = checked_batch(documents, vectors, None)
+        added = {(page.language, page.id): (page, vector) for page, vector in zip(documents, matrix, strict=True)}
+        self._write({**self._read(), **added})
+
+    def delete(self, language, ids):
+        kept = self._read()
+        gone = [kept.pop((language, id_), None) for id_ in set(ids)]
+        self._write(kept)
+        return len(gone) - gone.count(None)
+
+    def search(self, language, queries, k, filters=None):
+        if self.is_down:
+            raise EngineUnavailableError("the engine does not answer")
+        wanted = (filters or {}).items()
+        kept = [pair for pair in self._of(language) if wanted <= pair[0].fields.items()]
+        found = [sorted((-float(vector @ query), page.id) for page, vector in kept)[:k] for query in queries]
+        return [EngineAnswer(tuple(EngineHit(id_, -score) for score, id_ in ranked), self.missing) for ranked in found]
+
+    def get(self, language, ids):
+        kept = self._read()
+        return [kept.get((language, id_), (None,))[0] for id_ in ids]
+
+    def documents(self, language):
+        return (page for page, _ in self._of(language))
+
+    def counts(self):
+        return dict(Counter(language for language, _ in self._read()))
+
+    def about(self):
+        return {"engine": "kept", "search": "exact"}
+
+    def close(self):
+        KeptStore.open_now -= self._is_open
+        self._is_open = False
+
+    def drop(self):
+        self.close()
+        shutil.rmtree(self._folder)
+
+    def _of(self, language):
+        return [pair for (spoken, _), pair in self._read().items() if spoken == language]
+
+    def _read(self):
+        path = self._folder / "documents"
+        return pickle.loads(path.read_bytes()) if path.exists() else {}
+
+    def _write(self, documents):
+        (self._folder / "documents").write_bytes(pickle.dumps(documents))
+
+
+@contextmanager
+def kept_engine() -> Iterator[type[KeptStore]]:
+    """The engine is known from here to the end, where all that was opened has to be closed."""
+    ENGINES["kept"] = EngineEntry("tests.engines.kept:KeptStore", "json", "none")
+    KeptStore.additions_left, KeptStore.missing, KeptStore.is_down, KeptStore.open_now = None, (), False, 0
+    try:
+        yield KeptStore
+    finally:
+        del ENGINES["kept"]
+
+
+def names_in(folder: Path) -> list[str]:
+    """What is kept in a folder."""
+    return sorted(path.name for path in folder.iterdir()) if folder.exists() else []
+
+
+def _folder(url: str) -> Path:
+    return Path(url.partition(":")[2].partition("?")[0])

@@ -1,0 +1,157 @@
+"""A damaged index is mended: what can be made again is, the rest is named, and nothing is guessed."""
+
+import pytest
+
+from isogloss.data.documents import Document
+from isogloss.index.checking import Repair, check_index, repair_index
+from isogloss.index.commit import Commit
+from isogloss.index.lock import WriteLock
+from isogloss.index.making import make_index
+from isogloss.index.reader import open_index
+from isogloss.index.writer import IndexWriter
+from isogloss.storage.errors import InputError
+
+QUERIES = ["why is the sea salty", "how bees make honey", "bread", "phare", "zebra"]
+
+
+def page(id_, text="le phare guide les bateaux"):
+    return Document(id_, text, language="fr", fields={"kind": "new"})
+
+
+@pytest.fixture
+def index(tmp_path, pages, lexicons):
+    """One segment of Italian, three of French of which two have lost documents."""
+    path = tmp_path / "index"
+    make_index(path, "bm25-dict", pages(), ["fr", "it"], settings=lexicons)
+    with IndexWriter(path, background=False) as writer:
+        writer.add([page("new0"), page("new1"), page("new2", "le pain du phare")])
+        writer.commit()
+        writer.add([page("new3"), page("new4", "la mer")])
+        writer.commit()
+        writer.delete(["new1", "fr-sea"])
+        writer.commit()
+    return path
+
+
+def damage(path):
+    data = bytearray(path.read_bytes())
+    data[-1] ^= 1
+    path.write_bytes(data)
+
+
+def holding(index, id_):
+    """The segment that a document is in."""
+    return next(path.parent for path in index.glob("segments/fr-*/ids.bytes.npy") if id_.encode() in path.read_bytes())
+
+
+def answers(path):
+    engine = open_index(path).engine
+    return [[(hit.document.id, hit.language, round(hit.score, 6)) for hit in engine.search(query)] for query in QUERIES]
+
+
+def test_a_whole_index_stays_as_it_is(index):
+    before = Commit.load(index)
+    assert repair_index(index) == Repair()
+    assert Commit.load(index) == before
+
+
+def test_every_file_that_can_be_made_again_is(index):
+    """Postings, fields, ids: the texts say all of it."""
+    names = [path.relative_to(holding(index, "new0")) for path in sorted(holding(index, "new0").rglob("*.npy"))]
+    made_again = [name for name in names if not name.name.startswith("pages.")]
+    assert len(made_again) > 8
+    before = answers(index)
+    for name in made_again:
+        hurt = holding(index, "new0") / name
+        damage(hurt)
+        done = repair_index(index)
+        assert done.problems == [f"{hurt} is not what was written (its checksum differs)"]
+        assert (done.restored, done.lost, done.unnamed) == ({"fr": 2}, {}, 0)
+        assert check_index(index)[1] == []
+        assert answers(index) == before
+
+
+def test_documents_whose_texts_are_damaged_are_named_and_can_be_added_again(index):
+    before = answers(index)
+    damage(holding(index, "new0") / "pages.bytes.npy")
+    done = repair_index(index)
+    assert (done.restored, done.lost, done.unnamed) == ({}, {"fr": ["new0", "new2"]}, 0)
+    assert check_index(index)[1] == []
+    assert open_index(index).engine.get("new0") is None
+    assert open_index(index).engine.get("new3") is not None
+    with IndexWriter(index, background=False) as writer:
+        writer.add([page("new0"), page("new2", "le pain du phare")])
+        writer.commit()
+    assert answers(index) == before
+
+
+def test_documents_of_which_it_is_not_known_whether_they_were_deleted_do_not_come_back(index):
+    segment = holding(index, "new0")
+    (bitmap,) = index.glob(f"deleted/{segment.name}.*")
+    damage(bitmap)
+    done = repair_index(index)
+    assert done.lost == {"fr": ["new0", "new1", "new2"]}
+    assert all(open_index(index).engine.get(id_) is None for id_ in done.lost["fr"])
+
+
+def test_a_document_that_was_replaced_is_not_lost(index):
+    with IndexWriter(index, background=False) as writer:
+        writer.add([page("new0", "un autre texte")])
+        writer.commit()
+    (old,) = [path.parent for path in index.glob("segments/fr-*/ids.bytes.npy") if b"new2" in path.read_bytes()]
+    for hurt in (old / "pages.bytes.npy", old / "id_order.npy"):
+        damage(hurt)
+    assert repair_index(index).lost == {"fr": ["new1", "new2"]}
+    assert open_index(index).engine.get("new0").text == "un autre texte"
+
+
+@pytest.mark.parametrize("name", ["checksums.json", "pages.bytes.npy"])
+def test_documents_without_a_readable_id_are_counted(index, name):
+    segment = holding(index, "new0")
+    (segment / name).unlink()
+    damage(segment / "ids.offsets.npy")
+    done = repair_index(index)
+    assert (done.restored, done.lost, done.unnamed) == ({}, {}, 2)
+    assert segment.name in done.problems[0]
+    assert check_index(index)[1] == []
+
+
+def test_a_damaged_order_is_worked_out_again(index):
+    before = answers(index)
+    (order,) = index.glob("orders/fr.*")
+    damage(order)
+    done = repair_index(index)
+    assert (len(done.problems), done.restored, done.lost) == (1, {}, {})
+    assert answers(index) == before
+    assert check_index(index)[1] == []
+
+
+def test_a_language_of_which_nothing_is_left_can_be_filled_again(index):
+    damage(next(index.glob("segments/it-*/pages.bytes.npy")))
+    done = repair_index(index)
+    assert list(done.lost) == ["it"]
+    assert set(open_index(index).engine.shelves) == {"fr"}
+    with IndexWriter(index, background=False) as writer:
+        writer.add([Document("i1", "il mare", language="it")])
+        writer.commit()
+    assert open_index(index).engine.get("i1", "it").text == "il mare"
+
+
+def test_readers_of_the_damaged_index_go_on(index):
+    opened = open_index(index)
+    damage(holding(index, "new0") / "fields" / "documents.npy")
+    repair_index(index)
+    assert opened.refreshed().engine.get("new0") is not None
+
+
+@pytest.mark.parametrize("folder", ["shared/fr", "."])
+def test_a_model_that_is_damaged_cannot_be_made_again(index, folder):
+    hurt = index / "index.json" if folder == "." else next(p for p in (index / folder).iterdir() if p.suffix != ".json")
+    hurt.write_bytes(hurt.read_bytes().replace(b"1", b"2", 1) if folder == "." else hurt.read_bytes() + b"x")
+    with pytest.raises(InputError, match=r"damaged|cannot be mended: .*restore it from a copy"):
+        repair_index(index)
+
+
+def test_while_another_writes_nothing_is_mended(index):
+    with WriteLock(index), pytest.raises(InputError, match="is being changed by"):
+        repair_index(index)

@@ -1,0 +1,85 @@
+"""Documents in the language of the queries are kept in an index, to search with."""
+
+import json
+
+import pytest
+
+from isogloss.data.readers.beir import Beir
+from isogloss.data.readers.demo import Demo
+from isogloss.data.readers.folder import Folder
+from isogloss.data.readers.wikiclir import WikiClir
+from isogloss.index.making import make_index
+from isogloss.index.reader import open_index
+from isogloss.storage.errors import InputError
+
+
+@pytest.fixture
+def index(tmp_path):
+    make_index(tmp_path / "index", "psq", Demo(), ["fr", "sw"])
+    return tmp_path / "index"
+
+
+def test_they_are_kept_as_they_are_and_find_their_mates(index):
+    manifest, engine = open_index(index)
+    assert manifest.sources == len(engine.sources) == 104
+    document = engine.source("en-honey")
+    assert (document.title, document.language) == ("Honey", "en")
+    assert {hit.document.id for hit in engine.search(document.text, 2)} == {"fr-honey", "sw-honey"}
+
+
+def test_they_can_be_left_out(tmp_path):
+    manifest = make_index(tmp_path / "index", "psq", Demo(), ["fr"], source_documents=False)
+    assert manifest.sources == 0
+    assert open_index(tmp_path / "index").engine.sources is None
+    assert not (tmp_path / "index" / "source").exists()
+
+
+@pytest.mark.parametrize("marked", [True, False])
+def test_a_source_without_any_has_none(tmp_path, pages, marked):
+    assert make_index(tmp_path / "index", "bm25", pages(marked), ["fr"]).sources == 0
+    assert open_index(tmp_path / "index").engine.sources is None
+
+
+def test_pages_that_belong_to_any_language_are_not_taken_for_sources(tmp_path):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "page.txt").write_text("le moulin")
+    assert make_index(tmp_path / "one", "bm25", Folder(str(tmp_path / "folder")), ["fr"]).sources == 0
+    (tmp_path / "beir" / "qrels").mkdir(parents=True)
+    (tmp_path / "beir" / "corpus.jsonl").write_text('{"_id": "d1", "title": "", "text": "le moulin"}\n')
+    (tmp_path / "beir" / "queries.jsonl").write_text('{"_id": "q1", "text": "mill"}\n')
+    assert make_index(tmp_path / "two", "bm25", Beir(str(tmp_path / "beir")), ["fr"]).sources == 0
+
+
+def test_documents_that_are_searched_and_in_the_language_of_the_queries_are_searched_with(tmp_path, pages):
+    manifest = make_index(tmp_path / "index", "bm25", pages(), ["it", "fr"], query_language="fr")
+    engine = open_index(tmp_path / "index").engine
+    assert manifest.sources == 0
+    assert not (tmp_path / "index" / "source").exists()
+    assert engine.source("1").id == "fr-bees"
+
+
+@pytest.mark.parametrize(("lines", "kept"), [("e1\tSalt\tSalt of the sea.\ne2\n", 1), ("e1\n", 0), ("", 0)])
+def test_what_is_wrong_with_them_stops_nothing(tmp_path, lines, kept):
+    (tmp_path / "wiki_fr.documents").write_text("f1\tSel\tLe sel de mer.\n", encoding="utf-8")
+    (tmp_path / "wiki_en.documents").write_text(lines, encoding="utf-8")
+    assert make_index(tmp_path / "index", "bm25", WikiClir(str(tmp_path)), ["fr"]).sources == kept
+
+
+def test_damage_to_them_is_an_error_when_they_are_asked_for_and_not_before(index):
+    (index / "source" / "pages.bytes.npy").unlink()
+    engine = open_index(index).engine
+    assert engine.search("honey")
+    with pytest.raises(InputError, match="the index is damaged"):
+        engine.source("1")
+
+
+def test_a_number_of_them_that_does_not_fit_is_an_error(index):
+    path = index / "index.json"
+    path.write_text(json.dumps({**json.loads(path.read_text(encoding="utf-8")), "sources": 9}), encoding="utf-8")
+    with pytest.raises(InputError, match="source holds 104 documents, not 9"):
+        open_index(index).engine.source("1")
+
+
+def test_no_language_may_take_their_folder(tmp_path, pages):
+    with pytest.raises(InputError, match="'source' is not a language code"):
+        make_index(tmp_path / "index", "bm25", pages(), ["source"])

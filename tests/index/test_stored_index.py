@@ -1,0 +1,380 @@
+"""An index whose documents and vectors are in a store: it answers, changes and fails like one in files."""
+
+import json
+from contextlib import closing
+
+import numpy as np
+import pytest
+from tests.engines.inputs import few_pages
+from tests.engines.kept import kept_engine, names_in
+
+from isogloss.data.documents import Document
+from isogloss.index.checking import check_index
+from isogloss.index.making import make_index
+from isogloss.index.re_encoding import re_encode
+from isogloss.index.reader import open_index
+from isogloss.index.writer import IndexWriter
+from isogloss.search.reranking import Reranker
+from isogloss.storage.errors import InputError
+
+QUERIES = ["how do volcanoes erupt", "bees and honey", "why is the sea salty", "tea", "xyzzy plugh"]
+SMALL = {"dimension": "12"}
+
+
+@pytest.fixture
+def engine():
+    with kept_engine() as engine:
+        yield engine
+        assert engine.open_now == 0
+
+
+@pytest.fixture
+def made(tmp_path, engine):
+    """An index in files and one in a store, of the same documents."""
+
+    def make(languages=("fr",), system="aligned", settings=None):
+        given, source = {**SMALL, **(settings or {})}, few_pages(tmp_path)
+        for name, store in (("files", ""), ("stored", f"kept:{tmp_path / 'kept'}")):
+            make_index(tmp_path / name, system, source, list(languages), settings=given, store=store)
+        return tmp_path / "files", tmp_path / "stored"
+
+    return make
+
+
+def alike(hits, others):
+    assert [(hit.rank, hit.language, hit.document.id, hit.relevance) for hit in hits] == [
+        (hit.rank, hit.language, hit.document.id, hit.relevance) for hit in others
+    ]
+    assert [hit.score for hit in hits] == pytest.approx([hit.score for hit in others], abs=1e-5)
+    for hit, other in zip(hits, others, strict=True):
+        assert hit.document == other.document
+        assert [part[:2] for part in hit.explanation] == [part[:2] for part in other.explanation]
+        scores = [part.score for part in other.explanation]
+        assert [part.score for part in hit.explanation] == pytest.approx(scores, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("languages", "system", "settings"),
+    [(["fr"], "aligned", {}), (["fr", "sw"], "aligned", {}), (["fr"], "smooth", {"epochs": "1"})],
+)
+def test_it_answers_as_one_in_files_does(made, languages, system, settings):
+    files, stored = made(languages, system, settings)
+    with closing(open_index(stored)) as opened:
+        here, there = open_index(files).engine, opened.engine
+        assert opened.manifest.documents == open_index(files).manifest.documents
+        for query in QUERIES:
+            alike(there.search(query, 7), here.search(query, 7))
+            alike(there.search(query, 3, offset=2, explain=False), here.search(query, 3, offset=2, explain=False))
+            alike(there.search(query, languages=["fr"]), here.search(query, languages=["fr"]))
+        for hits, others in zip(there.search_many(QUERIES, 5), here.search_many(QUERIES, 5), strict=True):
+            alike(hits, others)
+        assert there.get("fr-tea") == here.get("fr-tea")
+        assert there.get("nobody") is None
+        parts, others = (engine.explain("honey", "fr", "fr-honey") for engine in (there, here))
+        assert [part.score for part in parts] == pytest.approx([part.score for part in others], abs=1e-5)
+        with pytest.raises(InputError, match="not in this index"):
+            there.explain("tea", "fr", "nobody")
+        assert there.source("1") == here.source("1")
+        alike(there.search("tea", filters={"nothing": "here"}), [])
+
+
+def test_languages_with_vectors_of_different_lengths_share_a_store(tmp_path, engine, pages, lexicons):
+    """Little text gives short vectors, here of another length in each language."""
+    longer = Document("it-more", "parole nuove sempre diverse tra loro molto utili qui", language="it")
+    source = pages()
+    documents = source.documents
+
+    def with_more(language, problems):
+        yield from documents(language, problems)
+        if language == "it":
+            yield next(documents(language, problems))[0], longer
+
+    source.documents = with_more
+    settings = {**lexicons, "query_vectors": str(_vectors(tmp_path))}
+    store = f"kept:{tmp_path / 'kept'}"
+    manifest = make_index(tmp_path / "stored", "aligned", source, ["fr", "it"], settings=settings, store=store)
+    make_index(tmp_path / "files", "aligned", source, ["fr", "it"], settings=settings)
+    with closing(open_index(tmp_path / "stored")) as opened:
+        widths = {shelf.system.encode_queries(["salt"]).shape[1] for shelf in opened.engine.shelves.values()}
+        assert manifest.store.dimension == max(widths)
+        alike(opened.engine.search("honey bee"), open_index(tmp_path / "files").engine.search("honey bee"))
+
+
+def _vectors(folder):
+    words = ["bee", "honey", "sea", "salty", "salt", "bread", "baker"]
+    lines = [
+        f"{word} {' '.join(str((place * 7 + number) % 5) for number in range(30))}" for place, word in enumerate(words)
+    ]
+    path = folder / "en.vec"
+    path.write_text(f"{len(words)} 30\n" + "\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def test_documents_are_added_replaced_and_deleted(made):
+    files, stored = made(["fr", "sw"])
+    new = [
+        Document("new", "Le thé et le miel des abeilles.", language="fr", fields={"kind": "new"}),
+        Document("fr-tea", "Plus rien.", language="fr"),
+        Document("sw-new", "Chai na asali ya nyuki.", language="sw", fields={"kind": "new"}),
+    ]
+    for path in (files, stored):
+        with IndexWriter(path) as writer:
+            assert writer.add(new) == 3
+            assert writer.delete(["fr-honey", "nobody", "sw-honey"]) == 2
+            assert writer.delete(["fr-honey"]) == 0
+            assert writer.commit() == 2
+            assert writer.commit() == 2  # nothing has changed
+            assert writer.index.manifest.documents == {"fr": 10, "sw": 10}
+            writer.compact()
+    with closing(open_index(stored)) as opened:
+        assert opened.generation == 2
+        for query in QUERIES:
+            alike(opened.engine.search(query), open_index(files).engine.search(query))
+        kinds = opened.engine.search("honey tea", filters={"kind": "new"})
+        assert {hit.document.id for hit in kinds} == {"new", "sw-new"}
+        assert opened.engine.get("fr-tea").text == "Plus rien."
+        assert opened.about()["segments"] == 0
+        assert opened.about()["store"]["engine"] == "kept"
+
+
+def test_a_reader_sees_what_a_writer_adds_and_counts_it_when_refreshed(made):
+    _, stored = made()
+    with closing(open_index(stored)) as opened:
+        with IndexWriter(stored) as writer:
+            writer.add([Document("new", "Le thé et le miel.", language="fr")])
+            writer.commit()
+        assert opened.engine.get("new") is not None
+        later = opened.refreshed()
+        assert later.manifest.documents == {"fr": 11}
+        assert later.store is opened.store
+        assert later.refreshed() is later
+
+
+def test_a_change_that_fails_leaves_all_as_it_was(made, engine):
+    _, stored = made()
+    before = {path: path.read_bytes() for path in stored.rglob("*") if path.is_file()}
+    with IndexWriter(stored) as writer:
+        writer.add([Document("new", "Le thé et le miel.", language="fr")])
+        writer.delete(["fr-tea"])
+        engine.additions_left = 0
+        with pytest.raises(InputError, match="full"):
+            writer.commit()
+    with closing(open_index(stored)) as opened:
+        assert opened.generation == 1
+        assert opened.manifest.documents == {"fr": 10}
+        assert opened.engine.get("fr-tea") is not None
+    assert {path: path.read_bytes() for path in stored.rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize(
+    ("system", "settings", "what"),
+    [
+        ("bm25", {}, "one vector"),
+        ("psq", {}, "one vector"),
+        ("hybrid", {"passages": "0"}, "one vector"),
+        ("aligned", {"passages": "30"}, "passages=0"),
+        ("bm25", {"passages": "30"}, "one vector"),
+    ],
+)
+def test_a_system_that_makes_no_vectors_is_refused_before_anything_is_made(tmp_path, engine, system, settings, what):
+    with pytest.raises(InputError, match=what):
+        make_index(
+            tmp_path / "index",
+            system,
+            few_pages(tmp_path),
+            ["fr"],
+            settings=settings,
+            store=f"kept:{tmp_path / 'kept'}",
+        )
+    assert names_in(tmp_path) == ["few-pages.jsonl"]
+
+
+def test_a_network_on_top_of_vectors_is_refused_too():
+    pytest.importorskip("torch")
+    from isogloss.index.language_index import for_engine
+    from isogloss.systems.registry import make_system
+
+    with pytest.raises(InputError, match="one vector"):
+        for_engine(make_system("layerwise", ("en", "fr"), {"scorer": "feed-forward"}))
+    for_engine(make_system("layerwise", ("en", "fr"), {"scorer": "cosine"}))
+
+
+@pytest.mark.parametrize("left", [0, 1])
+def test_an_index_that_fails_leaves_neither_itself_nor_a_store(tmp_path, engine, monkeypatch, left):
+    monkeypatch.setattr("isogloss.index.in_engine.BATCH", 6)
+    engine.additions_left = left
+    with pytest.raises(InputError, match="full"):
+        make_index(
+            tmp_path / "index",
+            "aligned",
+            few_pages(tmp_path),
+            ["fr"],
+            settings=SMALL,
+            store=f"kept:{tmp_path / 'kept'}",
+        )
+    assert names_in(tmp_path) == ["few-pages.jsonl", "kept"]
+    assert names_in(tmp_path / "kept") == []
+
+
+def test_an_index_that_cannot_take_its_place_leaves_no_store(tmp_path, engine, monkeypatch):
+    def fails(*_):
+        raise OSError("no space")
+
+    monkeypatch.setattr("isogloss.storage.files._exchange_or_rename", fails)
+    with pytest.raises(OSError, match="no space"):
+        make_index(
+            tmp_path / "index",
+            "aligned",
+            few_pages(tmp_path),
+            ["fr"],
+            settings=SMALL,
+            store=f"kept:{tmp_path / 'kept'}",
+        )
+    assert names_in(tmp_path / "kept") == []
+    assert not (tmp_path / "index").exists()
+
+
+def test_another_index_takes_its_place_whole_or_not_at_all(tmp_path, made, engine):
+    _, stored = made()
+    (old,) = names_in(tmp_path / "kept")
+    engine.additions_left = 0
+    with pytest.raises(InputError, match="full"):
+        make_index(
+            stored,
+            "aligned",
+            few_pages(tmp_path),
+            ["sw"],
+            settings=SMALL,
+            overwrite=True,
+            store=f"kept:{tmp_path / 'kept'}",
+        )
+    with closing(open_index(stored)) as opened:
+        assert opened.engine.get("fr-tea") is not None
+    assert names_in(tmp_path / "kept") == [old]
+    engine.additions_left = None
+    make_index(
+        stored,
+        "aligned",
+        few_pages(tmp_path),
+        ["sw"],
+        settings=SMALL,
+        overwrite=True,
+        store=f"kept:{tmp_path / 'kept'}",
+    )
+    (new,) = names_in(tmp_path / "kept")
+    assert new != old
+    make_index(stored, "bm25", few_pages(tmp_path), ["fr"], overwrite=True)
+    assert names_in(tmp_path / "kept") == []
+    assert open_index(stored).store is None
+
+
+def test_parts_that_do_not_answer_are_named_once(made, engine):
+    _, stored = made(["fr", "sw"])
+    engine.missing = ("shard 2",)
+    with closing(open_index(stored)) as opened:
+        hits = opened.engine.search("tea")
+        assert hits
+        assert hits.missing == ("shard 2",)
+        assert [each.missing for each in opened.engine.search_many(["tea", "honey"])] == [("shard 2",)] * 2
+        reordered = opened.engine.reranked_by(Reranker(lambda query, texts: np.zeros(len(texts)), ("en", "fr"), 5))
+        assert reordered.search("tea").missing == ("shard 2",)
+        assert reordered.search_many(["tea"])[0].missing == ("shard 2",)
+
+
+def test_a_document_that_goes_between_search_and_fetch_is_left_out(made, engine, monkeypatch):
+    _, stored = made()
+    with closing(open_index(stored)) as opened:
+        before = [hit.document.id for hit in opened.engine.search("tea", 5)]
+        get = engine.get
+        monkeypatch.setattr(engine, "get", lambda self, language, ids: [None, *get(self, language, ids)[1:]])
+        hits = opened.engine.search("tea", 5)
+        assert [hit.document.id for hit in hits] == before[1:]
+        assert [hit.rank for hit in hits] == [1, 2, 3, 4]
+
+
+def test_no_file_holds_the_password_but_this_process_knows_it(tmp_path, engine):
+    seen = []
+    connect = engine.open.__func__
+
+    def watched(cls, url, *, name):
+        seen.append(url)
+        return connect(cls, url, name=name)
+
+    engine.open = classmethod(watched)
+    try:
+        store = f"kept:{tmp_path / 'kept'}?password=s3cret"
+        manifest = make_index(tmp_path / "index", "aligned", few_pages(tmp_path), ["fr"], settings=SMALL, store=store)
+        with closing(open_index(tmp_path / "index")):
+            pass
+    finally:
+        engine.open = classmethod(connect)
+    assert manifest.store.url == f"kept:{tmp_path / 'kept'}"
+    assert seen == [store]
+    assert not any(b"s3cret" in path.read_bytes() for path in (tmp_path / "index").rglob("*") if path.is_file())
+
+
+def test_the_environment_says_where_the_store_is_now(tmp_path, made, monkeypatch):
+    _, stored = made()
+    (tmp_path / "kept").rename(tmp_path / "moved")
+    with pytest.raises(InputError, match="is not there"):
+        open_index(stored)
+    monkeypatch.setenv("ISOGLOSS_STORE", f"kept:{tmp_path / 'moved'}")
+    with closing(open_index(stored)) as opened:
+        assert opened.engine.search("tea")
+
+
+def test_its_files_can_be_checked(made):
+    _, stored = made()
+    count, problems = check_index(stored)
+    assert count > 2
+    assert problems == []
+
+
+def test_all_its_documents_are_encoded_anew_by_another_model(made, tmp_path):
+    files, stored = made(["fr", "sw"])
+    for path in (files, stored):
+        with IndexWriter(path) as writer:
+            writer.add([Document("new", "Le thé et le miel des abeilles.", language="fr", fields={"kind": "new"})])
+            writer.delete(["fr-tea"])
+            writer.commit()
+    (old,) = names_in(tmp_path / "kept")
+    for path in (files, stored):
+        re_encode(path, "aligned", few_pages(tmp_path), {"dimension": "7"})
+    (new,) = names_in(tmp_path / "kept")
+    assert new != old
+    with closing(open_index(stored)) as opened:
+        assert opened.manifest.store.dimension == 7
+        assert opened.manifest.documents == {"fr": 10, "sw": 10}
+        assert opened.generation == 3
+        for query in QUERIES:
+            alike(opened.engine.search(query), open_index(files).engine.search(query))
+
+
+@pytest.mark.parametrize("left", [0, 1])
+def test_what_fails_to_be_encoded_anew_stays_as_it_was(made, tmp_path, engine, left):
+    _, stored = made(["fr", "sw"])
+    before = names_in(tmp_path / "kept")
+    engine.additions_left = left
+    with pytest.raises(InputError, match="full"):
+        re_encode(stored, "aligned", few_pages(tmp_path), {"dimension": "7"})
+    assert names_in(tmp_path / "kept") == before
+    with closing(open_index(stored)) as opened:
+        assert opened.manifest.store.dimension == 12
+        assert opened.engine.search("tea")
+
+
+def test_documents_that_a_store_does_not_list_are_not_encoded_anew(made, tmp_path, monkeypatch):
+    _, stored = made()
+    monkeypatch.setattr("isogloss.index.re_encoding.Listing", tuple)  # which no store is
+    with pytest.raises(InputError, match="cannot be encoded anew"):
+        re_encode(stored, "aligned", few_pages(tmp_path))
+    with pytest.raises(InputError, match="one vector"):
+        monkeypatch.undo()
+        re_encode(stored, "bm25", few_pages(tmp_path))
+    assert "store" in json.loads((stored / "index.json").read_text())
+
+
+def test_an_index_in_files_says_nothing_of_stores(made):
+    files, _ = made()
+    assert "store" not in json.loads((files / "index.json").read_text())
+    assert "store" not in open_index(files).about()

@@ -1,0 +1,125 @@
+"""The weighted average of words is equation (3), and its weights are those of the paper."""
+
+import math
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from isogloss.nn.encoders import weighted
+from isogloss.nn.encoders.weighted import WeightedAverage, idf_weights, term_statistics
+from isogloss.text.batches import tokenize_texts
+from isogloss.translation.vectors.word_vectors import WordVectors
+
+KNOWN, UNKNOWN = ("ant", "bee", "cow", "dog"), ("yak", "zebu")
+TEXTS = st.lists(st.lists(st.sampled_from(KNOWN + UNKNOWN), max_size=12), max_size=12)
+NUMBERS = st.floats(-8, 8, width=32, allow_subnormal=False)
+WEIGHTS = st.lists(st.one_of(st.just(0.0), st.floats(0.125, 8, width=32)), min_size=4, max_size=4)
+
+
+def equation_3(text, vectors, weights):
+    """Token by token, in double precision."""
+    total, weight = np.zeros(vectors.dimension), 0.0
+    for word in text:
+        if word in vectors:
+            total += float(weights[vectors.row_of[word]]) * vectors[word].astype(np.float64)
+            weight += float(weights[vectors.row_of[word]])
+    return total / weight if weight else total
+
+
+def encode(texts, vectors, weights, block=100_000):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(weighted, "_BLOCK_TOKENS", block)
+        return WeightedAverage(vectors, np.asarray(weights, np.float32)).encode([" ".join(text) for text in texts])
+
+
+def vectors_of(numbers, dimension=3):
+    return WordVectors(list(KNOWN), np.asarray(numbers, np.float32).reshape(len(KNOWN), dimension))
+
+
+def weights_of(words, texts, **how):
+    found = WordVectors(words, np.zeros((len(words), 1), np.float32))
+    return dict(zip(words, idf_weights(found, tokenize_texts(texts), **how).tolist(), strict=True))
+
+
+@given(TEXTS, st.lists(NUMBERS, min_size=12, max_size=12), WEIGHTS, st.integers(1, 30))
+@settings(deadline=None)
+def test_texts_are_encoded_by_equation_3_whatever_the_blocks(texts, numbers, weights, block):
+    vectors = vectors_of(numbers)
+    found = encode(texts, vectors, weights, block)
+    assert (found.shape, found.dtype) == ((len(texts), 3), np.float32)
+    for row, text in zip(found, texts, strict=True):
+        np.testing.assert_allclose(row, equation_3(text, vectors, weights), rtol=1e-5, atol=2e-5)
+    assert np.array_equal(found, encode(texts, vectors, weights))
+
+
+@given(TEXTS, st.integers(1, 30))
+def test_blocks_hold_every_text_once_and_no_more_tokens_than_they_should(texts, block):
+    offsets = np.cumsum([0, *map(len, texts)])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(weighted, "_BLOCK_TOKENS", block)
+        blocks = weighted._blocks(offsets)
+    assert [number for first, last in blocks for number in range(first, last)] == list(range(len(texts)))
+    assert all(last - first == 1 or offsets[last] - offsets[first] <= block for first, last in blocks)
+
+
+def test_a_text_longer_than_a_block_is_encoded_whole():
+    vectors = vectors_of(np.arange(12))
+    texts = [["ant"], ["ant", "bee"] * 60_000 + ["cow"], [], ["dog"]]
+    found = encode(texts, vectors, [1, 2, 3, 4])
+    for row, text in zip(found, texts, strict=True):
+        np.testing.assert_allclose(row, equation_3(text, vectors, [1, 2, 3, 4]), rtol=1e-3)
+
+
+@pytest.mark.parametrize("text", [[], ["yak"], ["yak", "zebu", "yak"]])
+def test_a_text_without_a_known_word_is_the_zero_vector(text):
+    assert encode([text], vectors_of(np.ones(12)), np.ones(4)).tolist() == [[0, 0, 0]]
+
+
+def test_a_text_whose_words_weigh_nothing_is_the_zero_vector():
+    assert encode([["ant", "ant"]], vectors_of(np.ones(12)), [0, 1, 1, 1]).tolist() == [[0, 0, 0]]
+
+
+def test_unknown_words_are_named_once_in_the_order_of_the_text():
+    encoder = WeightedAverage(vectors_of(np.ones(12)), np.ones(4, np.float32))
+    assert encoder.unknown("A Zebu, a bee & a YAK; the zebu!") == ["a", "zebu", "yak", "the"]
+    assert encoder.unknown("ant bee") == encoder.unknown("") == []
+
+
+def test_every_word_needs_a_weight():
+    with pytest.raises(ValueError, match="as many weights as words"):
+        WeightedAverage(vectors_of(np.ones(12)), np.ones(3, np.float32))
+
+
+def test_idf_by_hand():
+    found = weights_of(["ant", "bee", "cow", "dog"], ["ant bee ant", "Ant cow", "ant", ""])
+    assert found == pytest.approx({"ant": math.log(4 / 3), "bee": math.log(4), "cow": math.log(4), "dog": math.log(4)})
+
+
+def test_mean_tf_idf_by_hand_runs_over_the_texts_that_hold_the_word():
+    found = weights_of(["ant", "bee", "cow"], ["ant bee bee ant", "ant", "dog", "bee"], mean_frequency=True)
+    idf = math.log(4 / 2)
+    assert found == pytest.approx({"ant": (2 + 1) / 2 * idf, "bee": (2 + 1) / 2 * idf, "cow": math.log(4)})
+
+
+def test_a_word_of_every_text_weighs_nothing():
+    for mean_frequency in (False, True):
+        assert weights_of(["the"], ["the ant", "the the bee"], mean_frequency=mean_frequency) == {"the": 0}
+
+
+@pytest.mark.parametrize("mean_frequency", [False, True])
+def test_without_texts_all_words_weigh_the_same(mean_frequency):
+    ant, bee = weights_of(["ant", "bee"], [], mean_frequency=mean_frequency).values()
+    assert ant == bee > 0
+
+
+@given(TEXTS)
+@settings(deadline=None)
+def test_terms_are_counted_in_texts_and_in_all(texts):
+    tokens = tokenize_texts([" ".join(text) for text in texts])
+    holding, occurrences = term_statistics(tokens)
+    words = [word for text in texts for word in text]
+    assert dict(zip(tokens.terms, occurrences.tolist(), strict=True)) == Counter(words)
+    assert dict(zip(tokens.terms, holding.tolist(), strict=True)) == Counter(w for text in texts for w in set(text))

@@ -1,0 +1,177 @@
+"""An index from Python: the same as that of the commands, made of what a program has."""
+
+import gc
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.engines.inputs import few_pages
+from tests.engines.kept import kept_engine
+
+import isogloss
+from isogloss import Document, Index, InputError
+from isogloss.index.reader import open_index
+
+TEXTS = ["Las abejas hacen miel.", "El volcán arroja lava.", "La miel es dulce."]
+WORDS = {"honey": "miel", "bees": "abejas", "volcano": ["volcán", "cráter"], "lava": "lava"}
+
+
+def found(index, query, **options):
+    return [hit.document.id for hit in index.search(query, **options)]
+
+
+@pytest.fixture
+def index():
+    return Index.make(TEXTS, "es", lexicon=WORDS)
+
+
+def test_every_public_name_is_there_and_typed():
+    names = set(isogloss.__all__)
+    assert all(getattr(isogloss, name) for name in names)
+    assert names <= set(dir(isogloss))
+    stub = Path(isogloss.__file__).with_suffix(".pyi").read_text(encoding="utf-8")
+    assert all(f"as {name}\n" in stub or f"{name}:" in stub for name in names)
+    with pytest.raises(AttributeError, match="no attribute 'wisdom'"):
+        _ = isogloss.wisdom
+
+
+def test_importing_isogloss_imports_nothing_heavy():
+    script = "import isogloss, sys; print(sorted({'numpy', 'isogloss.search', 'rich'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_texts_are_found_by_words_of_another_language(index):
+    assert found(index, "bees and honey") == ["1", "3"]
+    assert found(index, "honey", k=1, offset=1) in (["1"], ["3"])
+    assert index.unknown_words("honey marmalade") == ["marmalade"]
+    assert [[hit.document.id for hit in hits] for hits in index.search_many(["lava", "bees"])] == [["2"], ["1"]]
+
+
+def test_an_index_without_a_path_goes_with_its_object(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    index = Index.make(TEXTS, "es", lexicon=WORDS)
+    assert index.path.is_relative_to(tmp_path)
+    del index
+    gc.collect()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_index_with_a_path_stays_and_is_one_of_the_commands_indexes(tmp_path):
+    path = tmp_path / "index"
+    made = Index.make(TEXTS, "es", path=path, lexicon=WORDS, passages=5)
+    assert repr(made) == f"<Index {path}: 3 documents in es>"
+    del made
+    gc.collect()
+    manifest, engine = open_index(path)
+    assert (manifest.system, manifest.options["passages"]) == ("psq", 5)
+    assert [hit.document.id for hit in engine.search("bees")] == ["1"]
+    with pytest.raises(InputError, match="exists and is not empty"):
+        Index.make(TEXTS, "es", path=path, lexicon=WORDS)
+    assert found(Index.make(["La lava quema."], "es", path=path, lexicon=WORDS, overwrite=True), "lava") == ["1"]
+
+
+def test_nothing_is_left_behind_by_what_cannot_be_made(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with pytest.raises(InputError, match="needs a bilingual lexicon"):
+        Index.make(TEXTS, "es")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_documents_and_objects_keep_their_ids_titles_and_fields():
+    documents = [
+        Document("a", "La miel.", title="Miel", fields={"kind": "food"}),
+        {"id": "b", "text": "La miel arde.", "fields": {"kind": "fire"}},
+    ]
+    index = Index.make(documents, "es", lexicon=WORDS)
+    assert found(index, "honey", filters={"kind": "fire"}) == ["b"]
+    assert index.get("a").title == "Miel"
+    assert index.get("nobody") is None
+
+
+@pytest.mark.parametrize("item", [7, {"id": "a"}, {"id": 3, "text": "miel"}, None])
+def test_what_is_no_document_is_named(item):
+    with pytest.raises(InputError, match=r"documents: .* is neither a text, a Document nor an object with id and text"):
+        Index.make([item], "es", lexicon=WORDS)
+
+
+def test_a_source_is_taken_by_its_name():
+    index = Index.make("demo", ["fr", "sw"])
+    assert index.languages == ["fr", "sw"]
+    assert len(index) == 208
+    assert found(index, "how bees make honey", k=1, languages=["fr"]) == ["fr-honey"]
+    assert index.about()["documents"] == {"fr": 104, "sw": 104}
+
+
+def test_an_explanation_is_found_by_id_alone_and_sums_to_the_score(index):
+    (hit,) = index.search("bees", k=1)
+    parts = index.explain("bees", hit.document.id)
+    assert [part.query_word for part in parts] == ["bees"]
+    assert sum(part.score for part in parts) == pytest.approx(hit.score)
+    assert parts == hit.explanation == index.explain("bees", hit.document.id, "es")
+    with pytest.raises(InputError, match="'nobody' is not in this index"):
+        index.explain("bees", "nobody")
+
+
+def test_added_texts_get_numbers_that_nobody_has(index):
+    index.delete(["1"])
+    assert index.add(["Las abejas vuelan.", "Las abejas duermen."]) == 2
+    assert sorted(found(index, "bees")) == ["4", "5"]
+    assert len(index) == 4
+
+
+def test_adding_replaces_by_id_and_takes_a_new_language_with_its_lexicon(index):
+    assert index.add([Document("1", "Nada.")]) == 1
+    assert found(index, "bees") == []
+    assert index.add(["Le miel est doux."], "fr", lexicon={"honey": "miel"}) == 1
+    assert index.languages == ["es", "fr"]
+    assert {hit.language for hit in index.search("honey")} == {"es", "fr"}
+
+
+def test_deleting_counts_what_was_there(index):
+    assert index.delete(["2", "nobody"]) == 1
+    assert index.delete("3") == 1
+    assert found(index, "lava") == []
+
+
+def test_an_index_that_is_open_sees_changes_of_others_when_it_is_refreshed(index):
+    other = Index.open(index.path)
+    index.add(["La miel dura."])
+    index.compact()
+    assert len(other) == 3
+    assert len(other.refresh()) == 4
+    assert found(other, "honey") == found(index, "honey")
+
+
+def test_serving_says_where_and_takes_the_token(index, monkeypatch):
+    running = pytest.importorskip("isogloss.server.running")
+    seen = []
+    monkeypatch.setattr(running, "serve", lambda *arguments: seen.append(arguments))
+    index.serve(port=0, token="0123456789abcdef", workers=2)
+    index.serve("0.0.0.0")
+    (private, host, port, workers, _), (public, *_) = seen
+    assert (private.index, private.token, host, port, workers) == (index.path, "0123456789abcdef", "127.0.0.1", 0, 2)
+    assert private.hosts is not None
+    assert public.hosts is None
+
+
+def test_documents_in_a_store_are_searched_and_changed_like_others(tmp_path):
+    with kept_engine() as engine:
+        store, source = f"kept:{tmp_path / 'kept'}?password=s3cret", few_pages(tmp_path)
+        with pytest.raises(isogloss.InputError, match="path"):
+            isogloss.Index.make(source, "fr", system="aligned", store=store)
+        index = isogloss.Index.make(source, "fr", path=tmp_path / "index", system="aligned", dimension=12, store=store)
+        assert len(index) == 10
+        assert index.search("bees and honey")[0].document.id in ("fr-honey", "fr-honeybee")
+        assert index.add(["Du miel et des abeilles."], "fr") == 1
+        assert index.get("11").text == "Du miel et des abeilles."
+        assert index.explain("honey", "11")
+        assert index.delete(["11"]) == 1
+        assert len(index) == 10
+        engine.missing = ("shard 1",)
+        assert index.search("honey").missing == ("shard 1",)
+        assert [hits.missing for hits in index.search_many(["honey", "xyzzy"])] == [("shard 1",), ()]
+        assert engine.open_now == 1
+        index.close()
+        assert engine.open_now == 0

@@ -1,0 +1,269 @@
+"""How ``bridge`` learns: from what there is, without what it is told to leave out, never from what it must not see."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from isogloss.data.dataset import load_dataset
+from isogloss.data.formats import open_source
+from isogloss.data.judgments import Judgments
+from isogloss.data.parallel import _source_pages
+from isogloss.data.readers.demo import Demo
+from isogloss.storage.errors import InputError
+from isogloss.systems.bridge import learning as bridge_learning
+from isogloss.systems.bridge import system as bridge
+from isogloss.systems.bridge.features import EVIDENCE
+from isogloss.systems.bridge.learning import windows
+from isogloss.systems.bridge.model import PARTS, USUAL_WEIGHTS, default_weights
+from isogloss.systems.bridge.options import INGREDIENTS
+from isogloss.systems.bridge.weights import calibrate, fit_weights
+from isogloss.systems.hybrid import hold_out
+from isogloss.systems.registry import make_system
+from isogloss.translation.model import Numbered
+
+PAIR = ("en", "fr")
+QUICK = {"epochs": "1", "dimension": "8"}
+LEXICON = str(Demo().lexicon(PAIR))
+
+
+@pytest.fixture(scope="module")
+def demo():
+    return load_dataset(Demo(), PAIR)
+
+
+@pytest.fixture(scope="module")
+def few(demo):
+    """Too few train queries for any to be held out."""
+    return replace(demo, splits={**demo.splits, "train": demo.splits["train"][:30]})
+
+
+def trained(data, lexicon=LEXICON, **settings):
+    system = make_system("bridge", PAIR, QUICK | {"lexicon": lexicon} | settings)
+    system.fit(data)
+    return system
+
+
+def same(one, other):
+    one, other = one._model, other._model
+    for name in ("terms", "said", "meant"):
+        np.testing.assert_array_equal(getattr(one.channel, name), getattr(other.channel, name))
+    np.testing.assert_array_equal(one.tables.query, other.tables.query)
+    np.testing.assert_array_equal(one.tables.document, other.tables.document)
+    np.testing.assert_array_equal(one.weights, other.weights)
+    assert one.calibration == other.calibration
+    return True
+
+
+@pytest.fixture(scope="module")
+def full(demo):
+    return trained(demo)
+
+
+def finds(system, data, query="honey of honeybees"):
+    system.index(data.documents, ("text",))
+    found = system.search(query, 5)
+    assert np.isfinite(found.scores).all()
+    return [data.documents[row].id for row in found.rows.tolist()]
+
+
+def test_the_weights_are_learned_with_queries_that_nothing_else_has_seen(demo, monkeypatch):
+    """Of pages of dev, test and held-out queries nothing reaches the channel, and so nothing the vectors."""
+    seen = []
+    learn = bridge_learning.learn_channel
+
+    def watched(pairs, *arguments):
+        seen.append({text for pair in pairs for text in pair})
+        return learn(pairs, *arguments)
+
+    monkeypatch.setattr(bridge_learning, "learn_channel", watched)
+    trained(demo)
+    rest, held = hold_out(demo)
+    assert len(held) >= 20
+    sources = _source_pages(demo)
+
+    def texts(queries):
+        pages = [page for query in queries for page in sources.get(query, ())]
+        relevant = [id_ for query in queries for id_, grade in demo.judgments[query].items() if grade == 2]
+        documents = [demo.documents[demo.documents.row_of[id_]] for id_ in relevant]
+        return {each.text for each in (*pages, *documents, *(demo.queries[query] for query in queries))}
+
+    later = texts([*demo.splits["dev"], *demo.splits["test"]])
+    first, last = seen
+    assert first and last
+    assert not first & texts(held)
+    assert not (first | last) & later
+    assert last & texts(held)
+    assert first <= last
+    assert set(rest.splits) == {"train"}
+
+
+def test_vectors_are_learned_from_what_the_channel_is_learned_from(demo):
+    """Words of dev pages alone are unknown to the model."""
+    marked = {query: replace(demo.queries[query], text="devword devword devword") for query in demo.splits["dev"]}
+    system = trained(replace(demo, queries=demo.queries | marked))
+    assert "devword" not in set(system._model.channel.query_words)
+
+
+def test_weights_and_thresholds_are_learned_where_queries_can_be_spared(full, few):
+    assert not np.array_equal(full._model.weights, default_weights())
+    assert len(full.thresholds()) == 2
+    spared = trained(few)
+    np.testing.assert_array_equal(spared._model.weights, default_weights())
+    assert spared.thresholds() == ()
+
+
+def test_the_same_seed_gives_the_same_model_and_another_seed_other_vectors(demo, full):
+    assert same(full, trained(demo))
+    other = trained(demo, seed="1")
+    np.testing.assert_array_equal(other._model.channel.said, full._model.channel.said)
+    assert not np.array_equal(other._model.tables.query, full._model.tables.query)
+
+
+def test_the_order_of_the_queries_decides_only_who_is_held_out(few):
+    turned = replace(few, splits={**few.splits, "train": few.splits["train"][::-1]})
+    assert same(trained(few), trained(turned))
+
+
+@pytest.mark.parametrize("name", INGREDIENTS)
+def test_each_ingredient_can_be_left_out(demo, full, name):
+    system = trained(demo, without=name)
+    assert "fr-honeybee" in finds(system, demo)
+    weights = dict(zip(EVIDENCE, system._model.weights.tolist(), strict=True))
+    unused = set(PARTS.get(name, ()))
+    assert all((weights[kind] == 0) == (kind in unused) for kind in EVIDENCE if kind != "pretrained")
+    row = int(system.search("honey bees", 1).rows[0])
+    lines = system.explain("honey bees", row, demo.documents[row].text)
+    assert sum(line.score for line in lines) == pytest.approx(system.score("honey bees", np.array([row]))[0], abs=1e-4)
+    channel = system._model.channel
+    if name == "pages":
+        assert channel.query_counts.sum() == 0
+    if name == "lexicon":
+        assert len(channel.query_words) < len(full._model.channel.query_words)
+    if name == "unknown":
+        assert channel.unknown not in channel.terms
+        assert not system._model.tables.query[len(channel.query_words)].any()
+        assert not system._model.tables.document[channel.unknown].any()
+    if name == "weights":
+        np.testing.assert_array_equal(system._model.weights, default_weights())
+        assert system.thresholds() == ()
+    if name == "vectors":
+        assert not same_vectors(system, full)
+
+
+def same_vectors(one, other):
+    return np.array_equal(one._model.tables.query, other._model.tables.query)
+
+
+def test_several_ingredients_can_be_left_out(few):
+    system = trained(few, without=" vectors , reverse,,length")
+    weights = dict(zip(EVIDENCE, system._model.weights.tolist(), strict=True))
+    assert {name for name, weight in weights.items() if weight} == {"passage said", "document said"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"without": "magic"}, "bridge.without: 'magic' is not one of lexicon, pages, unknown, document"),
+        ({"without": "vectors;pages"}, "bridge.without: 'vectors;pages' is not one of"),
+        ({"without": "pages,lexicon"}, "with neither pages nor a lexicon nothing is left to translate by"),
+        ({"pretrained": "magic"}, "pretrained: 'magic' is not one of use"),
+        ({"dimension": "1"}, "bridge.dimension: 1 is not between 2 and 4096"),
+        ({"depth": "0"}, "bridge.depth: 0 is not between 1 and 100000"),
+        ({"lexicons": "x"}, "bridge: has no option 'lexicons'"),
+    ],
+)
+def test_wrong_options_are_refused_at_once(settings, message):
+    with pytest.raises(InputError, match=message):
+        make_system("bridge", PAIR, settings)
+
+
+def test_an_encoder_that_does_not_know_a_language_is_refused_at_once():
+    with pytest.raises(InputError, match="pretrained: use does not know 'sw'"):
+        make_system("bridge", ("en", "sw"), {"pretrained": "use"})
+
+
+@pytest.mark.parametrize("splits", [{}, {"train": []}, {"dev": ["en-honey.1"]}], ids=["none", "empty", "dev alone"])
+def test_without_a_train_split_a_lexicon_is_enough(demo, splits):
+    system = trained(replace(demo, splits=splits))
+    assert system._model.channel.query_counts.sum() == 0
+    assert "fr-honeybee" in finds(system, demo)
+    np.testing.assert_array_equal(system._model.weights, default_weights())
+
+
+def test_documents_alone_and_a_lexicon_are_enough(demo):
+    alone = replace(demo, queries={}, judgments=Judgments(), splits={"train": []})
+    assert "fr-honeybee" in finds(trained(alone), demo)
+
+
+def test_without_a_lexicon_pages_are_enough(demo):
+    system = trained(demo, lexicon="")
+    assert system._model.channel.query_counts.sum() > 0
+    assert len(finds(system, demo)) == 5
+    assert same(system, trained(demo, without="lexicon"))
+
+
+@pytest.mark.parametrize(
+    ("settings", "splits"),
+    [({"lexicon": ""}, {}), ({"lexicon": "", "without": "pages"}, None), ({"without": "lexicon"}, {"train": []})],
+    ids=["no pages", "no pages wanted", "no lexicon wanted"],
+)
+def test_with_neither_the_way_out_is_said_in_one_line(demo, settings, splits):
+    data = demo if splits is None else replace(demo, splits=splits)
+    with pytest.raises(InputError, match=r"^bridge: nothing to learn translations from: [^\n]*--set lexicon=FILE$"):
+        trained(data, **settings)
+
+
+def test_pages_that_are_damaged_are_not_passed_over(tmp_path):
+    """That a lexicon would do is no reason to learn less than the user believes."""
+    (tmp_path / "splits").mkdir()
+    files = {
+        "wiki_fr.documents": "d1\t-\tla mer\n", "wiki_en.documents": "p1\t-\tthe sea\n",
+        "wiki_en.queries": "q1\t-\tsea\n", "en2fr.rel": "q1\td1\t2\n", "en2en.rel": "q1\tnobody\t2\n",
+        "splits/en.train": "q1\n",
+    }  # fmt: skip
+    for name, text in files.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match=r"en2en\.rel:1: document id 'nobody' does not exist"):
+        trained(load_dataset(open_source(f"wikiclir:{tmp_path}"), PAIR))
+
+
+def test_a_lexicon_that_is_not_there_is_named(few, tmp_path):
+    with pytest.raises(InputError, match=r"en-fr\.tsv: no such file"):
+        trained(few, lexicon=str(tmp_path / "{pair}.tsv"))
+
+
+def test_judged_queries_that_find_nothing_relevant_leave_the_usual_weights(demo, monkeypatch):
+    """Partially relevant documents alone tell nothing of what is relevant; but scores are calibrated as they are."""
+    seen = []
+
+    def watched(lists, *arguments):
+        seen.extend(lists)
+        return fit_weights(lists, *arguments)
+
+    monkeypatch.setattr(bridge, "fit_weights", watched)
+    partial = [judgment._replace(grade=1) for judgment in demo.judgments]
+    system = trained(replace(demo, judgments=Judgments(partial, 2)), without="vectors")
+    expected = [0.0 if name == "vectors" else USUAL_WEIGHTS.get(name, 0.0) for name in EVIDENCE]
+    np.testing.assert_array_equal(system._model.weights, expected)
+    scores = [each.values @ system._model.weights for each in seen]
+    assert system._model.calibration == calibrate(scores, [each.grades for each in seen])
+    assert len(system.thresholds()) == 1
+
+
+def test_without_stems_words_are_taken_as_they_are(few):
+    words = set(trained(few, stems="no")._model.channel.document_words)
+    assert "abeille" in words
+    assert "abeil" in set(trained(few)._model.channel.document_words)
+
+
+def test_stretches_of_texts_meet_what_stands_at_their_place():
+    lengths = [(40, 80), (2, 50), (5, 4), (18, 90), (0, 0)]
+    offsets = [np.append(0, np.cumsum(side)) for side in zip(*lengths, strict=True)]
+    texts = [Numbered(np.arange(side[-1], dtype=np.int32), side) for side in offsets]
+    queries, documents = windows(*texts)
+    found = [
+        (queries.ids[queries.offsets[i]], queries.lengths[i], documents.ids[documents.offsets[i]], documents.lengths[i])
+        for i in range(len(queries))
+    ]
+    assert found == [(0, 15, 0, 30), (15, 15, 30, 30), (30, 10, 55, 25), (42, 5, 130, 4), (47, 18, 134, 90)]
