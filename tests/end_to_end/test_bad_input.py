@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 EVALUATE = ("evaluate", "bm25", "--data", "wikiclir:tiny", "--pair", "en-fr", "--run", "out.trec", "--json", "out.json")
-INDEX = ("index", "bm25", "--documents", "wikiclir:tiny", "--language", "fr", "-o", "out/index")
+INDEX = ("index", "wikiclir:tiny", "--system", "bm25", "--language", "fr", "-o", "out/index")
 CANDIDATES = ("data", "candidates", "bm25", *EVALUATE[2:6], "-o", "tiny/candidates/en2fr.dev")
 CONVERT = ("data", "convert", "wikiclir:tiny", "--pair", "en-fr", "-o", "beir:out")
 
@@ -102,9 +102,7 @@ def test_an_unknown_language_of_pages_is_an_error_that_lists_the_known_ones(fail
 
 @pytest.mark.parametrize("source", ["wikiclir", "beir", "trec", "jsonl", "folder"])
 def test_a_source_that_is_not_there_is_an_error(fails, source):
-    assert "nowhere: no such" in fails(
-        "index", "bm25", "--documents", f"{source}:nowhere", "--language", "fr", "-o", "x"
-    )
+    assert "nowhere: no such" in fails("index", f"{source}:nowhere", "--system", "bm25", "--language", "fr", "-o", "x")
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ def ids(run, index, *query):
 
 def test_documents_are_added_and_replaced_and_it_is_told(run, tiny_index, more):
     assert sorted(ids(run, tiny_index, "Orlane")) == ["f1", "f2"]
-    done = run("add", "index", "--documents", more)
+    done = run("add", "index", more)
     assert (done.code, done.out) == (0, "")
     assert done.err == "index: 2 documents added, 1 of them in place of older ones; 7 in all\n"
     assert sorted(ids(run, tiny_index, "Orlane")) == ["f2", "f9"]
@@ -36,13 +36,13 @@ def test_documents_are_added_and_replaced_and_it_is_told(run, tiny_index, more):
 
 
 def test_a_language_is_added_when_it_is_named(run, tiny_index, more):
-    assert run("add", "index", "--documents", more, "--language", "de").code == 0
+    assert run("add", "index", more, "--language", "de").code == 0
     assert ids(run, tiny_index, "Mühle") == ["d1"]
     assert ids(run, tiny_index, "Mühle", "--language", "de") == ["d1"]
 
 
 def test_hits_are_filtered_by_field(run, tiny_index, more):
-    run("add", "index", "--documents", more)
+    run("add", "index", more)
     assert ids(run, tiny_index, "Orlane", "--filter", "kind=old") == ["f9"]
     assert ids(run, tiny_index, "Orlane", "--filter", "kind=new") == []
 
@@ -65,19 +65,19 @@ def test_what_cannot_be_changed_is_one_line(fails, run, tiny_index, more, here):
     assert "has no document 'nobody'" in fails("delete", "index", "nobody")
     assert "name the documents by their ids" in fails("delete", "index")
     assert "'xx' is not in this index" in fails("delete", "index", "f1", "--language", "xx")
-    assert "has no documents in 'sw'" in fails("add", "index", "--documents", more, "--language", "sw")
-    assert "no such index" in fails("add", "nowhere", "--documents", more)
+    assert "has no documents in 'sw'" in fails("add", "index", more, "--language", "sw")
+    assert "no such index" in fails("add", "nowhere", more)
     (here / "bad.jsonl").write_text('{"id": "a", "text": "x", "lang": "fr"}\n{"id"\n', encoding="utf-8")
     for named in ((), ("--language", "fr")):
-        assert "bad.jsonl:2: not JSON" in fails("add", "index", "--documents", "jsonl:bad.jsonl", *named)
-    assert run("add", "index", "--documents", "jsonl:bad.jsonl", "--skip-bad").err.splitlines() == [
+        assert "bad.jsonl:2: not JSON" in fails("add", "index", "jsonl:bad.jsonl", *named)
+    assert run("add", "index", "jsonl:bad.jsonl", "--skip-bad").err.splitlines() == [
         "index: 1 document added; 7 in all", "1 x malformed line",
     ]  # fmt: skip
 
 
 def test_a_second_writer_is_told_who_the_first_is(run, tiny_index, more):
     with WriteLock(tiny_index):
-        for command in (("add", "index", "--documents", more), ("delete", "index", "f1")):
+        for command in (("add", "index", more), ("delete", "index", "f1")):
             code, _, err = run(*command)
             assert (code, len(err.splitlines())) == (2, 1)
             assert "index: is being changed by process " in err
@@ -86,21 +86,21 @@ def test_a_second_writer_is_told_who_the_first_is(run, tiny_index, more):
 def test_a_full_disk_leaves_the_index_as_it_was(spawn, run, tiny_index, more):
     before = run("search", tiny_index, "Orlane").out
     limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (400, 400))"
-    code, _, err = spawn("add", tiny_index, "--documents", more, script=limit)
+    code, _, err = spawn("add", tiny_index, more, script=limit)
     assert (code, len(err.splitlines())) == (2, 1)
     assert run("search", tiny_index, "Orlane").out == before
-    assert run("index", "--check", tiny_index).code == 0
-    assert run("add", "index", "--documents", more).code == 0
+    assert run("check", tiny_index).code == 0
+    assert run("add", "index", more).code == 0
 
 
 def test_a_check_names_what_is_damaged_and_the_rest_can_be_searched(run, tiny_index, more, here):
-    assert run("add", "index", "--documents", more).code == 0
-    done = run("index", "--check", "index")
+    assert run("add", "index", more).code == 0
+    done = run("check", "index")
     assert (done.code, done.out) == (0, "")
     assert "files are what was written" in done.err
     (hurt,) = (path for path in here.glob("index/segments/*/pages.bytes.npy") if b"f9" in path.read_bytes())
     hurt.write_bytes(hurt.read_bytes().replace(b"vieux", b"VIEUX"))
-    code, _, err = run("index", "--check", "index")
+    code, _, err = run("check", "index")
     assert code == 2
     assert f"{hurt.relative_to(here)} is not what was written" in err
     hurt.write_bytes(b"cut off")
@@ -111,39 +111,39 @@ def test_a_check_names_what_is_damaged_and_the_rest_can_be_searched(run, tiny_in
 
 
 def test_an_index_that_is_damaged_is_mended_and_says_what_has_to_be_added_again(run, tiny_index, more, here):
-    assert run("add", "index", "--documents", more).code == 0
-    assert run("index", "--repair", "index") == (0, "", "index: all files are what was written\n")
+    assert run("add", "index", more).code == 0
+    assert run("check", "index", "--repair") == (0, "", "index: all files are what was written\n")
     before = run("search", "index", "Orlane").out
     (hurt,) = (path.parent for path in here.glob("index/segments/*/pages.bytes.npy") if b"f9" in path.read_bytes())
     (hurt / "system" / "documents.npy").write_bytes(b"cut off")
-    assert "mend it with 'isogloss index --repair index'" in run("index", "--check", "index").err
-    done = run("index", "--repair", "index")
+    assert "mend it with 'isogloss check index --repair'" in run("check", "index").err
+    done = run("check", "index", "--repair")
     assert (done.code, done.out) == (0, "")
     assert "index: mended; documents indexed anew: 2" in done.err
     assert run("search", "index", "Orlane").out == before
     (hurt,) = (path for path in here.glob("index/segments/*/pages.bytes.npy") if b"f9" in path.read_bytes())
     hurt.write_bytes(b"cut off")
-    done = run("index", "--repair", "index")
+    done = run("check", "index", "--repair")
     assert done.code == 0
     assert "to be added again, unless they were deleted: 2" in done.err
     assert "fr\tf9\n" in done.out
-    assert run("add", "index", "--documents", more).code == 0
+    assert run("add", "index", more).code == 0
     assert run("search", "index", "Orlane").out == before
-    assert run("index", "--check", "index").code == 0
+    assert run("check", "index").code == 0
 
 
 def test_another_model_is_refused_unless_all_is_encoded_anew(run, tiny_index, lexicon, more):
-    by_dictionary = ("index", "psq", "--into", "index", "--set", f"lexicon={lexicon}")
-    code, _, err = run(*by_dictionary, "--documents", more)
+    by_dictionary = ("--system", "psq", "--set", f"lexicon={lexicon}")
+    code, _, err = run("add", "index", more, *by_dictionary)
     assert code == 2
-    assert "encoded by another model; encode all of them anew with --re-encode" in err
-    done = run(*by_dictionary, "--re-encode")
+    assert "encoded by another model; encode all of them anew with 'isogloss re-encode'" in err
+    done = run("re-encode", "index", *by_dictionary)
     assert (done.code, done.err) == (0, "index: 6 in fr; search with: isogloss search index 'your query'\n")
     assert ids(run, tiny_index, "wheat") == ["f1"]
-    assert "2 documents added" in run(*by_dictionary, "--documents", more).err
+    assert "2 documents added" in run("add", "index", more, *by_dictionary).err
 
 
 def test_what_an_index_is_made_of_must_be_said(fails):
-    assert "a SYSTEM_OR_RUN is needed" in fails("index")
-    assert "required: --documents, --language, -o/--output" in fails("index", "bm25")
-    assert "required: --documents" in fails("index", "bm25", "--into", "nowhere")
+    assert "required: DOCUMENTS, --language, -o/--output" in fails("index")
+    assert "required: --language, -o/--output" in fails("index", "demo")
+    assert "give --system SYSTEM_OR_RUN, or --approximate" in fails("re-encode", "nowhere")

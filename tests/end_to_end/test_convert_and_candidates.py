@@ -48,7 +48,7 @@ def test_documents_as_json_lines_are_found_as_before(run, here):
     found = []
     for source in ("demo", "jsonl:zh.jsonl"):
         settings = ("--language", "zh", "--set", LEXICON, "-o", "index", "--overwrite")
-        assert run("index", "psq", "--documents", source, *settings).code == 0
+        assert run("index", source, "--system", "psq", *settings).code == 0
         found.append(json.loads(run("search", "index", "volcano and honey", "--json", "-").out))
     assert found[0] == found[1]
     assert {"zh-volcano", "zh-honey"} <= {hit["id"] for hit in found[0]["hits"]}

@@ -55,6 +55,6 @@ def test_no_command_loads_torch(spawn, here, command):
 
 @pytest.mark.parametrize("place", [("--quiet", "{}"), ("{}", "--quiet")])
 def test_quiet_may_stand_before_or_after_the_command(run, tiny, place):
-    command = ("index", "bm25", "--documents", f"wikiclir:{tiny}", "--language", "fr", "-o", "quiet-index")
+    command = ("index", f"wikiclir:{tiny}", "--system", "bm25", "--language", "fr", "-o", "quiet-index")
     arguments = [part for word in place for part in (command if word == "{}" else (word,))]
     assert run(*arguments) == (0, "", "")

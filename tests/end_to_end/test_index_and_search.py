@@ -12,7 +12,7 @@ def demo_index(tmp_path_factory):
 
     path = tmp_path_factory.mktemp("shared") / "demo-index"
     languages = ("--language", "fr", "--language", "sw", "--language", "zh")
-    assert main(["--quiet", "index", "psq", "--documents", "demo", *languages, "-o", str(path)]) == 0
+    assert main(["--quiet", "index", "demo", "--system", "psq", *languages, "-o", str(path)]) == 0
     return path
 
 
@@ -29,7 +29,7 @@ def hits(run, demo_index):
 
 
 def test_indexing_says_what_is_in_the_index_and_how_to_search_it(run, tiny):
-    code, out, err = run("index", "bm25", "--documents", f"wikiclir:{tiny}", "--language", "fr", "-o", "deep/index")
+    code, out, err = run("index", f"wikiclir:{tiny}", "--system", "bm25", "--language", "fr", "-o", "deep/index")
     assert (code, out) == (0, "")
     assert err == "deep/index: 6 in fr; search with: isogloss search deep/index 'your query'\n"
 
@@ -97,7 +97,7 @@ def test_an_index_says_what_it_indexed_of_the_documents(run, tiny, here):
     found = {}
     for fields in ("text", "title", "title,text"):
         output = f"index-{fields}"
-        command = ("index", "bm25", "--documents", f"wikiclir:{tiny}", "--language", "fr", "--fields", fields)
+        command = ("index", f"wikiclir:{tiny}", "--system", "bm25", "--language", "fr", "--fields", fields)
         assert run(*command, "-o", output).code == 0
         hits = json.loads(run("search", output, "Phare Grange foin", "--json", "-").out)["hits"]
         found[fields] = {hit["id"] for hit in hits}
@@ -105,7 +105,7 @@ def test_an_index_says_what_it_indexed_of_the_documents(run, tiny, here):
 
 
 def test_an_index_keeps_its_lexicon(run, tiny, lexicon):
-    command = ("index", "bm25-dict", "--documents", f"wikiclir:{tiny}", "--language", "fr", "-o", "index")
+    command = ("index", f"wikiclir:{tiny}", "--system", "bm25-dict", "--language", "fr", "-o", "index")
     assert run(*command, "--set", "lexicon={pair}.tsv", "--set", "translations=1").code == 0
     lexicon.unlink()
     out = run("search", "index", "hay for winter", "--explain").out
@@ -117,7 +117,7 @@ def test_a_folder_of_pages_is_searched_without_more_ado(run, here):
     (here / "pages").mkdir()
     (here / "pages" / "moulin.md").write_text("# Le moulin\n\nLe moulin moud le **blé**.")
     (here / "pages" / "phare.html").write_text("<title>Le phare</title><p>Le phare guide les bateaux.</p>")
-    assert run("index", "bm25", "--documents", "folder:pages", "--language", "fr", "-o", "index").code == 0
+    assert run("index", "folder:pages", "--system", "bm25", "--language", "fr", "-o", "index").code == 0
     (hit,) = json.loads(run("search", "index", "bateaux", "--json", "-").out)["hits"]
     assert (hit["id"], hit["title"]) == ("phare.html", "Le phare")
     assert hit["snippet"].strip() == "Le phare guide les bateaux."

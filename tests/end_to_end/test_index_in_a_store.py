@@ -1,4 +1,4 @@
-"""`isogloss index --store`, and the other commands on such an index."""
+"""`isogloss index --engine`, and the other commands on such an index."""
 
 import json
 
@@ -24,13 +24,13 @@ def pages(here):
 
 @pytest.fixture
 def stored(run, engine, pages):
-    done = run(*indexing(pages), "--language", "fr", "-o", "index", "--store", "kept:store?password=s3cret")
+    done = run(*indexing(pages), "--language", "fr", "-o", "index", "--engine", "kept:store?password=s3cret")
     assert done.code == 0, done.err
     return done
 
 
 def indexing(pages):
-    return "index", "aligned", "--documents", pages, "--set", "dimension=12"
+    return "index", pages, "--system", "aligned", "--set", "dimension=12"
 
 
 def ids(run, *query):
@@ -51,13 +51,13 @@ def test_the_walk(run, here, stored):
     assert "honey →" in shown.out
     page = {"id": "new", "text": "Les abeilles et le miel.", "lang": "fr", "fields": {"kind": "new"}}
     (here / "more.jsonl").write_text(json.dumps(page) + "\n", encoding="utf-8")
-    assert run("add", "index", "--documents", "jsonl:more.jsonl").err == "index: 1 document added; 11 in all\n"
+    assert run("add", "index", "jsonl:more.jsonl").err == "index: 1 document added; 11 in all\n"
     assert ids(run, "honey", "--filter", "kind=new") == ["new"]
     assert run("delete", "index", "new", "nobody").err == (
         "index: 1 document deleted, 10 left\nnot in the index: 1 id\n"
     )
     assert ids(run, "bees and honey") == first
-    assert run("index", "--check", "index").code == 0
+    assert run("check", "index").code == 0
     assert not any(b"s3cret" in path.read_bytes() for path in (here / "index").rglob("*") if path.is_file())
 
 
@@ -70,21 +70,20 @@ def test_a_search_that_not_all_answered_says_so(run, stored, engine):
 
 
 def test_what_is_refused_leaves_nothing(run, fails, engine, pages):
-    bm25 = ("index", "bm25", "--documents", pages, "--language", "fr", "-o", "index")
-    assert "one vector" in fails(*bm25, "--store", "kept:store")
+    bm25 = ("index", pages, "--system", "bm25", "--language", "fr", "-o", "index")
+    assert "one vector" in fails(*bm25, "--engine", "kept:store")
     assert "passages=0" in fails(
-        *indexing(pages), "--language", "fr", "-o", "index", "--set", "passages=30", "--store", "kept:"
+        *indexing(pages), "--language", "fr", "-o", "index", "--set", "passages=30", "--engine", "kept:"
     )
     assert "'milvus' is not one of" in fails(
-        *indexing(pages), "--language", "fr", "-o", "index", "--store", "milvus://x"
+        *indexing(pages), "--language", "fr", "-o", "index", "--engine", "milvus://x"
     )
-    assert "not an address" in fails(*indexing(pages), "--language", "fr", "-o", "index", "--store", "folder")
-    assert "new index" in fails("index", "aligned", "--documents", pages, "--into", "index", "--store", "kept:store")
+    assert "not an address" in fails(*indexing(pages), "--language", "fr", "-o", "index", "--engine", "folder")
 
 
 def test_a_failure_leaves_neither_an_index_nor_a_store(run, engine, pages, here):
     engine.additions_left = 0
-    done = run(*indexing(pages), "--language", "fr", "-o", "index", "--store", "kept:")
+    done = run(*indexing(pages), "--language", "fr", "-o", "index", "--engine", "kept:")
     assert done.code == 2
     assert done.err == "isogloss: the engine is full\n"
     assert names_in(here / "index.store") == []
@@ -92,7 +91,7 @@ def test_a_failure_leaves_neither_an_index_nor_a_store(run, engine, pages, here)
 
 
 def test_an_existing_index_is_only_overwritten_when_told(run, stored, pages, here):
-    again = (*indexing(pages), "--language", "sw", "-o", "index", "--store", "kept:store")
+    again = (*indexing(pages), "--language", "sw", "-o", "index", "--engine", "kept:store")
     before = names_in(here / "store")
     assert run(*again).code == 2
     assert names_in(here / "store") == before
@@ -105,7 +104,7 @@ def test_an_existing_index_is_only_overwritten_when_told(run, stored, pages, her
 def test_a_folder_of_qdrant_is_a_store(run, here, pages):
     """Local mode."""
     pytest.importorskip("qdrant_client", reason="needs the extra 'qdrant'")
-    made = run(*indexing(pages), "--language", "fr", "--language", "sw", "-o", "index", "--store", "qdrant:")
+    made = run(*indexing(pages), "--language", "fr", "--language", "sw", "-o", "index", "--engine", "qdrant:")
     assert made.code == 0, made.err
     assert run(*indexing(pages), "--language", "fr", "--language", "sw", "-o", "files").code == 0
     wanted = json.loads(run("search", "files", "bees and honey", "--json", "-").out)["hits"]
@@ -119,15 +118,14 @@ def test_a_folder_of_qdrant_is_a_store(run, here, pages):
 
 
 def test_approximate_search_is_for_engines_that_can(run, fails, stored, pages):
-    assert "this engine searches exactly" in fails("index", "--into", "index", "--approximate", "yes")
-    assert run("index", "--into", "index", "--approximate", "no").err == "index: searched exactly\n"
-    assert run("index", "--into", "index", "--approximate", "auto").err == ""
-    assert "--approximate is for --store" in fails(
+    assert "this engine searches exactly" in fails("re-encode", "index", "--approximate", "yes")
+    assert run("re-encode", "index", "--approximate", "no").err == "index: searched exactly\n"
+    assert run("re-encode", "index", "--approximate", "auto").err == ""
+    assert "--approximate is for --engine" in fails(
         *indexing(pages), "--language", "fr", "-o", "files", "--approximate", "yes"
     )
     assert run(*indexing(pages), "--language", "fr", "-o", "files").code == 0
-    assert "decide by themselves" in fails("index", "--into", "files", "--approximate", "yes")
-    assert "by itself" in fails(*indexing(pages), "--into", "index", "--approximate", "yes")
+    assert "decide by themselves" in fails("re-encode", "files", "--approximate", "yes")
 
 
 def test_an_index_stays_where_only_its_approximate_search_fails(run, engine, pages, monkeypatch):
@@ -135,7 +133,7 @@ def test_an_index_stays_where_only_its_approximate_search_fails(run, engine, pag
         raise InputError("the server has too little memory")
 
     monkeypatch.setattr("isogloss.index.in_engine.approximate_in_engine", refuse)
-    asked = (*indexing(pages), "--language", "fr", "--store", "kept:store", "-o")
+    asked = (*indexing(pages), "--language", "fr", "--engine", "kept:store", "-o")
     done = run(*asked, "index")
     assert done.code == 0
     assert "index: searched exactly (the server has too little memory); build it later" in done.err

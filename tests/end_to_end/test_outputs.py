@@ -8,7 +8,7 @@ import pytest
 
 DATA = ("--data", "demo", "--pair", "en-fr")
 COMMANDS = {
-    "index": ("index", "psq", "--documents", "demo", "--language", "fr", "-o", "{}"),
+    "index": ("index", "demo", "--system", "psq", "--language", "fr", "-o", "{}"),
     "data grade": ("data", "grade", "demo", "--query-language", "sw", "-o", "{}"),
     "data convert to beir": ("data", "convert", "demo", "--pair", "en-fr", "-o", "beir:{}"),
     "data convert to jsonl": ("data", "convert", "demo", "--pair", "en-fr", "-o", "jsonl:{}"),
@@ -121,7 +121,7 @@ def die(self, directory):
     os.kill(os.getpid(), signal.SIGKILL)
 {module}.{owner}.{method} = die
 """
-    replace = ("index", system, "--documents", "demo", "--language", "fr", "-o", tiny_index, "--overwrite")
+    replace = ("index", "demo", "--system", system, "--language", "fr", "-o", tiny_index, "--overwrite")
     replace += ("--set", "dimension=20") if system == "aligned" else ()
     assert spawn(*replace, script=script).code == -signal.SIGKILL
     assert run("search", tiny_index, "Orlane").out == before
@@ -139,7 +139,7 @@ def test_an_index_that_fails_while_it_is_replaced_still_answers(fails, tiny, tin
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("index", "bm25", "--documents", "folder:docs", "--language", "fr", "-o", "{}"),
+        ("index", "folder:docs", "--system", "bm25", "--language", "fr", "-o", "{}"),
         ("data", "grade", "docs/pages.jsonl", "-o", "{}"),
         ("data", "convert", "jsonl:docs/pages.jsonl", "--pair", "en-fr", "-o", "trec:{}"),
     ],

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from isogloss.search.reranking import Reranker
+from isogloss.search.searcher import Searcher
 from isogloss.systems.base import Contribution
 
 QUERY = "red apples boats hay"
@@ -29,7 +30,7 @@ def index(run, tiny, lexicon, here, monkeypatch, explained):
         return Reranker(lambda query, texts: np.arange(len(texts)), ("en", "fr"), depth, explain, "a-matcher")
 
     monkeypatch.setattr("isogloss.search.reranking.load_reranker", load)
-    command = ("index", "bm25-dict", "--documents", f"wikiclir:{tiny}", "--language", "fr", "-o", "index")
+    command = ("index", f"wikiclir:{tiny}", "--system", "bm25-dict", "--language", "fr", "-o", "index")
     assert run(*command, "--set", f"lexicon={lexicon}").code == 0
     return here / "index"
 
@@ -57,7 +58,7 @@ def test_words_are_marked_by_what_found_the_document_until_then(index, explained
 
     opened = open_index(index)
     out = Console(record=True, force_terminal=True, color_system="standard", width=120)
-    prompt = Prompt(opened.manifest, opened.engine.reranked_by(load_reranker(index)), out, k=3)
+    prompt = Prompt(opened.manifest, Searcher(opened).reranked_by(load_reranker(index)), out, k=3)
     prompt.take(QUERY)
     assert "\x1b[1;33mpommes\x1b[0m" in out.export_text(styles=True)
     assert explained == []

@@ -11,7 +11,7 @@ def mates_index(tmp_path_factory):
     from isogloss.cli.main import main
 
     path = tmp_path_factory.mktemp("shared") / "mates-index"
-    assert main(["--quiet", "index", "psq", "--documents", "demo", "--language", "fr", "-o", str(path)]) == 0
+    assert main(["--quiet", "index", "demo", "--system", "psq", "--language", "fr", "-o", str(path)]) == 0
     return path
 
 
@@ -19,7 +19,7 @@ def mates_index(tmp_path_factory):
 def hopeless(run, tiny, here):
     """An index whose system counts as relevant what nothing reaches."""
     done = run(
-        "index", "smooth", "--documents", f"wikiclir:{tiny}", "--language", "fr", "-o", "hopeless",
+        "index", f"wikiclir:{tiny}", "--system", "smooth", "--language", "fr", "-o", "hopeless",
         *(each for option in ("thresholds=0.98,0.99", "dimension=4", "epochs=1") for each in ("--set", option)),
     )  # fmt: skip
     assert done.code == 0, done.err
@@ -93,7 +93,7 @@ def test_a_document_that_is_not_there_is_an_error(fails, mates_index):
 
 
 def test_an_index_made_without_source_documents_says_what_to_do(run, fails):
-    command = ("index", "psq", "--documents", "demo", "--language", "fr", "-o", "index", "--no-source-documents")
+    command = ("index", "demo", "--system", "psq", "--language", "fr", "-o", "index", "--no-source-documents")
     assert "to search with" not in run(*command).err
     assert "make it again from a source that has some" in fails("search", "index", "--doc", "1")
 

@@ -31,7 +31,7 @@ def index(run, tiny, lexicon, here):
     """An index with a lexicon and source documents."""
     lines = "".join("\t".join(row) + "\n" for row in SOURCES)
     (tiny / "wiki_en.documents").write_text(lines, encoding="utf-8")
-    command = ("index", "bm25-dict", "--documents", f"wikiclir:{tiny}", "--language", "fr", "-o", "index")
+    command = ("index", f"wikiclir:{tiny}", "--system", "bm25-dict", "--language", "fr", "-o", "index")
     done = run(*command, "--set", f"lexicon={lexicon}")
     assert done.code == 0
     assert "6 in fr, and 3 in en to search with" in done.err
@@ -190,7 +190,7 @@ def test_doc_searches_with_a_document_of_the_source_side(talk, index, name):
 
 
 def test_lang_restricts_the_languages_until_it_is_said_alone(talk, run):
-    run("index", "psq", "--documents", "demo", "--language", "fr", "--language", "sw", "-o", "demo-index")
+    run("index", "demo", "--system", "psq", "--language", "fr", "--language", "sw", "-o", "demo-index")
     restricted, one, free, both = talk("demo-index", ":lang sw", "honey", ":lang", "honey")
     assert (restricted, free) == ("languages: sw", "languages: fr, sw")
     assert set(re.findall(r"\[(..)\]", one)) == {"sw"}

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from isogloss.search.searcher import Searcher
 from isogloss.systems.base import Contribution
 from isogloss.systems.matchers.base import Matcher
 
@@ -16,7 +17,7 @@ def slow(run, tiny, here):
     """An index of the tiny documents by ``dssm``."""
     pytest.importorskip("torch").set_num_threads(1)
     chosen = [each for setting in SETTINGS for each in ("--set", setting)]
-    done = run("index", "dssm", "--documents", f"wikiclir:{tiny}", "--language", "fr", "-o", "slow", *chosen)
+    done = run("index", f"wikiclir:{tiny}", "--system", "dssm", "--language", "fr", "-o", "slow", *chosen)
     assert done.code == 0, done.err
     return here / "slow"
 
@@ -52,7 +53,7 @@ def test_the_prompt_explains_one_hit(slow, asked, capsys):
     from isogloss.index.reader import open_index
 
     index = open_index(slow)
-    prompt = Prompt(index.manifest, index.engine, console(), k=3)
+    prompt = Prompt(index.manifest, Searcher(index), console(), k=3)
     prompt.take("red apples hay")
     assert asked == []
     prompt.take(":why 2")

@@ -61,7 +61,7 @@ def test_letters_the_terminal_does_not_have_are_no_error(run, spawn, here, encod
     page = {"id": "p1", "lang": "fr", "title": "Œuf 🥚 蛋", "text": "Un œuf – 蛋 – et un café 🥚."}
     (here / "pages.jsonl").write_text(json.dumps(page) + "\n")
     env = {"PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"}
-    assert run("index", "bm25", "--documents", "jsonl:pages.jsonl", "--language", "fr", "-o", "é").code == 0
+    assert run("index", "jsonl:pages.jsonl", "--system", "bm25", "--language", "fr", "-o", "é").code == 0
     done = spawn("search", "é", "蛋", "--explain", env=env)
     assert (done.code, done.err) == (0, "")
     done = spawn("search", "é", "蛋", "--json", "-", env=env)

@@ -48,7 +48,7 @@ def test_evaluate_and_index_take_a_run_for_a_system(trained, run):
     summary = json.loads((trained / "finished.json").read_text(encoding="utf-8"))
     by_name = {system["name"]: system["measures"] for system in found["systems"]}
     assert by_name[str(trained)]["MRR_mr"] == pytest.approx(summary["full"]["MRR_mr"], abs=0.002)
-    assert run("index", trained, "--documents", "demo", "--language", "fr", "-o", "index").code == 0
+    assert run("index", "demo", "--system", trained, "--language", "fr", "-o", "index").code == 0
     answer = run("search", "index", "a tall mountain", "-k", "3", "--explain")
     assert answer.code == 0
     assert "[fr]" in answer.out
@@ -139,7 +139,7 @@ def test_what_is_wrong_is_said_in_one_line_and_nothing_is_written(fails, argumen
 
 def test_a_run_for_other_languages_is_refused(trained, run):
     assert "trained for en-fr, not for en-it" in run("evaluate", trained, "--data", "demo", "--pair", "en-it").err
-    said = run("index", trained, "--documents", "demo", "--language", "it", "-o", "index").err
+    said = run("index", "demo", "--system", trained, "--language", "it", "-o", "index").err
     assert "trained for en-fr, not for en-it" in said
 
 

@@ -64,7 +64,7 @@ def test_a_password_may_come_from_the_environment(own_server, store, monkeypatch
 
 
 def test_the_whole_connection_string_may_come_from_the_environment(server, name, monkeypatch):
-    monkeypatch.setenv("ISOGLOSS_STORE", server.url)
+    monkeypatch.setenv("ISOGLOSS_ENGINE", server.url)
     PostgresStore.create("", DIMENSION, name=name).close()
     with PostgresStore.open("", name=name) as opened:
         assert opened.counts() == {}

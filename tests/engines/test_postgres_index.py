@@ -18,6 +18,7 @@ from isogloss.index.in_engine import approximate_in_engine
 from isogloss.index.making import make_index
 from isogloss.index.re_encoding import re_encode
 from isogloss.index.reader import open_index
+from isogloss.search.searcher import Searcher
 from isogloss.storage.errors import InputError
 
 server, own_server, administrator, name = postgres.server, postgres.own_server, postgres.administrator, postgres.name
@@ -38,7 +39,7 @@ def fill_and_wait(self, *given):
 
 NewStore.fill = fill_and_wait
 folder = Path(sys.argv[1])
-make_index(folder / "index", "aligned", few_pages(folder), ["fr"], settings={"dimension": "8"}, store=sys.argv[2])
+make_index(folder / "index", "aligned", few_pages(folder), ["fr"], settings={"dimension": "8"}, engine=sys.argv[2])
 """
 
 
@@ -48,7 +49,7 @@ def schemas(administrator):
 
 def make(folder, url, index="index", **how):
     how = {"settings": {"dimension": "8"}, **how}
-    return make_index(folder / index, "aligned", few_pages(folder), ["fr"], store=url, **how)
+    return make_index(folder / index, "aligned", few_pages(folder), ["fr"], engine=url, **how)
 
 
 @pytest.fixture
@@ -98,7 +99,7 @@ def test_what_a_killed_index_has_left_is_swept_by_the_next(server, administrator
     for index in ("finished", "meanwhile", "index"):
         with closing(open_index(tmp_path / index)) as opened:
             assert opened.manifest.documents == {"fr": 10}
-            assert opened.engine.search("honey")
+            assert Searcher(opened).search("honey")
 
 
 def test_an_index_that_fails_is_dropped_at_once(server, administrator, dropped, tmp_path, monkeypatch):
@@ -205,7 +206,7 @@ def test_an_index_tells_the_recall_that_was_measured(server, dropped, tmp_path):
     with closing(open_index(tmp_path / "index")) as opened:
         assert opened.about()["recall"] == reached != {}
         assert opened.about()["vectors"]["fr"]["kind"] == "approximate"
-        assert opened.engine.search("bees and honey")
+        assert Searcher(opened).search("bees and honey")
     assert approximate_in_engine(tmp_path / "index", "no") == {}
     with closing(open_index(tmp_path / "index")) as opened:
         assert opened.about()["recall"] == {}
@@ -220,7 +221,7 @@ def test_all_documents_are_listed_and_can_be_encoded_anew(server, administrator,
     assert old.name not in schemas(administrator)
     with closing(open_index(tmp_path / "index")) as opened:
         assert opened.manifest.documents == {"fr": 10}
-        assert opened.engine.search("bees and honey")
+        assert Searcher(opened).search("bees and honey")
 
 
 def test_vectors_too_long_for_hnsw_stay_exact_unless_it_is_asked_for():

@@ -37,7 +37,7 @@ def test_a_folder_is_named_so_that_it_holds_from_anywhere(tmp_path, monkeypatch)
 
 
 def test_the_environment_wins_for_the_engine_it_speaks_of(monkeypatch):
-    monkeypatch.setenv("ISOGLOSS_STORE", "postgresql://me:secret@elsewhere/pages")
+    monkeypatch.setenv("ISOGLOSS_ENGINE", "postgresql://me:secret@elsewhere/pages")
     assert in_use("postgresql://db/pages") == "postgresql://me:secret@elsewhere/pages"
     assert in_use("qdrant:folder") == "qdrant:folder"
 

@@ -7,6 +7,7 @@ from isogloss.index.making import make_index
 from isogloss.index.re_encoding import re_encode
 from isogloss.index.reader import open_index
 from isogloss.index.scales import usual_scores
+from isogloss.search.searcher import Searcher
 
 
 @pytest.fixture
@@ -18,16 +19,18 @@ def index(tmp_path):
 def test_they_are_measured_and_kept(index):
     opened = open_index(index)
     assert set(opened.manifest.usual) == {"fr", "sw"}
-    assert usual_scores(opened.engine) == pytest.approx(opened.manifest.usual)
+    assert usual_scores(Searcher(opened)) == pytest.approx(opened.manifest.usual)
     assert all(0 < value < 10 for value in opened.manifest.usual.values())
 
 
 def test_the_language_with_the_higher_usual_scores_is_held_back(index):
     opened = open_index(index)
     low, _ = sorted(opened.manifest.usual, key=opened.manifest.usual.get)
-    plain = type(opened.engine)(opened.engine.shelves)
+    plain = type(Searcher(opened))(opened.languages)
     for query in ("how bees make honey", "water and fire"):
-        scores = [{hit.document.id: hit.score for hit in engine.search(query, 50)} for engine in (opened.engine, plain)]
+        scores = [
+            {hit.document.id: hit.score for hit in searcher.search(query, 50)} for searcher in (Searcher(opened), plain)
+        ]
         for id_ in scores[0].keys() & scores[1].keys():
             assert (scores[0][id_] > scores[1][id_]) == id_.startswith(low)
 

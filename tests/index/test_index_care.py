@@ -10,6 +10,7 @@ from isogloss.index.manifest import FORMAT
 from isogloss.index.re_encoding import re_encode, refuse_another_model
 from isogloss.index.reader import open_index
 from isogloss.index.writer import IndexWriter
+from isogloss.search.searcher import Searcher
 from isogloss.storage.errors import InputError
 
 QUERIES = ["why is the sea salty", "how bees make honey", "bread", "zebra"]
@@ -67,9 +68,9 @@ def test_a_segment_that_is_cut_off_is_named_and_the_others_can_be_searched(index
     (left_out,) = opened.damaged
     assert left_out.startswith(hurt.parent.name)
     assert opened.manifest.documents == {"fr": 3, "it": 3}
-    assert opened.engine.get("new0").text.startswith("le phare")
-    assert opened.engine.get("new2") is None
-    assert [hit.document.id for hit in opened.engine.search("phare")] == ["new0"]
+    assert Searcher(opened).get("new0").text.startswith("le phare")
+    assert Searcher(opened).get("new2") is None
+    assert [hit.document.id for hit in Searcher(opened).search("phare")] == ["new0"]
     assert opened.refreshed() is opened
     with pytest.raises(InputError, match="damaged"), IndexWriter(index):
         pass
@@ -77,12 +78,12 @@ def test_a_segment_that_is_cut_off_is_named_and_the_others_can_be_searched(index
 
 @pytest.mark.parametrize("name", ["commit", "index"])
 def test_a_damaged_commit_or_manifest_is_named_and_its_copy_takes_its_place(index, name):
-    path, before = index / f"{name}.json", answers(open_index(index).engine)
+    path, before = index / f"{name}.json", answers(Searcher(open_index(index)))
     path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(InputError, match=rf"{name}\.json: is damaged .* put its copy {name}\.copy\.json in its place"):
         open_index(index)
     (index / f"{name}.copy.json").rename(path)
-    assert answers(open_index(index).engine) == before
+    assert answers(Searcher(open_index(index))) == before
 
 
 def test_a_manifest_that_was_changed_is_named(index):
@@ -91,8 +92,8 @@ def test_a_manifest_that_was_changed_is_named(index):
     assert check_index(index)[1] == [f"{path} is not what was written (its checksum differs)"]
 
 
-def answers(engine):
-    return {query: [(hit.document, hit.score, hit.explanation) for hit in engine.search(query)] for query in QUERIES}
+def answers(searcher):
+    return {query: [(hit.document, hit.score, hit.explanation) for hit in searcher.search(query)] for query in QUERIES}
 
 
 @pytest.mark.parametrize("number", [FORMAT - 1, FORMAT + 1])
@@ -114,16 +115,16 @@ def test_all_documents_are_encoded_anew_and_the_index_stays_one_throughout(index
     assert (manifest.system, manifest.documents) == ("psq", {"fr": 4, "it": 3})
     later = opened.refreshed()
     assert (later.manifest.system, later.generation) == ("psq", opened.generation + 1)
-    assert {hit.document.id for hit in later.engine.search("honey")} == {"fr-bees", "it-bees"}
-    assert later.engine.get("new1") is None
-    assert [hit.document.id for hit in later.engine.search("phare", filters={"kind": "new"})] == ["new0", "new2"]
+    assert {hit.document.id for hit in Searcher(later).search("honey")} == {"fr-bees", "it-bees"}
+    assert Searcher(later).get("new1") is None
+    assert [hit.document.id for hit in Searcher(later).search("phare", filters={"kind": "new"})] == ["new0", "new2"]
 
 
 def test_encoding_anew_keeps_the_documents_to_search_with(tmp_path):
     make_index(tmp_path / "index", "bm25", Demo(), ["fr"])
-    source = open_index(tmp_path / "index").engine.source("1")
+    source = Searcher(open_index(tmp_path / "index")).source("1")
     re_encode(tmp_path / "index", "psq", Demo())
-    assert open_index(tmp_path / "index").engine.source("1") == source
+    assert Searcher(open_index(tmp_path / "index")).source("1") == source
     assert check_index(tmp_path / "index")[1] == []
 
 

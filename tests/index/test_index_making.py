@@ -9,6 +9,7 @@ from isogloss.data.readers.demo import Demo
 from isogloss.index.making import make_index
 from isogloss.index.manifest import FORMAT
 from isogloss.index.reader import open_index
+from isogloss.search.searcher import Searcher
 from isogloss.storage.errors import InputError
 from isogloss.systems.registry import make_system
 
@@ -30,19 +31,21 @@ def nothing_left(tmp_path):
 
 
 def test_an_index_of_two_languages_is_searched_as_one(index):
-    manifest, engine = open_index(index)
+    opened = open_index(index)
+    manifest, searcher = opened.manifest, Searcher(opened)
     assert manifest.documents == {"fr": 3, "it": 3}
-    assert {hit.document.id for hit in engine.search("salty sea")[:2]} == {"fr-sea", "it-sea"}
-    assert [hit.document.id for hit in engine.search("bees", languages=["it"])] == ["it-bees"]
+    assert {hit.document.id for hit in searcher.search("salty sea")[:2]} == {"fr-sea", "it-sea"}
+    assert [hit.document.id for hit in searcher.search("bees", languages=["it"])] == ["it-bees"]
 
 
 def test_the_manifest_keeps_what_made_the_index(tmp_path, pages, lexicons):
     settings = {**lexicons, "k1": "0.9", "stems": "no"}
     made = make_index(tmp_path / "index", "psq", pages(), ["fr"], fields=("text",), settings=settings)
-    manifest, engine = open_index(tmp_path / "index")
+    opened = open_index(tmp_path / "index")
+    manifest, searcher = opened.manifest, Searcher(opened)
     assert manifest == made
     assert (manifest.system, manifest.query_language, manifest.fields) == ("psq", "en", ("text",))
-    options = engine.shelves["fr"].system.options
+    options = searcher.languages["fr"].system.options
     assert (options.k1, options.stems, options.decay) == (0.9, False, 0.9)
 
 
@@ -50,14 +53,14 @@ def test_the_manifest_keeps_what_made_the_index(tmp_path, pages, lexicons):
 def test_answers_are_the_same_before_and_after_saving(tmp_path, name):
     languages = ["fr", "sw", "zh"]
     make_index(tmp_path / "index", name, Demo(), languages)
-    _, engine = open_index(tmp_path / "index")
+    searcher = Searcher(open_index(tmp_path / "index"))
     for language in languages:
         system = make_system(name, ("en", language), source=Demo())
-        store = engine.shelves[language].store
+        store = searcher.languages[language].store
         documents = [store[row] for row in range(len(store))]
         system.index_texts([f"{document.title} {document.text}" for document in documents])
         for query in QUERIES:
-            loaded = engine.shelves[language].system
+            loaded = searcher.languages[language].system
             assert loaded.scores(query).tolist() == system.scores(query).tolist()
             assert loaded.explain(query, 3, "") == system.explain(query, 3, "")
 
@@ -66,7 +69,7 @@ def test_probabilities_of_a_table_survive_saving_to_the_last_digit(tmp_path, pag
     lexicon = tmp_path / "p.tsv"
     lexicon.write_text(f"sea\tmer\t{2 / 3}\nsea\tsel\t{1 / 7}\nsea\trivières\t{1e-9}\n", encoding="utf-8")
     make_index(tmp_path / "index", "psq", pages(), ["fr"], settings={"lexicon": str(lexicon)})
-    loaded = open_index(tmp_path / "index").engine.shelves["fr"].system
+    loaded = open_index(tmp_path / "index").languages["fr"].system
     assert loaded.concepts("sea") == make_system("psq", ("en", "fr"), {"lexicon": str(lexicon)}).concepts("sea")
 
 
@@ -74,14 +77,14 @@ def test_the_index_needs_nothing_from_outside(index, tmp_path):
     for path in [*tmp_path.glob("*.tsv"), *tmp_path.glob("*.jsonl")]:
         path.unlink()
     moved = index.rename(tmp_path / "elsewhere")
-    assert open_index(moved).engine.search("honey")[0].document.title in ("Les abeilles", "Le api")
+    assert Searcher(open_index(moved)).search("honey")[0].document.title in ("Les abeilles", "Le api")
 
 
 def test_pages_that_do_not_tell_their_language_go_where_they_look_to_belong(tmp_path, pages, lexicons):
     manifest = make_index(tmp_path / "index", "bm25-dict", pages(marked=False), ["fr", "it"], settings=lexicons)
     assert manifest.documents == {"fr": 3, "it": 3}
-    _, engine = open_index(tmp_path / "index")
-    assert all(hit.document.id.startswith(hit.language) for query in QUERIES for hit in engine.search(query))
+    searcher = Searcher(open_index(tmp_path / "index"))
+    assert all(hit.document.id.startswith(hit.language) for query in QUERIES for hit in searcher.search(query))
 
 
 def test_with_one_language_every_unmarked_page_belongs_to_it(tmp_path, pages):

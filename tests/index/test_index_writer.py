@@ -16,6 +16,7 @@ from isogloss.index.lock import WriteLock
 from isogloss.index.making import make_index
 from isogloss.index.reader import open_index
 from isogloss.index.writer import IndexWriter
+from isogloss.search.searcher import Searcher
 from isogloss.storage.errors import InputError
 from isogloss.systems.bm25 import UntranslatedBM25
 
@@ -39,7 +40,7 @@ def plain(tmp_path, pages):
 
 
 def found(index, query="phare", **options):
-    return [hit.document.id for hit in open_index(index).engine.search(query, **options)]
+    return [hit.document.id for hit in Searcher(open_index(index)).search(query, **options)]
 
 
 def files(index):
@@ -55,8 +56,8 @@ def test_what_is_added_or_deleted_is_seen_after_the_commit_and_not_before(plain)
         assert writer.commit() == 2
         assert (found(plain), found(plain, "mer")) == (["newer"], [])
         assert writer.commit() == 2  # nothing has changed
-    assert before.engine.search("mer")[0].document.id == "fr-sea"  # as it was when it was opened
-    assert before.refreshed().engine.search("mer") == []
+    assert Searcher(before).search("mer")[0].document.id == "fr-sea"  # as it was when it was opened
+    assert Searcher(before.refreshed()).search("mer") == []
     assert before.refreshed().generation == 2
 
 
@@ -74,9 +75,9 @@ def test_a_document_is_replaced_by_its_language_and_id(index):
         writer.commit()
     opened = open_index(index)
     assert opened.manifest.documents == {"fr": 3, "it": 4}
-    assert opened.engine.get("fr-sea", "fr").text == "abeille"
-    assert opened.engine.get("fr-sea", "it").text == "mare"
-    assert opened.engine.get("fr-sea").language == "fr"
+    assert Searcher(opened).get("fr-sea", "fr").text == "abeille"
+    assert Searcher(opened).get("fr-sea", "it").text == "mare"
+    assert Searcher(opened).get("fr-sea").language == "fr"
 
 
 def test_what_is_deleted_in_one_language_stays_in_the_others(index):
@@ -85,16 +86,16 @@ def test_what_is_deleted_in_one_language_stays_in_the_others(index):
         writer.commit()
         assert writer.delete(["same"], ["it"]) == 1
         writer.commit()
-    assert open_index(index).engine.get("same").language == "fr"
+    assert Searcher(open_index(index)).get("same").language == "fr"
 
 
 def test_pages_that_do_not_tell_their_language_go_where_they_look_to_belong(index):
     with IndexWriter(index) as writer:
         writer.add([page("x", "Il fornaio prepara il pane ogni mattina con la farina", ""), page("y", language="")])
         writer.commit()
-    engine = open_index(index).engine
-    assert engine.get("x", "it") is not None
-    assert engine.get("y", "fr") is not None
+    searcher = Searcher(open_index(index))
+    assert searcher.get("x", "it") is not None
+    assert searcher.get("y", "fr") is not None
 
 
 def test_a_language_can_come_later_where_the_system_needs_nothing_for_it(plain):
@@ -130,7 +131,7 @@ def test_an_index_can_be_emptied_and_filled_again(plain):
         writer.delete(["fr-sea", "fr-bees", "fr-bread"])
         writer.commit()
         emptied = open_index(plain)
-        assert (emptied.engine.search("mer"), emptied.engine.unknown_words("mer")) == ([], [])
+        assert (Searcher(emptied).search("mer"), Searcher(emptied).unknown_words("mer")) == ([], [])
         writer.add([page("new")])
         writer.commit()
     assert found(plain) == ["new"]
@@ -300,9 +301,9 @@ def test_what_is_changed_while_segments_are_merged_stays_changed(plain, monkeypa
         writer.compact()
         opened = open_index(plain)
         assert [segment.documents for segment in opened.commit.segments] == [7, 2]
-        assert sorted(hit.document.id for hit in opened.engine.search("phare")) == ["five", "four", "one"]
-        assert opened.engine.get("fr-sea") is None
-        assert opened.engine.get("three").text == "le pain"
+        assert sorted(hit.document.id for hit in Searcher(opened).search("phare")) == ["five", "four", "one"]
+        assert Searcher(opened).get("fr-sea") is None
+        assert Searcher(opened).get("three").text == "le pain"
         assert writer.compact() > opened.generation
     assert [segment.documents for segment in open_index(plain).commit.segments] == [6]
 
@@ -360,7 +361,7 @@ def test_readers_answer_consistently_while_the_index_changes(plain):
         opened = open_index(plain)
         while not stop.is_set():
             opened = opened.refreshed()
-            ids = sorted(hit.document.id for hit in opened.engine.search("phare", k=1000, explain=False))
+            ids = sorted(hit.document.id for hit in Searcher(opened).search("phare", k=1000, explain=False))
             answers.append(len(ids))
             if [f"{id_[:-1]}b" for id_ in ids if id_.endswith("a")] != [id_ for id_ in ids if id_.endswith("b")]:
                 wrong.append(ids)
@@ -390,7 +391,7 @@ def test_refreshing_shares_what_has_not_changed(index):
         writer.commit()
     later = opened.refreshed()
     assert later is not opened
-    assert later.engine.shelves["it"] is opened.engine.shelves["it"]
+    assert later.languages["it"] is opened.languages["it"]
     (old,) = (segment for name, segment in opened.segments.items() if name.startswith("fr"))
     assert later.segments[old.name] is old
 

@@ -7,6 +7,7 @@ from isogloss.data.readers.demo import Demo
 from isogloss.index.making import make_index
 from isogloss.index.reader import open_index
 from isogloss.index.writer import IndexWriter
+from isogloss.search.searcher import Searcher
 
 SYSTEMS = {
     "psq": {"passages": "20"},
@@ -19,21 +20,21 @@ NEW = Document("neu", "La mer est salée: le sel de la mer vient des roches. " +
 def test_an_index_of_passages_lives(name, tmp_path):
     make_index(tmp_path / "index", name, Demo(), ["fr"], settings=SYSTEMS[name])
     query = "why is the sea salty"
-    before = [hit.document.id for hit in open_index(tmp_path / "index").engine.search(query, 3)]
+    before = [hit.document.id for hit in Searcher(open_index(tmp_path / "index")).search(query, 3)]
     with IndexWriter(tmp_path / "index") as writer:
         writer.add([NEW])
         writer.commit()
-    engine = open_index(tmp_path / "index").engine
-    best, *others = engine.search(query, 3)
+    searcher = Searcher(open_index(tmp_path / "index"))
+    best, *others = searcher.search(query, 3)
     assert best.document.id == "neu"
     begin, end = best.passage
-    assert "sel de la mer" in engine.text_of(best.document)[begin:end]
+    assert "sel de la mer" in searcher.text_of(best.document)[begin:end]
     for hit in (best, *others):
         assert sum(part.score for part in hit.explanation) == pytest.approx(hit.score, abs=1e-5)
-        assert hit.explanation == engine.explain(query, "fr", hit.document.id)
+        assert hit.explanation == searcher.explain(query, "fr", hit.document.id)
     with IndexWriter(tmp_path / "index") as writer:
         assert writer.delete(["neu"]) == 1
         writer.commit()
         writer.compact()
-    after = open_index(tmp_path / "index").engine.search(query, 3)
+    after = Searcher(open_index(tmp_path / "index")).search(query, 3)
     assert [hit.document.id for hit in after] == before

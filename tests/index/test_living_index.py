@@ -10,6 +10,7 @@ from isogloss.data.readers.demo import Demo
 from isogloss.index.making import make_index
 from isogloss.index.reader import open_index
 from isogloss.index.writer import IndexWriter
+from isogloss.search.searcher import Searcher
 
 QUERIES = ["why is the sea salty", "how bees make honey", "bread", "old ships and stars", "zebra", "fire and water"]
 SYSTEMS = {
@@ -53,13 +54,13 @@ def made(tmp_path, source, request):
 
 
 def assert_like_a_fresh_one(index, documents):
-    shelf = index.engine.shelves["fr"]
+    shelf = index.languages["fr"]
     fresh = copy(index.systems["fr"])
     collection = Collection(sorted(documents.values(), key=lambda document: document.text), "fr")
     fresh.index(collection, index.manifest.fields)
     assert shelf.count == index.manifest.documents["fr"] == len(documents)
     for query in QUERIES:
-        hits = index.engine.search(query, k=50, explain=False)
+        hits = Searcher(index).search(query, k=50, explain=False)
         ranking = fresh.search(query, 50)
         assert [hit.document for hit in hits] == [collection[row] for row in ranking.rows.tolist()]
         assert [hit.score for hit in hits] == pytest.approx(ranking.scores.tolist(), rel=1e-5, abs=1e-6)
@@ -98,7 +99,7 @@ class Changes:
 @pytest.mark.parametrize("made", SYSTEMS, indirect=True)
 def test_whatever_is_done_the_answers_are_those_of_a_fresh_index(made):
     index = open_index(made)
-    shelf = index.engine.shelves["fr"]
+    shelf = index.languages["fr"]
     changes = Changes({document.id: document for document in map(shelf.store.__getitem__, range(len(shelf.store)))}, 0)
     assert_like_a_fresh_one(index, changes.documents)
     with IndexWriter(made) as writer:

@@ -9,6 +9,7 @@ from isogloss.index.lock import WriteLock
 from isogloss.index.making import make_index
 from isogloss.index.reader import open_index
 from isogloss.index.writer import IndexWriter
+from isogloss.search.searcher import Searcher
 from isogloss.storage.errors import InputError
 
 QUERIES = ["why is the sea salty", "how bees make honey", "bread", "phare", "zebra"]
@@ -45,8 +46,10 @@ def holding(index, id_):
 
 
 def answers(path):
-    engine = open_index(path).engine
-    return [[(hit.document.id, hit.language, round(hit.score, 6)) for hit in engine.search(query)] for query in QUERIES]
+    searcher = Searcher(open_index(path))
+    return [
+        [(hit.document.id, hit.language, round(hit.score, 6)) for hit in searcher.search(query)] for query in QUERIES
+    ]
 
 
 def test_a_whole_index_stays_as_it_is(index):
@@ -77,8 +80,8 @@ def test_documents_whose_texts_are_damaged_are_named_and_can_be_added_again(inde
     done = repair_index(index)
     assert (done.restored, done.lost, done.unnamed) == ({}, {"fr": ["new0", "new2"]}, 0)
     assert check_index(index)[1] == []
-    assert open_index(index).engine.get("new0") is None
-    assert open_index(index).engine.get("new3") is not None
+    assert Searcher(open_index(index)).get("new0") is None
+    assert Searcher(open_index(index)).get("new3") is not None
     with IndexWriter(index, background=False) as writer:
         writer.add([page("new0"), page("new2", "le pain du phare")])
         writer.commit()
@@ -91,7 +94,7 @@ def test_documents_of_which_it_is_not_known_whether_they_were_deleted_do_not_com
     damage(bitmap)
     done = repair_index(index)
     assert done.lost == {"fr": ["new0", "new1", "new2"]}
-    assert all(open_index(index).engine.get(id_) is None for id_ in done.lost["fr"])
+    assert all(Searcher(open_index(index)).get(id_) is None for id_ in done.lost["fr"])
 
 
 def test_a_document_that_was_replaced_is_not_lost(index):
@@ -102,7 +105,7 @@ def test_a_document_that_was_replaced_is_not_lost(index):
     for hurt in (old / "pages.bytes.npy", old / "id_order.npy"):
         damage(hurt)
     assert repair_index(index).lost == {"fr": ["new1", "new2"]}
-    assert open_index(index).engine.get("new0").text == "un autre texte"
+    assert Searcher(open_index(index)).get("new0").text == "un autre texte"
 
 
 @pytest.mark.parametrize("name", ["checksums.json", "pages.bytes.npy"])
@@ -130,18 +133,18 @@ def test_a_language_of_which_nothing_is_left_can_be_filled_again(index):
     damage(next(index.glob("segments/it-*/pages.bytes.npy")))
     done = repair_index(index)
     assert list(done.lost) == ["it"]
-    assert set(open_index(index).engine.shelves) == {"fr"}
+    assert set(open_index(index).languages) == {"fr"}
     with IndexWriter(index, background=False) as writer:
         writer.add([Document("i1", "il mare", language="it")])
         writer.commit()
-    assert open_index(index).engine.get("i1", "it").text == "il mare"
+    assert Searcher(open_index(index)).get("i1", "it").text == "il mare"
 
 
 def test_readers_of_the_damaged_index_go_on(index):
     opened = open_index(index)
     damage(holding(index, "new0") / "fields" / "documents.npy")
     repair_index(index)
-    assert opened.refreshed().engine.get("new0") is not None
+    assert Searcher(opened.refreshed()).get("new0") is not None
 
 
 @pytest.mark.parametrize("folder", ["shared/fr", "."])

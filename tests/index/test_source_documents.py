@@ -10,6 +10,7 @@ from isogloss.data.readers.folder import Folder
 from isogloss.data.readers.wikiclir import WikiClir
 from isogloss.index.making import make_index
 from isogloss.index.reader import open_index
+from isogloss.search.searcher import Searcher
 from isogloss.storage.errors import InputError
 
 
@@ -20,24 +21,25 @@ def index(tmp_path):
 
 
 def test_they_are_kept_as_they_are_and_find_their_mates(index):
-    manifest, engine = open_index(index)
-    assert manifest.sources == len(engine.sources) == 104
-    document = engine.source("en-honey")
+    opened = open_index(index)
+    manifest, searcher = opened.manifest, Searcher(opened)
+    assert manifest.sources == len(searcher.index.sources) == 104
+    document = searcher.source("en-honey")
     assert (document.title, document.language) == ("Honey", "en")
-    assert {hit.document.id for hit in engine.search(document.text, 2)} == {"fr-honey", "sw-honey"}
+    assert {hit.document.id for hit in searcher.search(document.text, 2)} == {"fr-honey", "sw-honey"}
 
 
 def test_they_can_be_left_out(tmp_path):
     manifest = make_index(tmp_path / "index", "psq", Demo(), ["fr"], source_documents=False)
     assert manifest.sources == 0
-    assert open_index(tmp_path / "index").engine.sources is None
+    assert open_index(tmp_path / "index").sources is None
     assert not (tmp_path / "index" / "source").exists()
 
 
 @pytest.mark.parametrize("marked", [True, False])
 def test_a_source_without_any_has_none(tmp_path, pages, marked):
     assert make_index(tmp_path / "index", "bm25", pages(marked), ["fr"]).sources == 0
-    assert open_index(tmp_path / "index").engine.sources is None
+    assert open_index(tmp_path / "index").sources is None
 
 
 def test_pages_that_belong_to_any_language_are_not_taken_for_sources(tmp_path):
@@ -52,10 +54,10 @@ def test_pages_that_belong_to_any_language_are_not_taken_for_sources(tmp_path):
 
 def test_documents_that_are_searched_and_in_the_language_of_the_queries_are_searched_with(tmp_path, pages):
     manifest = make_index(tmp_path / "index", "bm25", pages(), ["it", "fr"], query_language="fr")
-    engine = open_index(tmp_path / "index").engine
+    searcher = Searcher(open_index(tmp_path / "index"))
     assert manifest.sources == 0
     assert not (tmp_path / "index" / "source").exists()
-    assert engine.source("1").id == "fr-bees"
+    assert searcher.source("1").id == "fr-bees"
 
 
 @pytest.mark.parametrize(("lines", "kept"), [("e1\tSalt\tSalt of the sea.\ne2\n", 1), ("e1\n", 0), ("", 0)])
@@ -67,17 +69,17 @@ def test_what_is_wrong_with_them_stops_nothing(tmp_path, lines, kept):
 
 def test_damage_to_them_is_an_error_when_they_are_asked_for_and_not_before(index):
     (index / "source" / "pages.bytes.npy").unlink()
-    engine = open_index(index).engine
-    assert engine.search("honey")
+    searcher = Searcher(open_index(index))
+    assert searcher.search("honey")
     with pytest.raises(InputError, match="the index is damaged"):
-        engine.source("1")
+        searcher.source("1")
 
 
 def test_a_number_of_them_that_does_not_fit_is_an_error(index):
     path = index / "index.json"
     path.write_text(json.dumps({**json.loads(path.read_text(encoding="utf-8")), "sources": 9}), encoding="utf-8")
     with pytest.raises(InputError, match="source holds 104 documents, not 9"):
-        open_index(index).engine.source("1")
+        Searcher(open_index(index)).source("1")
 
 
 def test_no_language_may_take_their_folder(tmp_path, pages):

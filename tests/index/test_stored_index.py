@@ -15,6 +15,7 @@ from isogloss.index.re_encoding import re_encode
 from isogloss.index.reader import open_index
 from isogloss.index.writer import IndexWriter
 from isogloss.search.reranking import Reranker
+from isogloss.search.searcher import Searcher
 from isogloss.storage.errors import InputError
 
 QUERIES = ["how do volcanoes erupt", "bees and honey", "why is the sea salty", "tea", "xyzzy plugh"]
@@ -22,20 +23,20 @@ SMALL = {"dimension": "12"}
 
 
 @pytest.fixture
-def engine():
-    with kept_engine() as engine:
-        yield engine
-        assert engine.open_now == 0
+def searcher():
+    with kept_engine() as searcher:
+        yield searcher
+        assert searcher.open_now == 0
 
 
 @pytest.fixture
-def made(tmp_path, engine):
+def made(tmp_path, searcher):
     """An index in files and one in a store, of the same documents."""
 
     def make(languages=("fr",), system="aligned", settings=None):
         given, source = {**SMALL, **(settings or {})}, few_pages(tmp_path)
         for name, store in (("files", ""), ("stored", f"kept:{tmp_path / 'kept'}")):
-            make_index(tmp_path / name, system, source, list(languages), settings=given, store=store)
+            make_index(tmp_path / name, system, source, list(languages), settings=given, engine=store)
         return tmp_path / "files", tmp_path / "stored"
 
     return make
@@ -60,7 +61,7 @@ def alike(hits, others):
 def test_it_answers_as_one_in_files_does(made, languages, system, settings):
     files, stored = made(languages, system, settings)
     with closing(open_index(stored)) as opened:
-        here, there = open_index(files).engine, opened.engine
+        here, there = Searcher(open_index(files)), Searcher(opened)
         assert opened.manifest.documents == open_index(files).manifest.documents
         for query in QUERIES:
             alike(there.search(query, 7), here.search(query, 7))
@@ -70,7 +71,7 @@ def test_it_answers_as_one_in_files_does(made, languages, system, settings):
             alike(hits, others)
         assert there.get("fr-tea") == here.get("fr-tea")
         assert there.get("nobody") is None
-        parts, others = (engine.explain("honey", "fr", "fr-honey") for engine in (there, here))
+        parts, others = (searcher.explain("honey", "fr", "fr-honey") for searcher in (there, here))
         assert [part.score for part in parts] == pytest.approx([part.score for part in others], abs=1e-5)
         with pytest.raises(InputError, match="not in this index"):
             there.explain("tea", "fr", "nobody")
@@ -78,7 +79,7 @@ def test_it_answers_as_one_in_files_does(made, languages, system, settings):
         alike(there.search("tea", filters={"nothing": "here"}), [])
 
 
-def test_languages_with_vectors_of_different_lengths_share_a_store(tmp_path, engine, pages, lexicons):
+def test_languages_with_vectors_of_different_lengths_share_a_store(tmp_path, searcher, pages, lexicons):
     """Little text gives short vectors, here of another length in each language."""
     longer = Document("it-more", "parole nuove sempre diverse tra loro molto utili qui", language="it")
     source = pages()
@@ -92,12 +93,12 @@ def test_languages_with_vectors_of_different_lengths_share_a_store(tmp_path, eng
     source.documents = with_more
     settings = {**lexicons, "query_vectors": str(_vectors(tmp_path))}
     store = f"kept:{tmp_path / 'kept'}"
-    manifest = make_index(tmp_path / "stored", "aligned", source, ["fr", "it"], settings=settings, store=store)
+    manifest = make_index(tmp_path / "stored", "aligned", source, ["fr", "it"], settings=settings, engine=store)
     make_index(tmp_path / "files", "aligned", source, ["fr", "it"], settings=settings)
     with closing(open_index(tmp_path / "stored")) as opened:
-        widths = {shelf.system.encode_queries(["salt"]).shape[1] for shelf in opened.engine.shelves.values()}
+        widths = {shelf.system.encode_queries(["salt"]).shape[1] for shelf in opened.languages.values()}
         assert manifest.store.dimension == max(widths)
-        alike(opened.engine.search("honey bee"), open_index(tmp_path / "files").engine.search("honey bee"))
+        alike(Searcher(opened).search("honey bee"), Searcher(open_index(tmp_path / "files")).search("honey bee"))
 
 
 def _vectors(folder):
@@ -129,10 +130,10 @@ def test_documents_are_added_replaced_and_deleted(made):
     with closing(open_index(stored)) as opened:
         assert opened.generation == 2
         for query in QUERIES:
-            alike(opened.engine.search(query), open_index(files).engine.search(query))
-        kinds = opened.engine.search("honey tea", filters={"kind": "new"})
+            alike(Searcher(opened).search(query), Searcher(open_index(files)).search(query))
+        kinds = Searcher(opened).search("honey tea", filters={"kind": "new"})
         assert {hit.document.id for hit in kinds} == {"new", "sw-new"}
-        assert opened.engine.get("fr-tea").text == "Plus rien."
+        assert Searcher(opened).get("fr-tea").text == "Plus rien."
         assert opened.about()["segments"] == 0
         assert opened.about()["store"]["engine"] == "kept"
 
@@ -143,26 +144,26 @@ def test_a_reader_sees_what_a_writer_adds_and_counts_it_when_refreshed(made):
         with IndexWriter(stored) as writer:
             writer.add([Document("new", "Le thé et le miel.", language="fr")])
             writer.commit()
-        assert opened.engine.get("new") is not None
+        assert Searcher(opened).get("new") is not None
         later = opened.refreshed()
         assert later.manifest.documents == {"fr": 11}
         assert later.store is opened.store
         assert later.refreshed() is later
 
 
-def test_a_change_that_fails_leaves_all_as_it_was(made, engine):
+def test_a_change_that_fails_leaves_all_as_it_was(made, searcher):
     _, stored = made()
     before = {path: path.read_bytes() for path in stored.rglob("*") if path.is_file()}
     with IndexWriter(stored) as writer:
         writer.add([Document("new", "Le thé et le miel.", language="fr")])
         writer.delete(["fr-tea"])
-        engine.additions_left = 0
+        searcher.additions_left = 0
         with pytest.raises(InputError, match="full"):
             writer.commit()
     with closing(open_index(stored)) as opened:
         assert opened.generation == 1
         assert opened.manifest.documents == {"fr": 10}
-        assert opened.engine.get("fr-tea") is not None
+        assert Searcher(opened).get("fr-tea") is not None
     assert {path: path.read_bytes() for path in stored.rglob("*") if path.is_file()} == before
 
 
@@ -176,7 +177,7 @@ def test_a_change_that_fails_leaves_all_as_it_was(made, engine):
         ("bm25", {"passages": "30"}, "one vector"),
     ],
 )
-def test_a_system_that_makes_no_vectors_is_refused_before_anything_is_made(tmp_path, engine, system, settings, what):
+def test_a_system_that_makes_no_vectors_is_refused_before_anything_is_made(tmp_path, searcher, system, settings, what):
     with pytest.raises(InputError, match=what):
         make_index(
             tmp_path / "index",
@@ -184,7 +185,7 @@ def test_a_system_that_makes_no_vectors_is_refused_before_anything_is_made(tmp_p
             few_pages(tmp_path),
             ["fr"],
             settings=settings,
-            store=f"kept:{tmp_path / 'kept'}",
+            engine=f"kept:{tmp_path / 'kept'}",
         )
     assert names_in(tmp_path) == ["few-pages.jsonl"]
 
@@ -200,9 +201,9 @@ def test_a_network_on_top_of_vectors_is_refused_too():
 
 
 @pytest.mark.parametrize("left", [0, 1])
-def test_an_index_that_fails_leaves_neither_itself_nor_a_store(tmp_path, engine, monkeypatch, left):
+def test_an_index_that_fails_leaves_neither_itself_nor_a_store(tmp_path, searcher, monkeypatch, left):
     monkeypatch.setattr("isogloss.index.in_engine.BATCH", 6)
-    engine.additions_left = left
+    searcher.additions_left = left
     with pytest.raises(InputError, match="full"):
         make_index(
             tmp_path / "index",
@@ -210,13 +211,13 @@ def test_an_index_that_fails_leaves_neither_itself_nor_a_store(tmp_path, engine,
             few_pages(tmp_path),
             ["fr"],
             settings=SMALL,
-            store=f"kept:{tmp_path / 'kept'}",
+            engine=f"kept:{tmp_path / 'kept'}",
         )
     assert names_in(tmp_path) == ["few-pages.jsonl", "kept"]
     assert names_in(tmp_path / "kept") == []
 
 
-def test_an_index_that_cannot_take_its_place_leaves_no_store(tmp_path, engine, monkeypatch):
+def test_an_index_that_cannot_take_its_place_leaves_no_store(tmp_path, searcher, monkeypatch):
     def fails(*_):
         raise OSError("no space")
 
@@ -228,16 +229,16 @@ def test_an_index_that_cannot_take_its_place_leaves_no_store(tmp_path, engine, m
             few_pages(tmp_path),
             ["fr"],
             settings=SMALL,
-            store=f"kept:{tmp_path / 'kept'}",
+            engine=f"kept:{tmp_path / 'kept'}",
         )
     assert names_in(tmp_path / "kept") == []
     assert not (tmp_path / "index").exists()
 
 
-def test_another_index_takes_its_place_whole_or_not_at_all(tmp_path, made, engine):
+def test_another_index_takes_its_place_whole_or_not_at_all(tmp_path, made, searcher):
     _, stored = made()
     (old,) = names_in(tmp_path / "kept")
-    engine.additions_left = 0
+    searcher.additions_left = 0
     with pytest.raises(InputError, match="full"):
         make_index(
             stored,
@@ -246,12 +247,12 @@ def test_another_index_takes_its_place_whole_or_not_at_all(tmp_path, made, engin
             ["sw"],
             settings=SMALL,
             overwrite=True,
-            store=f"kept:{tmp_path / 'kept'}",
+            engine=f"kept:{tmp_path / 'kept'}",
         )
     with closing(open_index(stored)) as opened:
-        assert opened.engine.get("fr-tea") is not None
+        assert Searcher(opened).get("fr-tea") is not None
     assert names_in(tmp_path / "kept") == [old]
-    engine.additions_left = None
+    searcher.additions_left = None
     make_index(
         stored,
         "aligned",
@@ -259,7 +260,7 @@ def test_another_index_takes_its_place_whole_or_not_at_all(tmp_path, made, engin
         ["sw"],
         settings=SMALL,
         overwrite=True,
-        store=f"kept:{tmp_path / 'kept'}",
+        engine=f"kept:{tmp_path / 'kept'}",
     )
     (new,) = names_in(tmp_path / "kept")
     assert new != old
@@ -268,46 +269,46 @@ def test_another_index_takes_its_place_whole_or_not_at_all(tmp_path, made, engin
     assert open_index(stored).store is None
 
 
-def test_parts_that_do_not_answer_are_named_once(made, engine):
+def test_parts_that_do_not_answer_are_named_once(made, searcher):
     _, stored = made(["fr", "sw"])
-    engine.missing = ("shard 2",)
+    searcher.missing = ("shard 2",)
     with closing(open_index(stored)) as opened:
-        hits = opened.engine.search("tea")
+        hits = Searcher(opened).search("tea")
         assert hits
         assert hits.missing == ("shard 2",)
-        assert [each.missing for each in opened.engine.search_many(["tea", "honey"])] == [("shard 2",)] * 2
-        reordered = opened.engine.reranked_by(Reranker(lambda query, texts: np.zeros(len(texts)), ("en", "fr"), 5))
+        assert [each.missing for each in Searcher(opened).search_many(["tea", "honey"])] == [("shard 2",)] * 2
+        reordered = Searcher(opened).reranked_by(Reranker(lambda query, texts: np.zeros(len(texts)), ("en", "fr"), 5))
         assert reordered.search("tea").missing == ("shard 2",)
         assert reordered.search_many(["tea"])[0].missing == ("shard 2",)
 
 
-def test_a_document_that_goes_between_search_and_fetch_is_left_out(made, engine, monkeypatch):
+def test_a_document_that_goes_between_search_and_fetch_is_left_out(made, searcher, monkeypatch):
     _, stored = made()
     with closing(open_index(stored)) as opened:
-        before = [hit.document.id for hit in opened.engine.search("tea", 5)]
-        get = engine.get
-        monkeypatch.setattr(engine, "get", lambda self, language, ids: [None, *get(self, language, ids)[1:]])
-        hits = opened.engine.search("tea", 5)
+        before = [hit.document.id for hit in Searcher(opened).search("tea", 5)]
+        get = searcher.get
+        monkeypatch.setattr(searcher, "get", lambda self, language, ids: [None, *get(self, language, ids)[1:]])
+        hits = Searcher(opened).search("tea", 5)
         assert [hit.document.id for hit in hits] == before[1:]
         assert [hit.rank for hit in hits] == [1, 2, 3, 4]
 
 
-def test_no_file_holds_the_password_but_this_process_knows_it(tmp_path, engine):
+def test_no_file_holds_the_password_but_this_process_knows_it(tmp_path, searcher):
     seen = []
-    connect = engine.open.__func__
+    connect = searcher.open.__func__
 
     def watched(cls, url, *, name):
         seen.append(url)
         return connect(cls, url, name=name)
 
-    engine.open = classmethod(watched)
+    searcher.open = classmethod(watched)
     try:
         store = f"kept:{tmp_path / 'kept'}?password=s3cret"
-        manifest = make_index(tmp_path / "index", "aligned", few_pages(tmp_path), ["fr"], settings=SMALL, store=store)
+        manifest = make_index(tmp_path / "index", "aligned", few_pages(tmp_path), ["fr"], settings=SMALL, engine=store)
         with closing(open_index(tmp_path / "index")):
             pass
     finally:
-        engine.open = classmethod(connect)
+        searcher.open = classmethod(connect)
     assert manifest.store.url == f"kept:{tmp_path / 'kept'}"
     assert seen == [store]
     assert not any(b"s3cret" in path.read_bytes() for path in (tmp_path / "index").rglob("*") if path.is_file())
@@ -318,9 +319,9 @@ def test_the_environment_says_where_the_store_is_now(tmp_path, made, monkeypatch
     (tmp_path / "kept").rename(tmp_path / "moved")
     with pytest.raises(InputError, match="is not there"):
         open_index(stored)
-    monkeypatch.setenv("ISOGLOSS_STORE", f"kept:{tmp_path / 'moved'}")
+    monkeypatch.setenv("ISOGLOSS_ENGINE", f"kept:{tmp_path / 'moved'}")
     with closing(open_index(stored)) as opened:
-        assert opened.engine.search("tea")
+        assert Searcher(opened).search("tea")
 
 
 def test_its_files_can_be_checked(made):
@@ -347,20 +348,20 @@ def test_all_its_documents_are_encoded_anew_by_another_model(made, tmp_path):
         assert opened.manifest.documents == {"fr": 10, "sw": 10}
         assert opened.generation == 3
         for query in QUERIES:
-            alike(opened.engine.search(query), open_index(files).engine.search(query))
+            alike(Searcher(opened).search(query), Searcher(open_index(files)).search(query))
 
 
 @pytest.mark.parametrize("left", [0, 1])
-def test_what_fails_to_be_encoded_anew_stays_as_it_was(made, tmp_path, engine, left):
+def test_what_fails_to_be_encoded_anew_stays_as_it_was(made, tmp_path, searcher, left):
     _, stored = made(["fr", "sw"])
     before = names_in(tmp_path / "kept")
-    engine.additions_left = left
+    searcher.additions_left = left
     with pytest.raises(InputError, match="full"):
         re_encode(stored, "aligned", few_pages(tmp_path), {"dimension": "7"})
     assert names_in(tmp_path / "kept") == before
     with closing(open_index(stored)) as opened:
         assert opened.manifest.store.dimension == 12
-        assert opened.engine.search("tea")
+        assert Searcher(opened).search("tea")
 
 
 def test_documents_that_a_store_does_not_list_are_not_encoded_anew(made, tmp_path, monkeypatch):

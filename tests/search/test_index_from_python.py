@@ -12,6 +12,7 @@ from tests.engines.kept import kept_engine
 import isogloss
 from isogloss import Document, Index, InputError
 from isogloss.index.reader import open_index
+from isogloss.search.searcher import Searcher
 
 TEXTS = ["Las abejas hacen miel.", "El volcán arroja lava.", "La miel es dulce."]
 WORDS = {"honey": "miel", "bees": "abejas", "volcano": ["volcán", "cráter"], "lava": "lava"}
@@ -64,9 +65,10 @@ def test_an_index_with_a_path_stays_and_is_one_of_the_commands_indexes(tmp_path)
     assert repr(made) == f"<Index {path}: 3 documents in es>"
     del made
     gc.collect()
-    manifest, engine = open_index(path)
+    opened = open_index(path)
+    manifest, searcher = opened.manifest, Searcher(opened)
     assert (manifest.system, manifest.options["passages"]) == ("psq", 5)
-    assert [hit.document.id for hit in engine.search("bees")] == ["1"]
+    assert [hit.document.id for hit in searcher.search("bees")] == ["1"]
     with pytest.raises(InputError, match="exists and is not empty"):
         Index.make(TEXTS, "es", path=path, lexicon=WORDS)
     assert found(Index.make(["La lava quema."], "es", path=path, lexicon=WORDS, overwrite=True), "lava") == ["1"]
@@ -157,11 +159,11 @@ def test_serving_says_where_and_takes_the_token(index, monkeypatch):
 
 
 def test_documents_in_a_store_are_searched_and_changed_like_others(tmp_path):
-    with kept_engine() as engine:
+    with kept_engine() as searcher:
         store, source = f"kept:{tmp_path / 'kept'}?password=s3cret", few_pages(tmp_path)
         with pytest.raises(isogloss.InputError, match="path"):
-            isogloss.Index.make(source, "fr", system="aligned", store=store)
-        index = isogloss.Index.make(source, "fr", path=tmp_path / "index", system="aligned", dimension=12, store=store)
+            isogloss.Index.make(source, "fr", system="aligned", engine=store)
+        index = isogloss.Index.make(source, "fr", path=tmp_path / "index", system="aligned", dimension=12, engine=store)
         assert len(index) == 10
         assert index.search("bees and honey")[0].document.id in ("fr-honey", "fr-honeybee")
         assert index.add(["Du miel et des abeilles."], "fr") == 1
@@ -169,9 +171,9 @@ def test_documents_in_a_store_are_searched_and_changed_like_others(tmp_path):
         assert index.explain("honey", "11")
         assert index.delete(["11"]) == 1
         assert len(index) == 10
-        engine.missing = ("shard 1",)
+        searcher.missing = ("shard 1",)
         assert index.search("honey").missing == ("shard 1",)
         assert [hits.missing for hits in index.search_many(["honey", "xyzzy"])] == [("shard 1",), ()]
-        assert engine.open_now == 1
+        assert searcher.open_now == 1
         index.close()
-        assert engine.open_now == 0
+        assert searcher.open_now == 0

@@ -78,9 +78,9 @@ def test_one_language_alone_keeps_its_scores(shelves):
 
 
 def test_a_document_scores_the_same_whichever_languages_are_asked_for(shelves):
-    engine = Searcher(shelves)
-    both = {hit.document.id: hit.score for hit in engine.search("salt sea")}
-    french = {hit.document.id: hit.score for hit in engine.search("salt sea", languages=["fr"])}
+    searcher = Searcher(shelves)
+    both = {hit.document.id: hit.score for hit in searcher.search("salt sea")}
+    french = {hit.document.id: hit.score for hit in searcher.search("salt sea", languages=["fr"])}
     assert french == {id_: score for id_, score in both.items() if id_.startswith("f")}
 
 
@@ -92,8 +92,8 @@ def test_contributions_sum_to_the_score_that_is_shown(shelves, names):
 
 @pytest.mark.parametrize("k", [0, 1, 3])
 def test_no_more_than_k_are_given_and_they_are_the_best(shelves, k):
-    engine = Searcher(shelves)
-    assert engine.search("salt sea", k) == engine.search("salt sea", 100)[:k]
+    searcher = Searcher(shelves)
+    assert searcher.search("salt sea", k) == searcher.search("salt sea", 100)[:k]
 
 
 def test_equal_scores_are_ordered_by_document_id(shelf):
@@ -107,10 +107,10 @@ def test_what_is_not_there_is_not_found(shelves, query):
 
 
 def test_the_unknown_words_are_those_that_no_language_knows(shelf):
-    engine = Searcher({"fr": shelf("fr", FRENCH, "salt\tsel\n"), "it": shelf("it", ITALIAN, "sea\tmare\n")})
-    assert engine.unknown_words("sea zebra salt sel yak") == ["zebra", "yak"]
-    assert engine.unknown_words("sea zebra salt sel yak", ["fr"]) == ["sea", "zebra", "yak"]
-    assert engine.translations("salt sea sel") == {
+    searcher = Searcher({"fr": shelf("fr", FRENCH, "salt\tsel\n"), "it": shelf("it", ITALIAN, "sea\tmare\n")})
+    assert searcher.unknown_words("sea zebra salt sel yak") == ["zebra", "yak"]
+    assert searcher.unknown_words("sea zebra salt sel yak", ["fr"]) == ["sea", "zebra", "yak"]
+    assert searcher.translations("salt sea sel") == {
         "fr": [("salt", ["sel"]), ("sel", ["sel"])],
         "it": [("sea", ["mare"])],
     }
@@ -144,54 +144,54 @@ def test_source_documents_are_opened_when_they_are_asked_for(shelves):
         opened.append(True)
         return shelves["fr"].store
 
-    engine = Searcher(shelves, open_sources)
-    assert engine.search("salt")
+    searcher = Searcher(shelves, open_sources)
+    assert searcher.search("salt")
     assert not opened
-    assert [engine.source(number).id for number in ("1", "4")] == ["f1", "f4"]
+    assert [searcher.source(number).id for number in ("1", "4")] == ["f1", "f4"]
     assert opened == [True]
 
 
 def test_an_index_without_source_documents_says_so(shelves):
-    assert Searcher(shelves).sources is None
+    assert shelves.sources is None
     with pytest.raises(InputError, match="keeps no documents in the language of the queries"):
         Searcher(shelves).source("1")
 
 
 def test_pages_of_hits_are_stretches_of_the_one_list(shelves):
-    engine = Searcher(shelves)
-    all_hits = engine.search("salt sea wind", 100)
+    searcher = Searcher(shelves)
+    all_hits = searcher.search("salt sea wind", 100)
     assert len(all_hits) > 5
     for offset in (0, 2, 4, 100):
-        assert engine.search("salt sea wind", 2, offset=offset) == all_hits[offset : offset + 2]
+        assert searcher.search("salt sea wind", 2, offset=offset) == all_hits[offset : offset + 2]
 
 
 def test_many_queries_are_answered_like_each_alone(shelves):
-    engine, queries = Searcher(shelves), ["salt", "sea wind", "zebra", ""]
+    searcher, queries = Searcher(shelves), ["salt", "sea wind", "zebra", ""]
     for languages in (None, ["it"]):
-        alone = [engine.search(query, 3, languages, explain=False) for query in queries]
-        assert engine.search_many(queries, 3, languages) == alone
+        alone = [searcher.search(query, 3, languages, explain=False) for query in queries]
+        assert searcher.search_many(queries, 3, languages) == alone
     assert all(hit.explanation == () for hits in alone for hit in hits)
 
 
 def test_a_document_is_given_by_its_id_and_explained(shelves):
-    engine = Searcher(shelves)
-    assert engine.get("i2").text == "mare e vento"
-    assert engine.get("i2", "fr") is None
-    for hit in engine.search("salt sea"):
-        assert engine.explain("salt sea", hit.language, hit.document.id) == hit.explanation
+    searcher = Searcher(shelves)
+    assert searcher.get("i2").text == "mare e vento"
+    assert searcher.get("i2", "fr") is None
+    for hit in searcher.search("salt sea"):
+        assert searcher.explain("salt sea", hit.language, hit.document.id) == hit.explanation
     with pytest.raises(InputError, match="'i2' is not in this index in 'fr'"):
-        engine.explain("salt", "fr", "i2")
+        searcher.explain("salt", "fr", "i2")
 
 
 def test_what_is_deleted_or_does_not_pass_the_filter_is_not_found(shelves):
     shelf = shelves["fr"]
     fields = JoinedPostings([build_field_lists([Document(id_, "", fields={"kind": id_ < "f3"}) for id_ in FRENCH])])
-    engine = Searcher({"fr": replace(shelf, live=np.asarray([True, False, True, True]), fields=fields)})
-    assert {hit.document.id for hit in engine.search("sea wind salt")} == {"f1", "f3", "f4"}
-    assert [hit.document.id for hit in engine.search("sea wind salt", filters={"kind": "true"})] == ["f1"]
-    assert [hit.document.id for hit in engine.search_many(["sea"], filters={"kind": "true"})[0]] == ["f1"]
-    assert engine.get("f2") is None
-    assert engine.shelves["fr"].count == 3
+    searcher = Searcher({"fr": replace(shelf, live=np.asarray([True, False, True, True]), fields=fields)})
+    assert {hit.document.id for hit in searcher.search("sea wind salt")} == {"f1", "f3", "f4"}
+    assert [hit.document.id for hit in searcher.search("sea wind salt", filters={"kind": "true"})] == ["f1"]
+    assert [hit.document.id for hit in searcher.search_many(["sea"], filters={"kind": "true"})[0]] == ["f1"]
+    assert searcher.get("f2") is None
+    assert searcher.languages["fr"].count == 3
 
 
 @pytest.mark.parametrize(
@@ -220,19 +220,19 @@ def test_answers_are_doubtful_whose_best_hit_is_not_relevant(shelves, monkeypatc
     monkeypatch.setattr(system, "thresholds", lambda: thresholds)
     found = Ranking(np.arange(3), np.asarray([0.55, 0.4, 0.2]))
     monkeypatch.setattr(system, "search", lambda query, k, allowed=None: Ranking(found.rows[:k], found.scores[:k]))
-    engine = Searcher({"fr": shelves["fr"]})
-    assert engine.search("salt").doubtful == doubtful
-    assert engine.search_many(["salt"])[0].doubtful == doubtful
-    assert not engine.search("salt", offset=1).doubtful, "hits after the first may well be bad"
+    searcher = Searcher({"fr": shelves["fr"]})
+    assert searcher.search("salt").doubtful == doubtful
+    assert searcher.search_many(["salt"])[0].doubtful == doubtful
+    assert not searcher.search("salt", offset=1).doubtful, "hits after the first may well be bad"
     assert not Hits().doubtful
 
 
 def test_one_language_that_has_something_dispels_the_doubt(shelves, monkeypatch):
     monkeypatch.setattr(shelves["fr"].system, "thresholds", lambda: (100.0,))
     monkeypatch.setattr(shelves["it"].system, "thresholds", lambda: (1e-9,))
-    engine = Searcher(shelves)
-    assert engine.search("salt", languages=["fr"]).doubtful
-    assert not engine.search("salt").doubtful
+    searcher = Searcher(shelves)
+    assert searcher.search("salt", languages=["fr"]).doubtful
+    assert not searcher.search("salt").doubtful
 
 
 def test_the_passage_is_the_one_the_system_names(shelves, monkeypatch):
@@ -243,8 +243,8 @@ def test_the_passage_is_the_one_the_system_names(shelves, monkeypatch):
 
 
 def test_the_first_hits_are_put_in_another_order_whatever_page_is_asked_for(shelves):
-    engine = Searcher(shelves)
-    plain = engine.search("salt sea wind", 100)
+    searcher = Searcher(shelves)
+    plain = searcher.search("salt sea wind", 100)
 
     class Backwards(Reranker):
         def reorder(self, query, hits):
@@ -252,14 +252,14 @@ def test_the_first_hits_are_put_in_another_order_whatever_page_is_asked_for(shel
             return [replace(hit, rank=rank) for rank, hit in enumerate(turned, start=1)]
 
     backwards = Backwards(scores_of("salt sea wind"), ("en", "fr"), 4)
-    turned = engine.reranked_by(backwards)
+    turned = searcher.reranked_by(backwards)
     wanted = [hit.document.id for hit in backwards.reorder("", plain)]
     assert [hit.document.id for hit in turned.search("salt sea wind", 100)] == wanted
     assert [hit.document.id for hit in turned.search("salt sea wind", 2, offset=1)] == wanted[1:3]
     assert [hit.document.id for hit in turned.search_many(["salt sea wind"], 3)[0]] == wanted[:3]
     (first,) = turned.search("salt sea wind", 1)
-    assert first.explanation == engine.explain("salt sea wind", first.language, first.document.id) != ()
-    assert engine.search("salt sea wind", 100) == plain
+    assert first.explanation == searcher.explain("salt sea wind", first.language, first.document.id) != ()
+    assert searcher.search("salt sea wind", 100) == plain
 
 
 def scores_of(asked):
@@ -279,8 +279,8 @@ def halves(query, text, score):
 
 
 def test_a_hit_is_explained_by_what_gave_its_score(shelves):
-    query, engine = "salt sea wind", Searcher(shelves)
-    turned = engine.reranked_by(Reranker(scores_of(query), ("en", "fr"), explain_text=halves))
+    query, searcher = "salt sea wind", Searcher(shelves)
+    turned = searcher.reranked_by(Reranker(scores_of(query), ("en", "fr"), explain_text=halves))
     hits = turned.search(query, 100)
     assert {hit.language: hit.reranked for hit in hits} == {"fr": True, "it": False}
     for hit in [*hits, *(turned.explained(query, hit) for hit in turned.search_many([query], 100)[0])]:
@@ -288,15 +288,15 @@ def test_a_hit_is_explained_by_what_gave_its_score(shelves):
         assert [part.query_word == "all" for part in hit.explanation].count(True) == hit.reranked
         assert turned.explain(query, hit.language, hit.document.id, hit.reranked) == hit.explanation
         plain = turned.explain(query, hit.language, hit.document.id)
-        assert plain == engine.explain(query, hit.language, hit.document.id)
+        assert plain == searcher.explain(query, hit.language, hit.document.id)
         assert (plain == hit.explanation) != hit.reranked
 
 
 def test_what_no_re_ranker_scores_cannot_be_explained_by_it(shelves):
-    engine = Searcher(shelves)
+    searcher = Searcher(shelves)
     with pytest.raises(InputError, match=r"^reranked: nothing re-ranks the hits here"):
-        engine.explain("salt", "fr", "f1", reranked=True)
-    turned = engine.reranked_by(Reranker(scores_of("salt"), ("en", "fr"), explain_text=halves))
+        searcher.explain("salt", "fr", "f1", reranked=True)
+    turned = searcher.reranked_by(Reranker(scores_of("salt"), ("en", "fr"), explain_text=halves))
     with pytest.raises(InputError, match=r"^reranked: hits in 'it' are not re-ranked, only those in 'fr'"):
         turned.explain("salt", "it", "i1", reranked=True)
     with pytest.raises(InputError, match="'f9' is not in this index in 'fr'"):
@@ -304,18 +304,18 @@ def test_what_no_re_ranker_scores_cannot_be_explained_by_it(shelves):
 
 
 def test_a_slow_re_ranker_makes_explaining_slow_where_it_re_ranks(shelves):
-    engine = Searcher(shelves)
-    assert engine.explains_quickly()
+    searcher = Searcher(shelves)
+    assert searcher.explains_quickly()
     slow, quick = (Reranker(scores_of("q"), ("en", "fr"), explains_quickly=quickly) for quickly in (False, True))
-    assert engine.reranked_by(quick).explains_quickly()
-    assert not engine.reranked_by(slow).explains_quickly()
-    assert engine.reranked_by(slow).explains_quickly(["it"])
+    assert searcher.reranked_by(quick).explains_quickly()
+    assert not searcher.reranked_by(slow).explains_quickly()
+    assert searcher.reranked_by(slow).explains_quickly(["it"])
 
 
 def test_words_of_a_re_ranker_are_words_and_those_of_a_system_its_terms(shelves):
-    engine = Searcher(shelves)
-    assert engine.term_of("fr")("vents") == shelves["fr"].system.term_of("vents") == "vent"
-    assert engine.term_of("fr", reranked=True)("vents") == "vents"
+    searcher = Searcher(shelves)
+    assert searcher.term_of("fr")("vents") == shelves["fr"].system.term_of("vents") == "vent"
+    assert searcher.term_of("fr", reranked=True)("vents") == "vents"
 
 
 def test_an_unknown_language_is_refused_with_those_there_are(shelves):

@@ -8,6 +8,7 @@ import pytest
 from isogloss.data.documents import Document
 from isogloss.index.reader import open_index
 from isogloss.index.writer import IndexWriter
+from isogloss.search.searcher import Searcher
 from isogloss.server.limits import Limits
 from isogloss.server.request_log import flush
 
@@ -36,7 +37,7 @@ def test_a_document_is_added_found_replaced_and_deleted(writable, index):
     assert writable.get(f"{DOCUMENTS}/fr/f9").json() == NEW
     on_disk = open_index(index)
     assert on_disk.generation == added.json()["generation"]
-    assert on_disk.engine.get("f9", "fr").title == "Phare"
+    assert Searcher(on_disk).get("f9", "fr").title == "Phare"
 
     replaced = writable.post(DOCUMENTS, json={**NEW, "text": "Du pain."}, headers=BEARER)
     assert replaced.json()["generation"] > added.json()["generation"]

@@ -15,6 +15,7 @@ from isogloss.data.readers.wikiclir import WikiClir
 from isogloss.evaluation.protocols import make_task
 from isogloss.index.making import make_index
 from isogloss.index.reader import open_index
+from isogloss.search.searcher import Searcher
 from isogloss.storage.errors import InputError
 from isogloss.systems.evaluate import evaluate_system
 from isogloss.systems.registry import make_system
@@ -317,8 +318,9 @@ def test_an_index_on_disk_answers_as_the_system_in_memory(tmp_path, source, give
     make_index(tmp_path / "index", "aligned", source, ["fr"], fields=("text",), settings={**given, **settings})
     for name in ("en.vec", "fr.vec", "en-fr.tsv"):
         (tmp_path / name).unlink()  # the index needs nothing from outside
-    manifest, engine = open_index(tmp_path / "index")
-    loaded, store = engine.shelves["fr"].system, engine.shelves["fr"].store
+    opened = open_index(tmp_path / "index")
+    manifest, searcher = opened.manifest, Searcher(opened)
+    loaded, store = searcher.languages["fr"].system, searcher.languages["fr"].store
     assert [store[row].id for row in range(len(store))] == list(FRENCH)
     assert {manifest.options[option] for option in given} == {""}
     for query in [*QUERIES.values(), UNKNOWN, ""]:
@@ -334,7 +336,7 @@ def test_an_index_on_disk_answers_as_the_system_in_memory(tmp_path, source, give
 def test_an_index_with_trained_vectors_answers_as_the_system_in_memory(tmp_path):
     settings = {"dimension": "20"}
     make_index(tmp_path / "index", "aligned", Demo(), ["fr"], settings=settings)
-    loaded = open_index(tmp_path / "index").engine.shelves["fr"].system
+    loaded = open_index(tmp_path / "index").languages["fr"].system
     training = load_training(Demo(), PAIR)
     system = make_system("aligned", PAIR, settings, Demo())
     system.fit(training)
@@ -357,9 +359,9 @@ def test_documents_alone_are_enough_with_vectors_and_a_lexicon(tmp_path, given):
     )
     for number, source in enumerate((Folder(str(folder)), Jsonl(str(tmp_path / "pages.jsonl")))):
         make_index(tmp_path / f"{number}", "aligned", source, ["fr"], settings={**given, "alignment": "pinv"})
-        _, engine = open_index(tmp_path / f"{number}")
-        assert "f4" in engine.search("rain")[0].document.id
-        weights = engine.shelves["fr"].system._query_encoder.weights
+        searcher = Searcher(open_index(tmp_path / f"{number}"))
+        assert "f4" in searcher.search("rain")[0].document.id
+        weights = searcher.languages["fr"].system._query_encoder.weights
         assert len(set(weights.tolist())) == 1
 
 

@@ -8,6 +8,7 @@ from isogloss.data.readers.jsonl import Jsonl
 from isogloss.evaluation.protocols import make_task
 from isogloss.index.making import make_index
 from isogloss.index.reader import open_index
+from isogloss.search.searcher import Searcher
 from isogloss.storage.errors import InputError
 from isogloss.systems.evaluate import evaluate_system
 from isogloss.systems.registry import make_system
@@ -31,10 +32,10 @@ def test_only_systems_that_are_told_to_induce_learn():
 
 def test_an_index_keeps_the_lexicon_that_was_induced(tmp_path):
     make_index(tmp_path / "index", "psq", Demo(), ["fr"], settings={"lexicon": "induced"})
-    _, engine = open_index(tmp_path / "index")
+    searcher = Searcher(open_index(tmp_path / "index"))
     system = make_system("psq", ("en", "fr"), {"lexicon": "induced"})
     system.fit(load_dataset(Demo(), ("en", "fr")))
-    assert engine.shelves["fr"].system.concepts("how bees make honey") == system.concepts("how bees make honey")
+    assert searcher.languages["fr"].system.concepts("how bees make honey") == system.concepts("how bees make honey")
 
 
 @pytest.mark.parametrize("name", ["psq", "bm25-dict", "aligned"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,16 +18,22 @@ if TYPE_CHECKING:
     from isogloss.data.source import Source
 
 _EXAMPLE = """\
-  isogloss add my-index --documents jsonl:new-pages.jsonl
-  isogloss add my-index --documents folder:manuals --language fr
-  isogloss add my-index --documents folder:handbuch --language de --set lexicon=en-de.txt   # a new language"""
+  isogloss add my-index new-pages.jsonl
+  isogloss add my-index manuals --language fr
+  isogloss add my-index handbuch --language de --set lexicon=en-de.txt   # a new language
+  isogloss add my-index new-pages.jsonl --system my-run                  # refused unless my-run made the index"""
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, summary: str) -> None:
     """Register the command."""
     parser = add_command(commands, name, summary, _EXAMPLE)
     parser.add_argument("index", metavar="INDEX", help="a directory made by 'isogloss index'")
-    parser.add_argument("--documents", required=True, metavar="SOURCE", help=SOURCE_HELP)
+    parser.add_argument("documents", metavar="DOCUMENTS", help=SOURCE_HELP)
+    parser.add_argument(
+        "--system",
+        metavar="SYSTEM_OR_RUN",
+        help="refuse unless this model made the index",
+    )
     parser.add_argument(
         "--language", action="append", metavar="LANG",
         help="language of the documents (repeatable; default: those of the index)",
@@ -45,10 +52,12 @@ def run(options: argparse.Namespace) -> None:
     from isogloss.data.problems import Problems
     from isogloss.index.manifest import Manifest
 
-    name = Manifest.load(Path(options.index)).system
-    problems = Problems(not options.skip_bad)
+    name = options.system or Manifest.load(Path(options.index)).system
+    problems, source = Problems(not options.skip_bad), open_source(options.documents)
     settings = settings_for(name, [name], options.settings)
-    add_documents(options.index, open_source(options.documents), options.language, settings, problems, options.quiet)
+    if options.system:
+        _refuse_another_model(options, source, settings, problems)
+    add_documents(options.index, source, options.language, settings, problems, options.quiet)
     tell_problems(problems, options.quiet)
 
 
@@ -73,3 +82,16 @@ def add_documents(
         f", {replaced:,} of them in place of older ones" if replaced else ""
     )
     note(f"{path}: {what}; {after:,} in all", quiet)
+
+
+def _refuse_another_model(
+    options: argparse.Namespace, source: Source, settings: Mapping[str, str], problems: Problems
+) -> None:
+    from isogloss.index.making import ready_system
+    from isogloss.index.re_encoding import refuse_another_model
+    from isogloss.index.reader import open_index
+
+    with closing(open_index(Path(options.index))) as index:
+        for language in options.language or index.languages:
+            pair = (index.manifest.query_language, language)
+            refuse_another_model(index, language, ready_system(options.system, source, pair, settings, problems))

@@ -91,13 +91,14 @@ def run(options: argparse.Namespace) -> None:
         if options.json != "-":
             out = console()
             _print_results(out, results)
-            manifest, engine = open_index(path)
-            _answer(out, engine)
+            opened = open_index(path)
+            manifest, searcher = opened.manifest, Searcher(opened)
+            _answer(out, searcher)
         _next_steps(options.output, options.quiet)
         if options.serve:
             _serve(path, Path(scratch), options)
         elif options.json != "-" and sys.stdin and sys.stdin.isatty() and sys.stdout.isatty():
-            Prompt(manifest, engine, console(), k=5).run("the demo")
+            Prompt(manifest, searcher, console(), k=5).run("the demo")
 
 
 def _serve(path: Path, scratch: Path, options: argparse.Namespace) -> None:
@@ -152,20 +153,20 @@ def _print_results(out: Console, results: list[dict[str, Any]]) -> None:
         out.print(f"{_LONG} is left out, for it learns for minutes: isogloss demo --all has it (extra train).\n")
 
 
-def _answer(out: Console, engine: Searcher) -> None:
+def _answer(out: Console, searcher: Searcher) -> None:
     for query in _QUERIES:
-        rows = [row for language in _NAMES for row in _best(engine, query, language)]
+        rows = [row for language in _NAMES for row in _best(searcher, query, language)]
         print_table(out, f"“{query}”", ("", "best document", "because of"), rows, left=3)
 
 
-def _best(engine: Searcher, query: str, language: str) -> list[tuple[str, str, str]]:
+def _best(searcher: Searcher, query: str, language: str) -> list[tuple[str, str, str]]:
     from isogloss.search.snippets import reasons_of
 
     rows = []
-    for hit in engine.search(query, k=1, languages=[language]):
+    for hit in searcher.search(query, k=1, languages=[language]):
         reasons = [
             f"{word} → {', '.join(words)}"
-            for word, words, _ in reasons_of(engine, hit.language, hit.document, hit.explanation)[:3]
+            for word, words, _ in reasons_of(searcher, hit.language, hit.document, hit.explanation)[:3]
         ]
         topic = hit.document.id.removeprefix(f"{language}-")
         rows.append((_NAMES[language], f"{hit.document.title} ({topic})", "; ".join(reasons)))

@@ -19,7 +19,7 @@ _MOST_LISTED = 12  # and listed
 _DOUBT = "probably nothing here: even the best result scores below what counts as relevant"
 
 
-def hit_object(engine: Searcher, hit: Hit) -> dict[str, Any]:
+def hit_object(searcher: Searcher, hit: Hit) -> dict[str, Any]:
     """A hit as plain values."""
     return {
         "rank": hit.rank,
@@ -27,17 +27,17 @@ def hit_object(engine: Searcher, hit: Hit) -> dict[str, Any]:
         "language": hit.language,
         "id": hit.document.id,
         "title": hit.document.title,
-        "snippet": _snippet(engine, hit).text,
+        "snippet": _snippet(searcher, hit).text,
         "relevance": hit.relevance,
         **({"reranked": True} if hit.reranked else {}),
         "explanation": [
             {"query_word": word, "document_words": list(words), "score": score}
-            for word, words, score in _reasons(engine, hit)
+            for word, words, score in _reasons(searcher, hit)
         ],
     }
 
 
-def print_hits(out: Console, engine: Searcher, query: str, hits: Hits, explain: bool) -> None:
+def print_hits(out: Console, searcher: Searcher, query: str, hits: Hits, explain: bool) -> None:
     """The hits with the words that matched marked; before them, whether there is probably nothing to be found.
 
     In a re-ranked hit that is not explained, the words are marked by which it was found.
@@ -49,26 +49,26 @@ def print_hits(out: Console, engine: Searcher, query: str, hits: Hits, explain: 
     for hit in hits:
         heading = Text.assemble(
             (f"{hit.rank:>3}. ", "dim"), (hit.document.title or hit.document.id, "bold"),
-            (f"  [{hit.language}] {hit.document.id}  {hit.score:.3f}{scored_by(engine, hit)}", "dim"),
+            (f"  [{hit.language}] {hit.document.id}  {hit.score:.3f}{scored_by(searcher, hit)}", "dim"),
             (f"  {hit.relevance}" if hit.relevance else "", "green"),
         )  # fmt: skip
         out.print(heading)
-        snippet = _snippet(engine, _as_found(engine, query, hit))
+        snippet = _snippet(searcher, _as_found(searcher, query, hit))
         text = Text("     ")
         text.append(_marked(snippet))
         out.print(text)
         if explain:
-            print_explanation(out, engine, hit)
+            print_explanation(out, searcher, hit)
 
 
-def scored_by(engine: Searcher, hit: Hit) -> str:
+def scored_by(searcher: Searcher, hit: Hit) -> str:
     """Whose score it is, if it is not that of the system which found the hit."""
-    return f" by {engine.reranker.name}" if hit.reranked and engine.reranker else ""
+    return f" by {searcher.reranker.name}" if hit.reranked and searcher.reranker else ""
 
 
-def print_explanation(out: Console, engine: Searcher, hit: Hit) -> None:
+def print_explanation(out: Console, searcher: Searcher, hit: Hit) -> None:
     """Which query word met which document words, and how much each gave; of many, those that gave most."""
-    parts = _reasons(engine, hit)
+    parts = _reasons(searcher, hit)
     for word, words, score in parts[:_MOST_PARTS]:
         out.print(Text(f"     {score:8.3f}  {word} → {', '.join(words)}", "cyan"))
     if len(parts) > _MOST_PARTS:
@@ -97,21 +97,21 @@ def print_translations(out: Console, translations: Mapping[str, Sequence[tuple[s
             out.print(Text(f"{language}: {listed}", "dim"))
 
 
-def _as_found(engine: Searcher, query: str, hit: Hit) -> Hit:
+def _as_found(searcher: Searcher, query: str, hit: Hit) -> Hit:
     """A re-ranked hit without an explanation with that of the system that found it, where the system has it quickly."""
-    if hit.explanation or not hit.reranked or not engine.shelves[hit.language].system.explains_quickly:
+    if hit.explanation or not hit.reranked or not searcher.languages[hit.language].system.explains_quickly:
         return hit
-    return replace(hit, explanation=engine.explain(query, hit.language, hit.document.id), reranked=False)
+    return replace(hit, explanation=searcher.explain(query, hit.language, hit.document.id), reranked=False)
 
 
-def _snippet(engine: Searcher, hit: Hit) -> Snippet:
-    term_of = engine.term_of(hit.language, hit.reranked)
+def _snippet(searcher: Searcher, hit: Hit) -> Snippet:
+    term_of = searcher.term_of(hit.language, hit.reranked)
     terms = {term for _, words, _ in hit.explanation[:_MARKED_PARTS] for term in words}
-    return snippet_of(engine, hit, lambda token: term_of(token) in terms)
+    return snippet_of(searcher, hit, lambda token: term_of(token) in terms)
 
 
-def _reasons(engine: Searcher, hit: Hit) -> list[Reason]:
-    return reasons_of(engine, hit.language, hit.document, hit.explanation, hit.reranked)
+def _reasons(searcher: Searcher, hit: Hit) -> list[Reason]:
+    return reasons_of(searcher, hit.language, hit.document, hit.explanation, hit.reranked)
 
 
 def _listed(items: Sequence[str], separator: str) -> str:

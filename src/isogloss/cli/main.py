@@ -25,6 +25,8 @@ COMMANDS = {
     "index": "make an index of documents to search in",
     "add": "add documents to an index, or replace them",
     "delete": "delete documents from an index",
+    "check": "compare every file of an index with its checksum; mend what can be mended",
+    "re-encode": "encode the documents of an index by another model",
     "search": "search an index",
     "serve": "answer over HTTP, with a page to search in",
     "reproduce": "the tables and figures of a paper",
@@ -98,7 +100,7 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     for name, summary in COMMANDS.items():
         # Only the asked command's module is imported, so that start-up does not grow with the number of commands.
         if name == wanted:
-            import_module(f"isogloss.cli.{name}").add_to(commands, name, summary)
+            import_module(f"isogloss.cli.{name.replace('-', '_')}").add_to(commands, name, summary)
         else:
             commands.add_parser(name, help=summary)
     options, unknown = parser.parse_known_args(arguments)

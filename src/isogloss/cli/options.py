@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Sequence
 
 from isogloss.storage.errors import InputError
 
-SOURCE_HELP = "wikiclir:DIR, beir:DIR, trec:DIR, jsonl:FILE, folder:DIR, platt:DIR, irds:NAME or demo"
+SOURCE_HELP = "a folder, a file, or FORMAT:WHERE (wikiclir, beir, trec, jsonl, folder, platt, irds), or demo"
 
 
 def count(text: str) -> int:
@@ -109,3 +110,16 @@ def add_reranking(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--rerank-depth", type=count, default=50, metavar="N", help="with --rerank: how many hits (default 50)"
     )
+
+
+def wants_ray(on: str | None) -> bool:
+    """Whether a job is to run on Ray: the user wrote ``--on ray``, or a cluster is named in ``RAY_ADDRESS``.
+
+    Raises an error that names the extra if Ray is wanted and not there.
+    """
+    wanted = on == "ray" or bool(os.environ.get("RAY_ADDRESS"))
+    if wanted:
+        from isogloss.engines.ray_cluster import import_ray
+
+        import_ray()
+    return wanted

@@ -91,11 +91,11 @@ class Prompt:
     """
 
     def __init__(
-        self, manifest: Manifest, engine: Searcher, out: Console, k: int = 10, languages: list[str] | None = None,
+        self, manifest: Manifest, searcher: Searcher, out: Console, k: int = 10, languages: list[str] | None = None,
         explain: bool = False, language: str | None = None, filters: Mapping[str, str] | None = None,
     ) -> None:  # fmt: skip
         self.manifest = manifest
-        self.engine = engine
+        self.searcher = searcher
         self.out = out
         self.k = k
         self.languages = languages
@@ -103,7 +103,7 @@ class Prompt:
         self.language = language
         self.filters = filters
         self.asked, self.hits = "", Hits()
-        engine.choose(languages)  # a language that is not there is an error now, not at every query
+        searcher.index.choose(languages)  # a language that is not there is an error now, not at every query
 
     def run(self, name: str) -> None:
         """Read lines and answer them until an empty one, ``:quit`` or Ctrl-D."""
@@ -129,13 +129,16 @@ class Prompt:
         _COMMANDS[name].do(self, argument.strip())
 
     def _answer(self, query: str, typed: bool = True) -> None:
-        explain = self.explain or self.engine.explains_quickly(self.languages)
-        self.asked, self.hits = query, self.engine.search(query, self.k, self.languages, self.filters, explain=explain)
-        print_hits(self.out, self.engine, query, self.hits, self.explain)
+        explain = self.explain or self.searcher.explains_quickly(self.languages)
+        self.asked, self.hits = (
+            query,
+            self.searcher.search(query, self.k, self.languages, self.filters, explain=explain),
+        )
+        print_hits(self.out, self.searcher, query, self.hits, self.explain)
         self._say(missing_line(self.hits), "red")
-        print_unknown(self.out, self.engine.unknown_words(query, self.languages))
+        print_unknown(self.out, self.searcher.unknown_words(query, self.languages))
         if typed:
-            print_translations(self.out, self.engine.translations(query, self.languages))
+            print_translations(self.out, self.searcher.translations(query, self.languages))
             expected, of_documents = self.manifest.query_language, self.manifest.documents
             language = self.language or guess_query_language(query, expected, of_documents)
             self._say(language_note(language, expected, of_documents), "magenta")
@@ -148,7 +151,7 @@ class Prompt:
     def set_languages(self, argument: str) -> None:
         """``:lang fr sw``; without languages all are searched again."""
         wanted = argument.replace(",", " ").split()
-        chosen = self.engine.choose(wanted)
+        chosen = self.searcher.index.choose(wanted)
         self.languages = wanted or None
         self._say(f"languages: {', '.join(chosen)}")
 
@@ -156,7 +159,7 @@ class Prompt:
         """``:doc 17`` or ``:doc some-id``."""
         if not argument:
             raise InputError(f":doc needs a document in {self.manifest.query_language}: its number or id, like :doc 17")
-        document = self.engine.source(argument)
+        document = self.searcher.source(argument)
         self._say(f"searching with {document.id}: {document.title or document.text[:60]}", "bold")
         self._answer(joined_fields(document, self.manifest.fields), typed=False)
 
@@ -167,9 +170,9 @@ class Prompt:
         rank = _number(argument, "why")
         if rank > len(self.hits):
             raise InputError(f":why {rank}: the last answer ends with result {len(self.hits)}")
-        hit = self.engine.explained(self.asked, self.hits[rank - 1])
-        self._say(f"{hit.score:13.3f}{scored_by(self.engine, hit)}  {hit.document.title or hit.document.id}", "bold")
-        print_explanation(self.out, self.engine, hit)
+        hit = self.searcher.explained(self.asked, self.hits[rank - 1])
+        self._say(f"{hit.score:13.3f}{scored_by(self.searcher, hit)}  {hit.document.title or hit.document.id}", "bold")
+        print_explanation(self.out, self.searcher, hit)
         if not hit.explanation:
             self._say("it cannot be said what made this score")
 

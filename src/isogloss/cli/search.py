@@ -70,13 +70,13 @@ def run(options: argparse.Namespace) -> None:
     check_outputs(options.overwrite, options.json)
     filters = parse_filters(options.filter)
     with closing(open_index(Path(options.index), options.skip_damaged)) as index:
-        engine = _reranking(index.engine, options)
+        searcher = _reranking(Searcher(index), options)
         for damaged in index.damaged:
             note(f"left out: {damaged}", options.quiet)
         if one_shot:
-            _answer(index.manifest, engine, options, filters)
+            _answer(index.manifest, searcher, options, filters)
         else:
-            _prompt(index.manifest, engine, options, filters)
+            _prompt(index.manifest, searcher, options, filters)
 
 
 def parse_filters(filters: Sequence[str]) -> dict[str, str]:
@@ -90,19 +90,19 @@ def parse_filters(filters: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def _answer(manifest: Manifest, engine: Searcher, options: argparse.Namespace, filters: dict[str, str]) -> None:
+def _answer(manifest: Manifest, searcher: Searcher, options: argparse.Namespace, filters: dict[str, str]) -> None:
     from isogloss.cli.hits import hit_object, missing_line, print_hits, print_unknown
     from isogloss.data.documents import joined_fields
     from isogloss.search.query_language import language_note
 
-    document = None if options.doc is None else engine.source(options.doc)
+    document = None if options.doc is None else searcher.source(options.doc)
     query = options.query if document is None else joined_fields(document, manifest.fields)
-    explain = bool(options.explain or options.json) or engine.explains_quickly(options.language)
-    hits = engine.search(query, options.k, options.language, filters, explain=explain)
-    unknown = engine.unknown_words(query, options.language)
+    explain = bool(options.explain or options.json) or searcher.explains_quickly(options.language)
+    hits = searcher.search(query, options.k, options.language, filters, explain=explain)
+    unknown = searcher.unknown_words(query, options.language)
     language = _language(manifest, query, options.query_language)
     if options.json:
-        found = {"query": query, "hits": [hit_object(engine, hit) for hit in hits], "unknown_words": unknown}
+        found = {"query": query, "hits": [hit_object(searcher, hit) for hit in hits], "unknown_words": unknown}
         found |= {"missing": list(hits.missing)} if hits.missing else {}
         found |= {"doubtful": True} if hits.doubtful else {}
         found |= {"document": document.id} if document else {}
@@ -110,7 +110,7 @@ def _answer(manifest: Manifest, engine: Searcher, options: argparse.Namespace, f
         write_json(options.json, found, options.overwrite)
     if options.json != "-":
         out = console()
-        print_hits(out, engine, query, hits, options.explain)
+        print_hits(out, searcher, query, hits, options.explain)
         print_unknown(out, unknown)
         if remark := language_note(language, manifest.query_language, manifest.documents):
             out.print(remark, style="magenta", markup=False)
@@ -118,12 +118,12 @@ def _answer(manifest: Manifest, engine: Searcher, options: argparse.Namespace, f
         note(missing_line(hits), options.quiet)
 
 
-def _reranking(engine: Searcher, options: argparse.Namespace) -> Searcher:
+def _reranking(searcher: Searcher, options: argparse.Namespace) -> Searcher:
     if not options.rerank:
-        return engine
+        return searcher
     from isogloss.search.reranking import load_reranker
 
-    return engine.reranked_by(load_reranker(Path(options.rerank), options.rerank_depth))
+    return searcher.reranked_by(load_reranker(Path(options.rerank), options.rerank_depth))
 
 
 def _language(manifest: Manifest, query: str, wish: str | None) -> str | None:
@@ -133,9 +133,9 @@ def _language(manifest: Manifest, query: str, wish: str | None) -> str | None:
     return guess_query_language(query, manifest.query_language, manifest.documents) if wish == "detect" else wish
 
 
-def _prompt(manifest: Manifest, engine: Searcher, options: argparse.Namespace, filters: dict[str, str]) -> None:
+def _prompt(manifest: Manifest, searcher: Searcher, options: argparse.Namespace, filters: dict[str, str]) -> None:
     from isogloss.cli.prompt import Prompt
 
     given = None if options.query_language == "detect" else options.query_language
-    prompt = Prompt(manifest, engine, console(), options.k, options.language, options.explain, given, filters)
+    prompt = Prompt(manifest, searcher, console(), options.k, options.language, options.explain, given, filters)
     prompt.run(options.index)

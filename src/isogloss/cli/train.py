@@ -19,6 +19,7 @@ from isogloss.cli.options import (
     count,
     seed,
     settings_for,
+    wants_ray,
 )
 from isogloss.cli.output import check_outputs, console, note, print_table, write_json
 from isogloss.storage.errors import InputError
@@ -103,12 +104,12 @@ def _trained(options: argparse.Namespace, team: Team) -> TrainingRun | None:
 
 def _sharing(options: argparse.Namespace, team: Team) -> dict[str, Any]:
     """With whom the work is shared: the processes of torchrun, or those of a Ray cluster."""
-    from isogloss.engines.ray_cluster import wants_ray
-
     if options.workers is not None and not wants_ray(options.on):
         raise InputError("train: --workers is about Ray; add --on ray, or use torchrun --nproc-per-node")
     if team.size == 1 and wants_ray(options.on):
-        return {"on": "ray", "workers": options.workers or 2}
+        from isogloss.engines.ray_train import on_ray
+
+        return {"launch": on_ray(options.workers or 2)}
     if options.on:
         raise InputError("train: --on ray starts processes of its own; leave torchrun out")
     return {"team": team}

@@ -21,16 +21,37 @@ FORMATS: dict[str, type[Source]] = {
     source.format: source for source in (WikiClir, Beir, Trec, Jsonl, Folder, Platt, IrDatasets, Demo)
 }
 
+_SIGNS = (
+    (WikiClir.format, "wiki_*.documents*"), (Beir.format, "corpus.jsonl*"), (Trec.format, "qrels*"),
+    (Platt.format, "*.mtx*"),
+)  # fmt: skip
+"""A format and a file that only its folders have."""
+
 
 def open_source(source: str) -> Source:
-    """Open a source as the user writes it: ``wikiclir:DIR``, ``jsonl:FILE``, …, or ``demo``."""
-    name, colon, where = source.partition(":")
+    """Open a source as the user writes it: ``wikiclir:DIR``, ``jsonl:FILE``, …, ``demo``, or a path alone."""
+    name, _, where = source.partition(":")
     if source == Demo.format:
         return Demo()
-    if name not in FORMATS or not colon or not where or name == Demo.format:
+    if name in FORMATS and where and name != Demo.format:
+        return FORMATS[name](where)
+    path = Path(source)
+    if not path.exists():
         known = ", ".join(f"{name}:…" for name in FORMATS if name != Demo.format)
-        raise InputError(f"source: {source!r} is not one of {known} or demo")
-    return FORMATS[name](where)
+        raise InputError(f"source: {source!r} is neither a folder, a file, nor one of {known} or demo")
+    return FORMATS[recognise_format(path)](source)
+
+
+def recognise_format(path: Path) -> str:
+    """The format of a folder or a file, told by the names of its files; a folder of anything else is ``folder``."""
+    if path.is_file():
+        if ".jsonl" in path.suffixes or ".ndjson" in path.suffixes:
+            return Jsonl.format
+        raise InputError(f"{path}: a single file is read as .jsonl; name its format (jsonl:FILE), or give its folder")
+    for format_, pattern in _SIGNS:
+        if any(path.glob(pattern)):
+            return format_
+    return Folder.format
 
 
 Writer = Callable[[Dataset, bool], None]

@@ -29,17 +29,6 @@ _QUIET = {
 }
 
 
-def wants_ray(on: str | None) -> bool:
-    """Whether a job is to run on Ray: the user said ``--on ray``, or a cluster is named in ``RAY_ADDRESS``.
-
-    Raises an error that names the extra if Ray is wanted and not there.
-    """
-    wanted = on == "ray" or bool(os.environ.get(_VARIABLE))
-    if wanted:
-        _ray()
-    return wanted
-
-
 def _join(ray: Any, wanted: str, local: Mapping[str, Any]) -> None:
     options = {"include_dashboard": False, **local} if wanted == "local" else {}
     ray._private.worker._worker_logs_enabled = False  # or it writes of dead nodes to where our results go: to stdout
@@ -59,7 +48,7 @@ def connected(address: str | None = None, **local: Any) -> Iterator[str]:
     ``local`` are options of ``ray.init`` for a cluster that is started (``num_cpus``, ``object_store_memory``). A
     cluster that was joined before is left as it is. Processes that are started meanwhile and connect join the same.
     """
-    ray, before = _ray(), os.environ.get(_VARIABLE)
+    ray, before = import_ray(), os.environ.get(_VARIABLE)
     is_own = not ray.is_initialized()
     if is_own:
         _join(ray, address or before or "local", local)
@@ -90,13 +79,13 @@ def check_versions(told: dict[str, str]) -> None:
 
 def node_name() -> str:
     """The node of a cluster that this process runs on: its address, and the beginning of Ray's name for it."""
-    ray = _ray()
+    ray = import_ray()
     return f"{ray.util.get_node_ip_address()} ({ray.get_runtime_context().get_node_id()[:8]})"
 
 
 def cpus() -> int:
     """How many cores the cluster has."""
-    return int(_ray().cluster_resources().get("CPU", 0))
+    return int(import_ray().cluster_resources().get("CPU", 0))
 
 
 def keep_quiet() -> None:
@@ -105,7 +94,8 @@ def keep_quiet() -> None:
         os.environ.setdefault(name, value)
 
 
-def _ray() -> Any:
+def import_ray() -> Any:
+    """Ray, quiet; an error that names the extra if it is not there."""
     keep_quiet()
     return import_extra("ray", "ray", "working on a Ray cluster")
 

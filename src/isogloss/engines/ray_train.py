@@ -24,7 +24,7 @@ import ray
 from ray.exceptions import RayError, RayTaskError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from isogloss.engines.ray_cluster import check_versions, versions
+from isogloss.engines.ray_cluster import check_versions, connected, versions
 from isogloss.storage.errors import InputError, import_extra
 from isogloss.storage.progress import set_quiet
 from isogloss.training.distributed import PeerLost, Place, Team
@@ -104,6 +104,16 @@ class _Lost(Exception):  # noqa: N818 - it is expected
     def __init__(self, members: Sequence[_Member]) -> None:
         super().__init__()
         self.members = members
+
+
+def on_ray(workers: int) -> Callable[[Job[Result], bool], Result]:
+    """What runs a job on so many workers of a Ray cluster: ``isogloss.train(…, launch=on_ray(4))``."""
+
+    def launch(job: Job[Result], gpu: bool) -> Result:
+        with connected():
+            return run_on_ray(job, workers, gpu)
+
+    return launch
 
 
 def run_on_ray(job: Job[Result], workers: int, gpu: bool = False) -> Result:

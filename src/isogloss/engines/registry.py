@@ -1,4 +1,4 @@
-"""One registry names the engines an index can be kept in: ``isogloss index … --store ENGINE:WHERE``."""
+"""One registry names the engines an index can be kept in: ``isogloss index … --engine ENGINE:WHERE``."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from isogloss.storage.errors import InputError, import_extra
 
 # The address of a store, ``engine:where``: completed, and without the password where it is kept.
 #
-# ``ISOGLOSS_STORE`` in the environment takes the place of any address of the same engine, so that a password, or a
+# ``ISOGLOSS_ENGINE`` in the environment takes the place of any address of the same engine, so that a password, or a
 # server that has moved, need not be written down anywhere.
 
-VARIABLE = "ISOGLOSS_STORE"
+VARIABLE = "ISOGLOSS_ENGINE"
 _SECRETS = ("password", "sslpassword", "oauth_client_secret", "scram_client_key", "scram_server_key", "api_key")
 _given: dict[str, str] = {}
 

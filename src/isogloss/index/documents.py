@@ -100,7 +100,7 @@ class DocumentStore:
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             if self._place is None:
                 raise
-            what = f"document {row} is damaged; 'isogloss index --check INDEX' names what is wrong"
+            what = f"document {row} is damaged; 'isogloss check INDEX' names what is wrong"
             raise InputError(f"{self._place / 'pages.bytes.npy'}: {what}") from error
 
     def find(self, id_: str) -> int | None:

@@ -156,11 +156,11 @@ def approximate_in_engine(path: Path, how: str) -> dict[str, float]:
     What is given is the recall@10 measured in each language that is searched approximately from now on.
     """
     with closing(open_index(path)) as index:
-        if index.store is None:
+        if index.engine is None:
             what = "its vectors are in files, which decide by themselves"
             raise InputError(f"{path}: {what}; --approximate is for an index in a store")
-        if isinstance(index.store, Approximating):
-            return index.store.approximate(how)
+        if isinstance(index.engine, Approximating):
+            return index.engine.approximate(how)
         if how == "yes":
             assert index.manifest.store is not None
             raise InputError(f"{index.manifest.store.url}: this engine searches exactly; leave --approximate out")

@@ -213,10 +213,10 @@ def for_engine(system: System) -> DenseSystem:
     inner = system.inner if isinstance(system, Passages) else system
     if not isinstance(inner, DenseSystem) or not inner.ranks_by_product:
         what = "does not make one vector of each text, which is all that a store can search"
-        raise InputError(f"{system.name}: {what}; choose aligned, smooth, dssm or pretrained, or leave --store out")
+        raise InputError(f"{system.name}: {what}; choose aligned, smooth, dssm or pretrained, or leave --engine out")
     if inner is not system:
         what = "a store holds documents whole, not by passages"
-        raise InputError(f"{system.name}: {what}; use it with the option passages=0, or leave --store out")
+        raise InputError(f"{system.name}: {what}; use it with the option passages=0, or leave --engine out")
     return inner
 
 

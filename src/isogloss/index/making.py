@@ -23,7 +23,7 @@ from isogloss.index.lock import WriteLock
 from isogloss.index.manifest import FILE, Manifest
 from isogloss.index.reader import open_index
 from isogloss.index.scales import usual_scores
-from isogloss.index.segments import SEGMENTS, SHARED, SOURCES, check_language, new_name, write_segment
+from isogloss.index.segments import SEGMENTS, SHARED, SOURCES, new_name, write_segment
 from isogloss.storage import checksums
 from isogloss.storage.checksums import FileNote, write_checksums
 from isogloss.storage.errors import InputError
@@ -32,7 +32,7 @@ from isogloss.systems.base import System
 from isogloss.systems.model_directory import load_model
 from isogloss.systems.passages import by_passages
 from isogloss.systems.registry import make_system, system_names
-from isogloss.text.language import identify_language
+from isogloss.text.language import check_language, identify_language
 
 _FILES = ("lexicon", "query_vectors", "document_vectors")
 
@@ -44,23 +44,23 @@ def make_index(
     path: Path, name: str, source: Source, languages: Sequence[str], query_language: str = "en",
     fields: tuple[str, ...] = ("title", "text"), settings: Mapping[str, str] | None = None,
     overwrite: bool = False, problems: Problems | None = None, source_documents: bool = True,
-    store: str = "", encode: Encode | None = None,
+    engine: str = "", encode: Encode | None = None,
 ) -> Manifest:  # fmt: skip
     """Index the documents of some languages for queries of another. The index appears whole or not at all.
 
     ``source_documents``: documents in the language of the queries, where the source has some, are kept to search with.
-    ``store``: the address of an engine that is to hold documents and vectors (:mod:`isogloss.engines.registry`).
+    ``engine``: the address of an engine that is to hold documents and vectors (:mod:`isogloss.engines.registry`).
     """
     _check(languages)
     refuse_existing(path, overwrite)
     pairs = [(query_language, language) for language in languages]
-    check = for_engine if store else None
+    check = for_engine if engine else None
     systems = (ready_system(name, source, pair, settings, problems, check) for pair in pairs)
     with ExitStack() as stack:
         stack.enter_context(dropping_the_old_engine_index(path))
         made = None
-        if store:
-            made = stack.enter_context(new_engine_index(store, path, (for_engine(system) for system in systems)))
+        if engine:
+            made = stack.enter_context(new_engine_index(engine, path, (for_engine(system) for system in systems)))
         partial = stack.enter_context(replacing(path, overwrite))
         draft = IndexBuilder(partial, fields, encode=encode, store=made)
         for language, system in zip(languages, made.systems if made else systems, strict=True):
@@ -121,7 +121,7 @@ class IndexBuilder:
         self._save(manifest)
         if sources and len(self._languages) > 1:
             with closing(open_index(self._directory)) as opened:
-                manifest = replace(manifest, usual=usual_scores(opened.engine))
+                manifest = replace(manifest, usual=usual_scores(opened))
             self._save(manifest)
         (self._directory / LOCK).touch()
         return manifest

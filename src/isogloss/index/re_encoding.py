@@ -46,7 +46,7 @@ def re_encode(
             made = stack.enter_context(new_engine_index(note.url, path, map(for_engine, systems)))
         partial = stack.enter_context(replacing(path, overwrite=True))
         old = stack.enter_context(closing(open_index(path)))
-        if list(old.engine.shelves) != languages:
+        if list(old.languages) != languages:
             raise InputError(f"{path}: somebody has added a language meanwhile; try again")
         new = IndexBuilder(partial, old.manifest.fields, old.generation + 1, store=made)
         for language, system in zip(languages, made.systems if made else systems, strict=True):
@@ -62,20 +62,20 @@ def re_encode(
 def _languages(path: Path) -> tuple[list[str], str]:
     """The languages of the documents and that of the queries, if the documents can be had again."""
     with closing(open_index(path)) as index:
-        if index.store is not None and not isinstance(index.store, Listing):
+        if index.engine is not None and not isinstance(index.engine, Listing):
             what = "its documents are in a store that does not list them, so they cannot be encoded anew"
-            raise InputError(f"{path}: {what}; make the index again with 'isogloss index --store URL --overwrite'")
-        return list(index.engine.shelves), index.manifest.query_language
+            raise InputError(f"{path}: {what}; make the index again with 'isogloss index --engine URL --overwrite'")
+        return list(index.languages), index.manifest.query_language
 
 
 def _documents(index: OpenIndex, language: str) -> Iterator[Document]:
     """The documents of a language that are not deleted."""
-    shelf = index.engine.shelves[language]
+    shelf = index.languages[language]
     if isinstance(shelf, MappedLanguageIndex):
         rows = (row for row in range(len(shelf.store)) if shelf.live is None or shelf.live[row])
         return (document for document in shelf.documents(rows) if document)
-    assert isinstance(index.store, Listing)
-    return index.store.documents(language)
+    assert isinstance(index.engine, Listing)
+    return index.engine.documents(language)
 
 
 def refuse_another_model(index: OpenIndex, language: str, system: System) -> None:
@@ -88,4 +88,6 @@ def refuse_another_model(index: OpenIndex, language: str, system: System) -> Non
     made = index.manifest.system, index.manifest.options, index.fingerprints[language]
     if made != (system.name, kept_options(system), shared):
         what = f"its documents in {language!r} were encoded by another model"
-        raise InputError(f"{index.path}: {what}; encode all of them anew with --re-encode, or make another index")
+        raise InputError(
+            f"{index.path}: {what}; encode all of them anew with 'isogloss re-encode', or make another index"
+        )

@@ -6,7 +6,7 @@ moment: maps that were made stay valid, and where a file has vanished in between
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -20,37 +20,43 @@ from isogloss.index.documents import DocumentStore, JoinedDocuments, LiveDocumen
 from isogloss.index.language_index import EngineLanguageIndex, LanguageIndex, MappedLanguageIndex, for_engine
 from isogloss.index.manifest import Manifest
 from isogloss.index.segments import SHARED, SOURCES, Segment, SegmentReader
-from isogloss.search.searcher import Searcher
 from isogloss.storage import checksums
 from isogloss.storage.errors import InputError
 from isogloss.systems.base import System
 from isogloss.systems.registry import build_system, parse_options, system_type
 
+Sources = DocumentStore | JoinedDocuments | LiveDocuments
+"""Documents by row."""
 _ATTEMPTS = 20
 
 
 @dataclass(frozen=True)
 class OpenIndex:
-    """An index as it was at one commit: ``engine`` searches it, ``refreshed`` gives it as it is now.
+    """An index as it was at one commit; ``refreshed`` gives it as it is now.
 
-    It also unpacks into its manifest and its engine.
+    :class:`isogloss.search.searcher.Searcher` searches it.
     """
 
     path: Path
     manifest: Manifest
-    engine: Searcher
     commit: Commit
+    languages: Mapping[str, LanguageIndex[Any]] = field(repr=False)
+    """For each language its documents and what searches them."""
     segments: Mapping[str, Segment] = field(repr=False)
     systems: Mapping[str, System] = field(repr=False)
     """For each language a system with its shared half loaded and no documents."""
     damaged: tuple[str, ...] = ()
     """Segments that were left out, each with what is wrong with it."""
     skip_damaged: bool = False
-    store: IndexEngine | None = field(default=None, repr=False)
+    engine: IndexEngine | None = field(default=None, repr=False)
     """Where the documents are, if not in files here."""
 
-    def __iter__(self) -> Iterator[Any]:
-        return iter((self.manifest, self.engine))
+    def choose(self, languages: Sequence[str] | None) -> dict[str, LanguageIndex[Any]]:
+        """The indexes of the given languages, or of all."""
+        unknown = [language for language in languages or () if language not in self.languages]
+        if unknown:
+            raise InputError(f"language: {unknown[0]!r} is not in this index; it has {', '.join(self.languages)}")
+        return {name: index for name, index in self.languages.items() if not languages or name in languages}
 
     @property
     def generation(self) -> int:
@@ -69,13 +75,27 @@ class OpenIndex:
         return open_index(self.path, self.skip_damaged, self)
 
     def close(self) -> None:
-        """Let go of the store, if there is one; the same index at other moments has the same."""
-        if self.store is not None:
-            self.store.close()
+        """Disconnect from the engine, if there is one; the same index at other moments has the same."""
+        if self.engine is not None:
+            self.engine.close()
+
+    @cached_property
+    def sources(self) -> Sources | None:
+        """Documents in the language of the queries, to search with; opened when they are first used."""
+        searched = self.languages.get(self.manifest.query_language)
+        if isinstance(searched, MappedLanguageIndex):
+            return searched.store if searched.live is None else LiveDocuments(searched.store, searched.live)
+        if not self.manifest.sources:
+            return None
+        try:
+            return _open_documents(self.path / SOURCES, self.manifest.sources)
+        except (OSError, ValueError) as error:
+            what = "make it again with 'isogloss index'"
+            raise InputError(f"{self.path}: the index is damaged ({error}); {what}") from error
 
     def about(self) -> dict[str, Any]:
         """What there is to know of it, as plain values."""
-        systems = {language: shelf.about() for language, shelf in self.engine.shelves.items()}
+        systems = {language: shelf.about() for language, shelf in self.languages.items()}
         segments = self.commit.segments
         return {
             "path": str(self.path),
@@ -91,12 +111,12 @@ class OpenIndex:
             "recall": {name: about["recall"] for name, about in systems.items() if "recall" in about},
             "vectors": {name: about for name, about in systems.items() if about},
             "damaged": list(self.damaged),
-            **self._about_store(),
+            **self._about_engine(),
         }
 
-    def _about_store(self) -> dict[str, Any]:
+    def _about_engine(self) -> dict[str, Any]:
         note = self.manifest.store
-        return {} if self.store is None or note is None else {"store": {"url": note.url, **self.store.about()}}
+        return {} if self.engine is None or note is None else {"engine": {"url": note.url, **self.engine.about()}}
 
     @cached_property
     def _bytes(self) -> int:
@@ -123,7 +143,7 @@ def open_index(path: Path | str, skip_damaged: bool = False, before: OpenIndex |
             if seen == (manifest, commit):  # nobody has changed it in between: it is the index itself
                 if isinstance(error, InputError):
                     raise
-                what = f"mend it with 'isogloss index --repair {path}', or restore it; --skip-damaged opens the rest"
+                what = f"mend it with 'isogloss check {path} --repair', or restore it; --skip-damaged opens the rest"
                 raise InputError(f"{path}: the index is damaged ({error}); {what}") from error
             seen = manifest, commit
     raise InputError(f"{path}: the index changes faster than it can be opened; try again")
@@ -154,19 +174,18 @@ class _Opening:
     def opened(self) -> OpenIndex:
         """All of it."""
         systems = {language: self._system(language) for language in self.commit.languages}
-        store = self._store()
+        engine = self._engine()
         try:
-            shelves = self._mapped(systems) if store is None else self._stored(systems, store)
+            shelves = self._mapped(systems) if engine is None else self._stored(systems, engine)
         except BaseException:
-            if store is not None and self.before is None:
-                store.close()
+            if engine is not None and self.before is None:
+                engine.close()
             raise
         counts = {language: shelf.count for language, shelf in shelves.items()}
         manifest = replace(self.manifest, documents=counts)
-        engine = Searcher(shelves, sources_of(self.path, manifest, shelves), manifest.fields, manifest.usual)
         return OpenIndex(
-            self.path, manifest, engine, self.commit, self.reader.segments, systems, tuple(self.reader.damaged),
-            self.skip_damaged, store,
+            self.path, manifest, self.commit, shelves, self.reader.segments, systems, tuple(self.reader.damaged),
+            self.skip_damaged, engine,
         )  # fmt: skip
 
     def _mapped(self, systems: Mapping[str, System]) -> dict[str, LanguageIndex[Any]]:
@@ -177,18 +196,18 @@ class _Opening:
                 shelves[language] = shelf
         return shelves
 
-    def _stored(self, systems: Mapping[str, System], store: IndexEngine) -> dict[str, LanguageIndex[Any]]:
+    def _stored(self, systems: Mapping[str, System], engine: IndexEngine) -> dict[str, LanguageIndex[Any]]:
         assert self.manifest.store is not None
-        counts, dimension = store.counts(), self.manifest.store.dimension
+        counts, dimension = engine.counts(), self.manifest.store.dimension
         return {
-            language: EngineLanguageIndex(for_engine(system), store, language, dimension, counts.get(language, 0))
+            language: EngineLanguageIndex(for_engine(system), engine, language, dimension, counts.get(language, 0))
             for language, system in systems.items()
         }
 
-    def _store(self) -> IndexEngine | None:
+    def _engine(self) -> IndexEngine | None:
         note = self.manifest.store
         if note is None or self.before is not None:
-            return None if self.before is None else self.before.store
+            return None if self.before is None else self.before.engine
         return open_engine(note.url, note.name)
 
     def _system(self, language: str) -> System:
@@ -201,7 +220,7 @@ class _Opening:
     def _shelf(self, language: str, entry: LanguageEntry, system: System) -> LanguageIndex[Any] | None:
         whole = self.reader.whole(entry)
         if self.before is not None and self.before.commit.languages.get(language) == entry:
-            return self.before.engine.shelves.get(language)
+            return self.before.languages.get(language)
         if not whole:
             return None
         rows, order = self.reader.rows(whole), self.reader.order(entry, whole)
@@ -218,25 +237,7 @@ def _size(path: Path) -> int:
         return 0
 
 
-def sources_of(
-    path: Path, manifest: Manifest, shelves: Mapping[str, LanguageIndex[Any]]
-) -> Callable[[], DocumentStore | JoinedDocuments | LiveDocuments] | None:
-    """What opens the documents to search with; where those that are searched are in the same language, it is them."""
-    shelf = shelves.get(manifest.query_language)
-    if isinstance(shelf, MappedLanguageIndex):
-        return lambda: shelf.store if shelf.live is None else LiveDocuments(shelf.store, shelf.live)
-
-    def open_sources() -> DocumentStore:
-        try:
-            return _open_store(path / SOURCES, manifest.sources)
-        except (OSError, ValueError) as error:
-            what = "make it again with 'isogloss index'"
-            raise InputError(f"{path}: the index is damaged ({error}); {what}") from error
-
-    return open_sources if manifest.sources else None
-
-
-def _open_store(folder: Path, count: int) -> DocumentStore:
+def _open_documents(folder: Path, count: int) -> DocumentStore:
     store = DocumentStore.load(folder)
     if len(store) != count:
         raise ValueError(f"{folder.name} holds {len(store)} documents, not {count}")

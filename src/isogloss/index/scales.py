@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from isogloss.search.searcher import Searcher
+from isogloss.index.reader import OpenIndex
 from isogloss.storage.progress import track
 from isogloss.systems.base import System
 
@@ -60,17 +60,17 @@ _LONGEST = 300
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s|(?<=[。！？])|\n")
 
 
-def usual_scores(engine: Searcher) -> dict[str, float]:
+def usual_scores(index: OpenIndex) -> dict[str, float]:
     """For each language the mean over sample queries of  max_d score(q, d) / bound(q)^a;  nothing without samples.
 
     Nothing either where scores are comparable as they are.
     """
-    systems = [shelf.system for shelf in engine.shelves.values()]
+    systems = [shelf.system for shelf in index.languages.values()]
     if not all(system.searches for system in systems) or all(system.comparable for system in systems):
         return {}
-    queries = list(_samples(engine))
+    queries = list(_samples(index))
     found = {}
-    for language, shelf in engine.shelves.items():
+    for language, shelf in index.languages.items():
         answers = [(query, shelf.search(query, 1).found) for query in track(queries, "comparing languages")]
         best = [found[0].score / shelf.system.best_possible(query) ** BOUND_POWER for query, found in answers if found]
         if best and np.mean(best) > 0:
@@ -78,8 +78,8 @@ def usual_scores(engine: Searcher) -> dict[str, float]:
     return found
 
 
-def _samples(engine: Searcher) -> Iterator[str]:
-    sources = engine.sources
+def _samples(index: OpenIndex) -> Iterator[str]:
+    sources = index.sources
     if sources is None:
         return
     rows = np.unique(np.linspace(0, len(sources) - 1, SAMPLES).astype(int))

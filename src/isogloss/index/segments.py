@@ -31,14 +31,12 @@ from isogloss.retrieval.ranking import Allowed
 from isogloss.storage import checksums
 from isogloss.storage.arrays import load_array, save_array
 from isogloss.storage.checksums import FileNote, note_of, write_checksums
-from isogloss.storage.errors import InputError
 from isogloss.storage.files import sync_directory, sync_tree
 from isogloss.storage.strings import StringTable, save_joined, taken
 
 SEGMENTS, DELETED, ORDERS, SHARED, SOURCES = "segments", "deleted", "orders", "shared", "source"
 FOLDERS = (SEGMENTS, DELETED, ORDERS, SHARED, SOURCES)
 PART = "system"
-_LONGEST_LANGUAGE = 35  # as RFC 5646 advises
 
 
 @dataclass(frozen=True)
@@ -58,12 +56,6 @@ class Segment:
         if fields.document_count != len(store):
             raise ValueError(f"{FIELDS}/lengths.npy does not fit pages.offsets.npy in {directory}")
         return cls(name, store, fields, directory / PART)
-
-
-def check_language(language: str) -> None:
-    """Raise unless it can be a language: each becomes a folder of an index."""
-    if not language.replace("-", "").isalnum() or len(language) > _LONGEST_LANGUAGE or language in FOLDERS:
-        raise InputError(f"language: {language!r} is not a language code, like fr or zh")
 
 
 def new_name(language: str, generation: int) -> str:

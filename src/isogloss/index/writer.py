@@ -25,12 +25,12 @@ from isogloss.index.language_index import MappedLanguageIndex
 from isogloss.index.lock import WriteLock
 from isogloss.index.manifest import Manifest
 from isogloss.index.reader import OpenIndex, open_index
-from isogloss.index.segments import Segment, check_language, new_name
+from isogloss.index.segments import Segment, new_name
 from isogloss.retrieval.ranking import Allowed
 from isogloss.storage.errors import InputError
 from isogloss.systems.base import System
 from isogloss.systems.registry import make_system
-from isogloss.text.language import identify_language
+from isogloss.text.language import check_language, identify_language
 
 # A commit to an index in the making: what its systems make of the documents goes into the segments.
 
@@ -75,7 +75,7 @@ def _pending(index: OpenIndex) -> dict[str, PendingSegments]:
 
 
 def _pending_of(index: OpenIndex, language: str) -> PendingSegments:
-    shelf = index.engine.shelves.get(language)
+    shelf = index.languages.get(language)
     if not isinstance(shelf, MappedLanguageIndex):
         return PendingSegments()
     return PendingSegments.of(index.commit.languages[language], index.segments, shelf.live, shelf.store.id_order)
@@ -154,9 +154,9 @@ class IndexWriter:
     def delete(self, ids: Iterable[str], languages: Sequence[str] | None = None) -> int:
         """Delete documents by id, in the given languages or in all; how many there were."""
         wanted = list(dict.fromkeys(ids))
-        self._index.engine.choose([name for name in languages or () if name not in self._added])
+        self._index.choose([name for name in languages or () if name not in self._added])
         count = 0
-        for language in languages or dict.fromkeys([*self._index.engine.shelves, *self._added]):
+        for language in languages or dict.fromkeys([*self._index.languages, *self._added]):
             added, gone = self._added.get(language, {}), self._gone.setdefault(language, set())
             was_added = {id_ for id_ in wanted if added.pop(id_, None) is not None}
             count += len(was_added | self._known(language, [id_ for id_ in wanted if id_ not in gone]))
@@ -264,9 +264,9 @@ class IndexWriter:
 
     def _known(self, language: str, ids: Sequence[str]) -> set[str]:
         """Those of the ids that the index has."""
-        shelf = self._index.engine.shelves.get(language)
+        shelf = self._index.languages.get(language)
         return set() if shelf is None else shelf.known(ids)
 
     def _builder(self) -> CommitBuilder | EngineCommit:
         index, note = self._index, self._index.manifest.store
-        return CommitBuilder(index) if index.store is None or note is None else EngineCommit(index, index.store, note)
+        return CommitBuilder(index) if index.engine is None or note is None else EngineCommit(index, index.engine, note)

@@ -1,12 +1,11 @@
-"""An index from Python: made of what a program has, searched, changed, served."""
+"""``isogloss.Index``: an index made of what a program has, searched and changed."""
 
 from __future__ import annotations
 
 import shutil
-import sys
 import tempfile
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -23,11 +22,11 @@ from isogloss.index.writer import IndexWriter
 from isogloss.search.hits import Hits
 from isogloss.search.reranking import Reranker
 from isogloss.search.searcher import Searcher
-from isogloss.storage.errors import InputError, import_extra
+from isogloss.storage.errors import InputError
 from isogloss.storage.lines import Location
 from isogloss.storage.progress import track
 from isogloss.systems.base import Contribution
-from isogloss.systems.registry import as_settings
+from isogloss.systems.registry import DEFAULT_SYSTEM, as_settings
 from isogloss.translation.lexicon import Lexicon
 
 # Documents as a program has them: texts, documents, objects, or the name of a source.
@@ -129,16 +128,16 @@ class Index:
     @classmethod
     def make(
         cls, documents: Documents, language: str | Sequence[str], *, path: Path | str | None = None,
-        system: str | Path = "psq", query_language: str = "en", lexicon: LexiconGiven | None = None,
-        fields: tuple[str, ...] = ("title", "text"), overwrite: bool = False, store: str = "", **options: Any,
+        system: str | Path = DEFAULT_SYSTEM, query_language: str = "en", lexicon: LexiconGiven | None = None,
+        fields: tuple[str, ...] = ("title", "text"), overwrite: bool = False, engine: str = "", **options: Any,
     ) -> Index:  # fmt: skip
         """Index documents of one or more languages for queries of another, as ``isogloss index`` does.
 
         ``system`` is the name of a system or the path of a run; other options are those of the system
-        (``isogloss systems NAME``). ``store`` is the address of an engine that is to hold documents and vectors.
+        (``isogloss systems NAME``). ``engine`` is the address of an engine that is to hold documents and vectors.
         """
-        if store and path is None:
-            raise InputError("path: an index in a store is there to stay, so it needs a path")
+        if engine and path is None:
+            raise InputError("path: an index in an engine is there to stay, so it needs a path")
         scratch = Path(tempfile.mkdtemp(prefix="isogloss-"))
         where = Path(path) if path is not None else scratch / "index"
         try:
@@ -146,7 +145,7 @@ class Index:
             languages = [language] if isinstance(language, str) else list(language)
             make_index(
                 where, str(system), as_source(documents), languages, query_language, fields, settings, overwrite,
-                store=store,
+                engine=engine,
             )  # fmt: skip
             made = cls.open(where)
         except BaseException:
@@ -169,18 +168,18 @@ class Index:
         return self._opened.path
 
     @property
-    def engine(self) -> Searcher:
+    def searcher(self) -> Searcher:
         """What searches it, as it was when it was opened, changed here, or refreshed last."""
-        engine = self._opened.engine
-        return engine.reranked_by(self._reranker) if self._reranker else engine
+        searcher = Searcher(self._opened)
+        return searcher.reranked_by(self._reranker) if self._reranker else searcher
 
     @property
     def languages(self) -> list[str]:
         """The languages of its documents."""
-        return list(self.engine.shelves)
+        return list(self.searcher.languages)
 
     def __len__(self) -> int:
-        return sum(shelf.count for shelf in self.engine.shelves.values())
+        return sum(shelf.count for shelf in self.searcher.languages.values())
 
     def __repr__(self) -> str:
         return f"<Index {self.path}: {len(self):,} documents in {', '.join(self.languages)}>"
@@ -196,7 +195,7 @@ class Index:
     def refresh(self) -> Index:
         """See what others have changed since."""
         before, self._opened = self._opened, self._opened.refreshed()
-        if before.store is not self._opened.store:  # another index has taken its place
+        if before.engine is not self._opened.engine:  # another index has taken its place
             self.close()
             self._closing = weakref.finalize(self, self._opened.close)
         return self
@@ -216,14 +215,14 @@ class Index:
 
         What is given back is a list; its ``missing`` names the parts of an index in a store that did not answer.
         """
-        return self.engine.search(query, k, languages, filters, offset, explain)
+        return self.searcher.search(query, k, languages, filters, offset, explain)
 
     def search_many(
         self, queries: Sequence[str], k: int = 10, languages: Sequence[str] | None = None,
         filters: Mapping[str, str] | None = None,
     ) -> list[Hits]:  # fmt: skip
         """The ``k`` best documents for each query, without explanations, on all cores where that pays."""
-        return self.engine.search_many(queries, k, languages, filters)
+        return self.searcher.search_many(queries, k, languages, filters)
 
     def explain(
         self, query: str, id_: str, language: str | None = None, reranked: bool = False
@@ -234,16 +233,16 @@ class Index:
         """
         if reranked and self._reranker:
             language = language or self._reranker.languages[1]
-        holding = (name for name in self.languages if language is None and self.engine.get(id_, name) is not None)
-        return self.engine.explain(query, language or next(holding, self.languages[0]), id_, reranked)
+        holding = (name for name in self.languages if language is None and self.searcher.get(id_, name) is not None)
+        return self.searcher.explain(query, language or next(holding, self.languages[0]), id_, reranked)
 
     def get(self, id_: str, language: str | None = None) -> Document | None:
         """A document by its id."""
-        return self.engine.get(id_, language)
+        return self.searcher.get(id_, language)
 
     def unknown_words(self, query: str) -> list[str]:
         """The words of a query that no language of the index can do anything with."""
-        return self.engine.unknown_words(query)
+        return self.searcher.unknown_words(query)
 
     def add(
         self, documents: Documents, language: str | None = None, *, lexicon: LexiconGiven | None = None, **options: Any
@@ -256,7 +255,7 @@ class Index:
         with tempfile.TemporaryDirectory(prefix="isogloss-") as scratch:
             settings = as_settings(options) | _lexicon_setting(lexicon, Path(scratch))
             with IndexWriter(self.path, settings) as writer:
-                source = as_source(documents, self._next_number(writer.index.engine))
+                source = as_source(documents, self._next_number(Searcher(writer.index)))
                 asked = [language] if language else list(writer.index.commit.languages)
                 added = writer.add(documents_of(source, asked, may_miss=language is None))
                 writer.commit()
@@ -277,26 +276,10 @@ class Index:
             writer.compact()
         self.refresh()
 
-    def serve(
-        self, host: str = "127.0.0.1", port: int = 8000, *, token: str = "", workers: int = 1,
-        compare: Path | str | None = None, announce: Callable[[str], None] | None = None,
-    ) -> None:  # fmt: skip
-        """Serve it over HTTP, with its page, until told to stop; ``announce`` is called with the address."""
-        for package in ("starlette", "uvicorn", "msgspec"):
-            import_extra(package, "serve", "the HTTP service")
-        from isogloss.server.app import Settings
-        from isogloss.server.guard import is_loopback
-        from isogloss.server.running import serve
-
-        settings = Settings(self.path, Path(compare) if compare else None, token=token)
-        if not is_loopback(host):
-            settings = replace(settings, hosts=None)
-        serve(settings, host, port, workers, announce or _tell)
-
-    def _next_number(self, engine: Searcher) -> int:
+    def _next_number(self, searcher: Searcher) -> int:
         """The first number from which on no document has a number for its id."""
         number = len(self) + 1
-        while any(engine.get(str(number), language) for language in engine.shelves):
+        while any(searcher.get(str(number), language) for language in searcher.languages):
             number += 1
         return number
 
@@ -311,8 +294,3 @@ def _lexicon_setting(lexicon: LexiconGiven | None, scratch: Path) -> dict[str, s
     path = scratch / "lexicon.tsv"
     Lexicon((word, translation, 0.0) for word, given in pairs for translation in given).save(path)
     return {"lexicon": str(path)}
-
-
-def _tell(address: str) -> None:
-    sys.stdout.write(f"{address}\n")
-    sys.stdout.flush()

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from copy import copy
 from dataclasses import replace
-from functools import cached_property
 from typing import Any, NamedTuple
 
 from isogloss.data.documents import Document, joined_fields
-from isogloss.index.documents import LiveDocuments
-from isogloss.index.language_index import Candidates, Filters, LanguageIndex, Store
+from isogloss.index.language_index import Candidates, Filters, LanguageIndex
+from isogloss.index.reader import OpenIndex
 from isogloss.index.scales import divisors
 from isogloss.search.hits import Hit, Hits, relevance_of
 from isogloss.search.reranking import Reranker
@@ -33,26 +31,20 @@ _At = tuple[str, Any]
 
 
 class Searcher:
-    """Searches the shelves of an index, one a language; ``fields`` is what was indexed of each document.
+    """Searches an index in all its languages.
 
     With several languages each score, and each part of its explanation, is divided by what makes it comparable with
     those of other languages (:mod:`isogloss.index.scales`); ``usual`` scores of the languages are part of that.
     """
 
-    def __init__(
-        self, shelves: Mapping[str, LanguageIndex[Any]], open_sources: Callable[[], Store | LiveDocuments] | None = None,
-        fields: tuple[str, ...] = ("title", "text"), usual: Mapping[str, float] | None = None,
-    ) -> None:  # fmt: skip
-        self.shelves = dict(shelves)
-        self.fields = fields
-        self._usual = dict(usual or {})
-        self.reranker: Reranker | None = None
-        self._open_sources = open_sources
+    def __init__(self, index: OpenIndex, reranker: Reranker | None = None) -> None:
+        self.index = index
+        self.reranker = reranker
 
-    @cached_property
-    def sources(self) -> Store | LiveDocuments | None:
-        """Documents in the language of the queries, to search with; opened when they are first asked for."""
-        return self._open_sources() if self._open_sources else None
+    @property
+    def languages(self) -> Mapping[str, LanguageIndex[Any]]:
+        """For each language its documents and what searches them."""
+        return self.index.languages
 
     def search(
         self, query: str, k: int = 10, languages: Sequence[str] | None = None, filters: Filters | None = None,
@@ -63,7 +55,9 @@ class Searcher:
         ``filters``: only documents that have these fields with these values.
         """
         wanted = max(offset + k, self._depth)
-        found = {language: shelf.search(query, wanted, filters) for language, shelf in self.choose(languages).items()}
+        found = {
+            language: shelf.search(query, wanted, filters) for language, shelf in self.index.choose(languages).items()
+        }
         if self.reranker is None:
             return self._hits(query, found, offset, k, explain)
         hits = self._hits(query, found, 0, wanted, False)
@@ -71,10 +65,8 @@ class Searcher:
         return Hits([self.explained(query, hit) for hit in shown] if explain else shown, hits.missing)
 
     def reranked_by(self, reranker: Reranker) -> Searcher:
-        """The same engine, of which the first hits of each search are put in a better order."""
-        made = copy(self)
-        made.reranker = reranker
-        return made
+        """The same, with the first hits of each search put in a better order."""
+        return Searcher(self.index, reranker)
 
     @property
     def _depth(self) -> int:
@@ -87,7 +79,7 @@ class Searcher:
     ) -> list[Hits]:  # fmt: skip
         """The ``k`` best documents for each query: what ``search`` gives, without explanations, faster."""
         wanted = max(k, self._depth)
-        chosen = self.choose(languages)
+        chosen = self.index.choose(languages)
         per_language = [shelf.search_many(queries, wanted, filters) for shelf in chosen.values()]
         per_query = zip(*per_language, strict=True) if chosen else [()] * len(queries)
         found = [dict(zip(chosen, of_query, strict=True)) for of_query in per_query]
@@ -101,7 +93,7 @@ class Searcher:
 
     def get(self, id_: str, language: str | None = None) -> Document | None:
         """A document by its id, of a language or of the first that has it."""
-        for shelf in self.choose([language] if language else None).values():
+        for shelf in self.index.choose([language] if language else None).values():
             place = shelf.find(id_)
             if place is not None:
                 return shelf.documents([place])[0]
@@ -109,7 +101,7 @@ class Searcher:
 
     def explains_quickly(self, languages: Sequence[str] | None = None) -> bool:
         """Whether all hits in the given languages, or in all, can be explained in about the time of a search."""
-        chosen, reranker = self.choose(languages), self.reranker
+        chosen, reranker = self.index.choose(languages), self.reranker
         quickly = reranker is None or reranker.explains_quickly or reranker.languages[1] not in chosen
         return quickly and all(shelf.system.explains_quickly for shelf in chosen.values())
 
@@ -118,7 +110,7 @@ class Searcher:
 
         It is the score of the system that searches, or that of the re-ranker if it is told so.
         """
-        shelf = self.choose([language])[language]
+        shelf = self.index.choose([language])[language]
         place = shelf.find(id_)
         document = None if place is None else shelf.documents([place])[0]
         if document is None:
@@ -147,22 +139,22 @@ class Searcher:
 
     def term_of(self, language: str, reranked: bool = False) -> Callable[[str], str | None]:
         """What the words of a document are called in an explanation of a language, or of the re-ranker: themselves."""
-        return str if reranked else self.shelves[language].system.term_of
+        return str if reranked else self.languages[language].system.term_of
 
     def unknown_words(self, query: str, languages: Sequence[str] | None = None) -> list[str]:
         """The words of a query that no system of the given languages, or of all, can do anything with."""
-        unknown = [shelf.system.unknown_words(query) for shelf in self.choose(languages).values()]
+        unknown = [shelf.system.unknown_words(query) for shelf in self.index.choose(languages).values()]
         return [word for word in unknown[0] if all(word in other for other in unknown)] if unknown else []
 
     def translations(
         self, query: str, languages: Sequence[str] | None = None
     ) -> dict[str, list[tuple[str, list[str]]]]:
         """For each language, the words of a query and what stands for them there."""
-        return {language: shelf.system.translations(query) for language, shelf in self.choose(languages).items()}
+        return {language: shelf.system.translations(query) for language, shelf in self.index.choose(languages).items()}
 
     def source(self, name: str) -> Document:
         """A document in the language of the queries, by its number from 1 or, where there is none, by its id."""
-        store = self.sources
+        store = self.index.sources
         if store is None:
             what = "this index keeps no documents in the language of the queries to search with"
             raise InputError(f"{what}; make it again from a source that has some")
@@ -173,16 +165,9 @@ class Searcher:
             raise InputError(f"document: {name!r} is neither a number from 1 to {len(store)} nor the id of one")
         return store[row]
 
-    def choose(self, languages: Sequence[str] | None) -> dict[str, LanguageIndex[Any]]:
-        """The shelves of the given languages, or all."""
-        unknown = [language for language in languages or () if language not in self.shelves]
-        if unknown:
-            raise InputError(f"language: {unknown[0]!r} is not in this index; it has {', '.join(self.shelves)}")
-        return {language: shelf for language, shelf in self.shelves.items() if not languages or language in languages}
-
     def text_of(self, document: Document) -> str:
         """What was indexed of a document."""
-        return joined_fields(document, self.fields)
+        return joined_fields(document, self.index.manifest.fields)
 
     def _hits(self, query: str, found: Mapping[str, Candidates[Any]], offset: int, k: int, explain: bool) -> Hits:
         """The best of what each language found for a query."""
@@ -205,7 +190,7 @@ class Searcher:
         places: dict[str, dict[Any, None]] = {}
         for hit in found:
             places.setdefault(hit.language, {})[hit.place] = None
-        fetched = {language: self.shelves[language].documents(list(own)) for language, own in places.items()}
+        fetched = {language: self.languages[language].documents(list(own)) for language, own in places.items()}
         return {
             (language, place): document
             for language, own in places.items()
@@ -224,7 +209,7 @@ class Searcher:
         ]
 
     def _hit(self, query: str, rank: int, found: _Candidate, document: Document, explain: bool) -> Hit:
-        shelf = self.shelves[found.language]
+        shelf = self.languages[found.language]
         explanation = self._explain(query, found.language, found.place, document, found.divisor) if explain else ()
         passage = shelf.passage(query, found.place)
         relevance = relevance_of(found.score * found.divisor, shelf.system.thresholds())
@@ -233,12 +218,14 @@ class Searcher:
     def _explain(
         self, query: str, language: str, place: Any, document: Document, divisor: float
     ) -> tuple[Contribution, ...]:
-        parts = self.shelves[language].explain(query, place, self.text_of(document))
+        parts = self.languages[language].explain(query, place, self.text_of(document))
         return tuple(part._replace(score=part.score / divisor) for part in parts)
 
     def _divisors(self, query: str) -> dict[str, float]:
         """What the scores of each language are divided by."""
-        return divisors(query, {language: shelf.system for language, shelf in self.shelves.items()}, self._usual)
+        return divisors(
+            query, {language: shelf.system for language, shelf in self.languages.items()}, self.index.manifest.usual
+        )
 
 
 def _missing(found: Mapping[str, Candidates[Any]]) -> list[str]:

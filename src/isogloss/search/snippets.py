@@ -107,10 +107,10 @@ class Reason(NamedTuple):
 
 
 def reasons_of(
-    engine: Searcher, language: str, document: Document, parts: Sequence[Contribution], reranked: bool = False
+    searcher: Searcher, language: str, document: Document, parts: Sequence[Contribution], reranked: bool = False
 ) -> list[Reason]:
     """An explanation, of the re-ranker if ``reranked``, in the words of the document."""
-    term_of = engine.term_of(language, reranked)
+    term_of = searcher.term_of(language, reranked)
     text = f"{document.title} {document.text}"
     return [
         Reason(
@@ -122,10 +122,10 @@ def reasons_of(
     ]
 
 
-def snippet_of(engine: Searcher, hit: Hit, is_match: Callable[[str], bool]) -> Snippet:
+def snippet_of(searcher: Searcher, hit: Hit, is_match: Callable[[str], bool]) -> Snippet:
     """The passage that was found, or else the stretch with the most words that match."""
     text = hit.document.text
-    passage = passage_of_text(hit.passage, engine.text_of(hit.document), text)
+    passage = passage_of_text(hit.passage, searcher.text_of(hit.document), text)
     if passage is None or passage[1] <= _MOST_LETTERS:
         text = text[:_MOST_LETTERS]
     return make_snippet(text, is_match, passage=passage)

@@ -26,13 +26,13 @@ class Marking:
     by what found them, also where the score is a re-ranker's.
     """
 
-    def __init__(self, engine: Searcher, query: str, translations: Translations) -> None:
-        self._engine = engine
+    def __init__(self, searcher: Searcher, query: str, translations: Translations) -> None:
+        self._searcher = searcher
         self._query = query
         self._translations = translations
         self._translated: dict[str, frozenset[str | None]] = {}
         self._until = time.monotonic() + _SECONDS
-        self._term_of = {language: cache(shelf.system.term_of) for language, shelf in engine.shelves.items()}
+        self._term_of = {language: cache(shelf.system.term_of) for language, shelf in searcher.languages.items()}
 
     def of(self, hit: Hit) -> Callable[[str], bool]:
         """Whether a word of a hit is to be marked."""
@@ -43,11 +43,11 @@ class Marking:
 
     def _terms(self, hit: Hit) -> Collection[str | None]:
         explanation = hit.explanation
-        quick = self._engine.shelves[hit.language].system.explains_quickly
+        quick = self._searcher.languages[hit.language].system.explains_quickly
         if not explanation and (self._translations.get(hit.language) or not quick):
             return self._from_translations(hit.language)
         if not explanation and time.monotonic() < self._until:
-            explanation = self._engine.explain(self._query, hit.language, hit.document.id)
+            explanation = self._searcher.explain(self._query, hit.language, hit.document.id)
         return _terms_met(explanation)
 
     def _from_translations(self, language: str) -> frozenset[str | None]:

@@ -14,13 +14,13 @@ from isogloss.server.messages import DocumentMessage, HitMessage, Meaning, Reaso
 from isogloss.systems.base import Contribution
 
 
-def hit_message(engine: Searcher, hit: Hit, rank: int, is_match: Callable[[str], bool], explain: bool) -> HitMessage:
+def hit_message(searcher: Searcher, hit: Hit, rank: int, is_match: Callable[[str], bool], explain: bool) -> HitMessage:
     """A hit, its snippet with the words that match marked, with its reasons if they are wanted."""
     document = hit.document
     return HitMessage(
         rank, float(hit.score), hit.language, document.id, document.title, document.url, dict(document.fields),
-        snippet_parts(snippet_of(engine, hit, is_match)), hit.relevance, hit.reranked,
-        reasons(engine, hit.language, document, hit.explanation, hit.reranked) if explain else UNSET,
+        snippet_parts(snippet_of(searcher, hit, is_match)), hit.relevance, hit.reranked,
+        reasons(searcher, hit.language, document, hit.explanation, hit.reranked) if explain else UNSET,
     )  # fmt: skip
 
 
@@ -39,10 +39,10 @@ def snippet_parts(snippet: Snippet) -> list[SnippetPart]:
 
 
 def reasons(
-    engine: Searcher, language: str, document: Document, parts: Sequence[Contribution], reranked: bool
+    searcher: Searcher, language: str, document: Document, parts: Sequence[Contribution], reranked: bool
 ) -> list[Reason]:
     """Which words met, and what they added."""
-    found = reasons_of(engine, language, document, parts, reranked)
+    found = reasons_of(searcher, language, document, parts, reranked)
     return [Reason(each.query_word, list(each.document_words), each.score) for each in found]
 
 

@@ -60,26 +60,26 @@ class Service:
         if request.explain and request.k > EXPLAINED:
             raise Refusal(422, f"explain: at most {EXPLAINED} hits are explained at once; lower k")
         index = self.index(request.index)
-        engine, manifest = self._engine(index, request.index), index.manifest
+        searcher, manifest = self.searcher(index, request.index), index.manifest
         languages = request.languages or None
         wanted = request.k + 1  # one more, to know whether there are more
-        hits = engine.search(request.q, wanted, languages, request.filters or None, request.offset, request.explain)
-        translations = engine.translations(request.q, languages)
-        marking = Marking(engine, request.q, translations)
-        query_language = _query_language(request, manifest.query_language, list(engine.shelves))
+        hits = searcher.search(request.q, wanted, languages, request.filters or None, request.offset, request.explain)
+        translations = searcher.translations(request.q, languages)
+        marking = Marking(searcher, request.q, translations)
+        query_language = _query_language(request, manifest.query_language, list(searcher.languages))
         return SearchAnswer(
             query=request.q,
             query_language=query_language,
             expected_language=manifest.query_language,
-            note=language_note(query_language, manifest.query_language, list(engine.shelves)),
-            languages=list(engine.choose(languages)),
+            note=language_note(query_language, manifest.query_language, list(searcher.languages)),
+            languages=list(searcher.index.choose(languages)),
             offset=request.offset,
             more=len(hits) > request.k,
             hits=[
-                hit_message(engine, hit, rank, marking.of(hit), request.explain)
+                hit_message(searcher, hit, rank, marking.of(hit), request.explain)
                 for rank, hit in enumerate(hits[: request.k], start=request.offset + 1)
             ],
-            unknown_words=engine.unknown_words(request.q, languages),
+            unknown_words=searcher.unknown_words(request.q, languages),
             translations={language: meanings(words) for language, words in translations.items()},
             missing=list(hits.missing),
             doubtful=hits.doubtful,
@@ -91,12 +91,12 @@ class Service:
         """The best documents for each of many queries."""
         watch = Stopwatch()
         index = self.index(request.index)
-        engine = self._engine(index, request.index)
-        found = engine.search_many(request.queries, request.k, request.languages or None, request.filters or None)
+        searcher = self.searcher(index, request.index)
+        found = searcher.search_many(request.queries, request.k, request.languages or None, request.filters or None)
         results = [
             FoundMessage(
                 query,
-                [hit_message(engine, hit, rank, _nothing, False) for rank, hit in enumerate(hits, start=1)],
+                [hit_message(searcher, hit, rank, _nothing, False) for rank, hit in enumerate(hits, start=1)],
                 list(hits.missing),
                 hits.doubtful,
             )
@@ -104,35 +104,35 @@ class Service:
         ]
         return BatchAnswer(results, index.generation, watch.milliseconds)
 
-    def _engine(self, index: OpenIndex, which: str) -> Searcher:
+    def searcher(self, index: OpenIndex, which: str) -> Searcher:
         """What searches an index; the second one is left as it is, so that re-ranking can be compared with none."""
-        return index.engine.reranked_by(self._reranker) if self._reranker and which == "main" else index.engine
+        return Searcher(index).reranked_by(self._reranker) if self._reranker and which == "main" else Searcher(index)
 
     def explain(self, request: ExplainRequest) -> ExplainAnswer:
         """What made the score of a document: the score of the system that found it, or that of the re-ranker."""
         index = self.index(request.index)
-        engine = self._engine(index, request.index)
-        document = engine.get(request.id, request.language)
+        searcher = self.searcher(index, request.index)
+        document = searcher.get(request.id, request.language)
         if document is None:
             raise _no_such_document(request.language, request.id)
-        parts = engine.explain(request.q, request.language, request.id, request.reranked)
+        parts = searcher.explain(request.q, request.language, request.id, request.reranked)
         languages = [request.language]
         return ExplainAnswer(
             query=request.q,
             language=request.language,
             id=request.id,
             title=document.title,
-            system=engine.reranker.name if engine.reranker and request.reranked else index.manifest.system,
+            system=searcher.reranker.name if searcher.reranker and request.reranked else index.manifest.system,
             score=float(sum(part.score for part in parts)),
-            explanation=reasons(engine, request.language, document, parts, request.reranked),
-            translations=meanings(engine.translations(request.q, languages)[request.language]),
-            unknown_words=engine.unknown_words(request.q, languages),
+            explanation=reasons(searcher, request.language, document, parts, request.reranked),
+            translations=meanings(searcher.translations(request.q, languages)[request.language]),
+            unknown_words=searcher.unknown_words(request.q, languages),
         )
 
     def get(self, language: str, id_: str, which: str = "main") -> DocumentMessage:
         """A document."""
-        engine = self.index(which).engine
-        document = engine.get(id_, language) if language in engine.shelves else None
+        searcher = Searcher(self.index(which))
+        document = searcher.get(id_, language) if language in searcher.languages else None
         if document is None:
             raise _no_such_document(language, id_)
         return document_message(document, language)

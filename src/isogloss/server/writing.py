@@ -55,7 +55,7 @@ class Writer:
         """Delete a document; it is gone for good when this returns."""
 
         def change(writer: IndexWriter) -> DeleteAnswer:
-            deleted = writer.delete([id_], [language]) if language in writer.index.engine.shelves else 0
+            deleted = writer.delete([id_], [language]) if language in writer.index.languages else 0
             if not deleted:
                 raise Refusal(404, f"there is no document {id_[:100]!r} in {language[:50]!r}")
             return DeleteAnswer(deleted, writer.commit())

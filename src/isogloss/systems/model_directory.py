@@ -70,7 +70,7 @@ def _card(system: Trainable, training: Mapping[str, Any]) -> str:
         *(f"| `{name}` | {value} |" for name, value in changed.items()), "",
         "    isogloss evaluate MODEL --data SOURCE --pair "
         f"{system.query_language}-{system.document_language}",
-        f"    isogloss index MODEL --documents SOURCE --language {system.document_language} -o INDEX",
+        f"    isogloss index SOURCE --system MODEL --language {system.document_language} -o INDEX",
         "", "It knows the words of the data it was trained on, and no others. No pickle is in it.",
     ]  # fmt: skip
     return "\n".join(lines) + "\n"

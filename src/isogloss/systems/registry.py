@@ -35,6 +35,7 @@ _SYSTEMS = {
     "match-srnn-mt": "matchers.match_srnn:TranslatingMatchSrnn",
 }
 """Name to module and class: a system is imported when it is asked for, so that there can be many."""
+DEFAULT_SYSTEM = "bridge"
 _TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 
 

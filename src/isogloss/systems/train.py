@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -59,7 +59,6 @@ class GridTrial:
 
 
 _DEPTH = 100
-_WORKERS = 2
 
 
 @dataclass(frozen=True)
@@ -80,18 +79,22 @@ class TrainingRun:
         return {name: dict(self.results[name]) for name in ("sampled", "full") if name in self.results}
 
 
+Launch = Callable[[Callable[[Team], TrainingRun], bool], TrainingRun]
+"""Runs a job that several processes share, each with a GPU if the flag says so; gives what the first one gives."""
+
+
 def train(
     system: str, data: str, pair: str, path: Path | str, *, seed: int = 0,
     grid: Mapping[str, Sequence[Any]] | None = None, skip_bad: bool = False, overwrite: bool = False,
-    settings: Mapping[str, Any] | None = None, on: str = "", workers: int = _WORKERS, team: Team | None = None,
+    settings: Mapping[str, Any] | None = None, launch: Launch | None = None, team: Team | None = None,
     **options: Any,
 ) -> TrainingRun:  # fmt: skip
     """Train a system on the train split of some data; the directory holds the model and all that led to it.
 
     ``grid``: all combinations of these values are tried first, and the best on dev is trained. Other options, or
     ``settings``, are those of the system. ``Index.make(documents, "fr", system=path)`` or ``evaluate(path, …)`` use
-    what was trained. ``on="ray"`` shares the work among ``workers`` processes of a Ray cluster; ``team`` are the
-    processes that call this side by side (``isogloss.training.distributed``), which share it among themselves.
+    what was trained. ``launch`` shares the work among processes elsewhere (``isogloss.engines.ray_train.on_ray(4)``);
+    ``team`` are the processes that call this side by side (``isogloss.training.distributed``) and share it.
     """
     team = team or Alone()
     team.decide(partial(refuse_existing, Path(path), overwrite))
@@ -100,41 +103,30 @@ def train(
         "system": system, "data": data, "pair": pair, "seed": seed, "skip_bad": skip_bad,
         "options": {"seed": str(seed), **as_settings({**(settings or {}), **options})}, "grid": axes,
     }  # fmt: skip
-    if on:
-        return _on_ray(on, config, Path(path), overwrite, workers)
+    if launch:
+        return _launch(launch, config, Path(path), overwrite)
     return _run(config, Path(path), team, overwrite)
 
 
-def resume_training(
-    path: Path | str, *, on: str = "", workers: int = _WORKERS, team: Team | None = None
-) -> TrainingRun:
+def resume_training(path: Path | str, *, launch: Launch | None = None, team: Team | None = None) -> TrainingRun:
     """Go on with a run that was interrupted or killed; one that is finished is given as it is.
 
     The number of processes may be another than before.
     """
-    if on:
-        return _on_ray(on, RunDirectory.open(Path(path)).config, Path(path), False, workers, begun=True)
+    if launch:
+        return _launch(launch, RunDirectory.open(Path(path)).config, Path(path), False, begun=True)
     return _go_on(Path(path), team or Alone())
 
 
-def _on_ray(
-    on: str, config: Mapping[str, Any], path: Path, overwrite: bool, workers: int, begun: bool = False
-) -> TrainingRun:
-    """Train with the workers of a Ray cluster; what is wrong with the options is found before any is asked for."""
-    if on != "ray":
-        raise InputError(f"train: {on!r} is not where it can be trained; it can be on 'ray'")
+def _launch(launch: Launch, config: Mapping[str, Any], path: Path, overwrite: bool, begun: bool = False) -> TrainingRun:
+    """Train with processes elsewhere; what is wrong with the options is found before any is started."""
     _refuse_grid(config)
     system = _made(config, {name: str(value) for name, value in config["options"].items()}, open_source(config["data"]))
     _refuse_steps(config, system, shared=True)
-    from isogloss.engines.ray_cluster import connected
-
     seen = 0 if begun else _seen(path)
-    attempt = partial(_attempt, dict(config), path.absolute(), overwrite, seen)
+    job = partial(_attempt, dict(config), path.absolute(), overwrite, seen)
     try:
-        with connected():
-            from isogloss.engines.ray_train import run_on_ray
-
-            run = run_on_ray(attempt, workers, getattr(system.options, "device", "") == "cuda")
+        run = launch(job, getattr(system.options, "device", "") == "cuda")
     except KeyboardInterrupt:
         kept = f"what there was at the last checkpoint is kept; {RunDirectory(path).how_to_resume} --on ray"
         raise TrainingInterrupted(f"interrupted: {kept if _seen(path) != seen else 'nothing was begun'}") from None

@@ -1,10 +1,19 @@
-"""Which language a text is in, by py3langid (offline, over a hundred languages)."""
+"""Language codes, and which language a text is in, by py3langid (offline, over a hundred languages)."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 
 from isogloss.storage.errors import InputError
+
+_LONGEST_CODE = 35  # as RFC 5646 advises
+_RESERVED = ("deleted", "orders", "segments", "shared", "sources")  # folders of an index
+
+
+def check_language(code: str) -> None:
+    """Raise unless it can be a language code: each becomes a folder of an index."""
+    if not code.replace("-", "").isalnum() or len(code) > _LONGEST_CODE or code in _RESERVED:
+        raise InputError(f"language: {code!r} is not a language code, like fr or zh")
 
 
 def identify_language(text: str, among: Collection[str] | None = None) -> str:

@@ -37,7 +37,7 @@ def hits(run, tmp_path):
 
 
 def test_an_index_made_on_ray_finds_what_a_plain_one_finds(run, hits, tmp_path, monkeypatch):
-    made = ["index", "aligned", "--documents", "demo", "--language", "fr", "-o"]
+    made = ["index", "demo", "--system", "aligned", "--language", "fr", "-o"]
     assert wants_ray(None)  # the cluster of these tests is named in the environment
     run(*made, "on-ray", "--on", "ray")
     monkeypatch.delenv("RAY_ADDRESS")
@@ -50,6 +50,6 @@ def test_an_index_made_on_ray_finds_what_a_plain_one_finds(run, hits, tmp_path, 
 
 
 def test_what_makes_no_vectors_is_indexed_here(run, hits, caplog):
-    run("index", "bm25", "--documents", "demo", "--language", "fr", "-o", "words", "--on", "ray")
+    run("index", "demo", "--system", "bm25", "--language", "fr", "-o", "words", "--on", "ray")
     assert hits("words", "miel")
     assert "bm25 makes no vectors: its documents are indexed here, not on Ray" in caplog.text

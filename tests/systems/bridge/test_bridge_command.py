@@ -44,7 +44,7 @@ def trained(run, folder):
 @pytest.fixture
 def index(run, trained, folder):
     if not (folder / "index").exists():
-        code, _, err = run("index", "run", "--documents", "demo", "--language", "fr", "-o", "index")
+        code, _, err = run("index", "demo", "--system", "run", "--language", "fr", "-o", "index")
         assert code == 0, err
     return folder / "index"
 
@@ -101,7 +101,7 @@ def test_hits_have_classes_passages_and_explanations(run, index):
 def test_an_index_of_a_run_grows_and_shrinks(run, index, folder):
     page = {"id": "mill", "text": "Le moulin Orlane moud le blé.", "title": "Moulin", "lang": "fr"}
     (folder / "more.jsonl").write_text(json.dumps(page) + "\n", encoding="utf-8")
-    assert run("add", "index", "--documents", "jsonl:more.jsonl")[0] == 0
+    assert run("add", "index", "jsonl:more.jsonl")[0] == 0
 
     def first():
         return json.loads(run("search", "index", "Orlane", "--json", "-")[1])["hits"]
@@ -109,12 +109,12 @@ def test_an_index_of_a_run_grows_and_shrinks(run, index, folder):
     assert [hit["id"] for hit in first()] == ["mill"]
     assert run("delete", "index", "mill")[0] == 0
     assert "mill" not in [hit["id"] for hit in first()]
-    assert run("index", "--check", "index")[0] == 0
+    assert run("check", "index")[0] == 0
 
 
 def test_all_documents_are_encoded_anew_by_another_run(run, index):
     assert run("train", "bridge", *DEMO, "-o", "other", *QUICK, "--seed", "1")[0] == 0
-    code, _, err = run("index", "other", "--into", "index", "--re-encode")
+    code, _, err = run("re-encode", "index", "--system", "other")
     assert code == 0, err
     assert "fr-honey" in run("search", "index", "honey bees")[1]
 

@@ -14,6 +14,7 @@ from isogloss.index.making import make_index
 from isogloss.index.reader import open_index
 from isogloss.index.writer import IndexWriter
 from isogloss.nn.encoders import pretrained
+from isogloss.search.searcher import Searcher
 from isogloss.systems.bridge.weights import Calibration
 from isogloss.systems.registry import make_system
 
@@ -131,36 +132,36 @@ def new_index(tmp_path_factory):
 def test_a_name_that_no_document_has_any_more_is_unknown_again(new_index):
     """A word of its own is one that documents have: those that were deleted have none."""
     index = open_index(new_index)
-    before = [(hit.document.id, hit.score) for hit in index.engine.search("Orlane sea", k=5)]
-    assert index.engine.unknown_words("Orlane sea") == ["orlane"]
+    before = [(hit.document.id, hit.score) for hit in Searcher(index).search("Orlane sea", k=5)]
+    assert Searcher(index).unknown_words("Orlane sea") == ["orlane"]
     with IndexWriter(new_index) as writer:
         writer.add([Document("mill", "le moulin Orlane au bord de la mer", "Moulin", "fr")])
         writer.commit()
         index = index.refreshed()
-        (first, *_) = index.engine.search("Orlane sea", k=5)
+        (first, *_) = Searcher(index).search("Orlane sea", k=5)
         assert first.document.id == "mill"
         assert {line.query_word: line.document_words for line in first.explanation}["orlane"] == ("orlan",)
-        assert index.engine.unknown_words("Orlane sea") == []
+        assert Searcher(index).unknown_words("Orlane sea") == []
         writer.delete(["mill"])
         writer.commit()
         for opened in (index.refreshed(), open_index(new_index)):
-            after = [(hit.document.id, hit.score) for hit in opened.engine.search("Orlane sea", k=5)]
+            after = [(hit.document.id, hit.score) for hit in Searcher(opened).search("Orlane sea", k=5)]
             assert [id_ for id_, _ in after] == [id_ for id_, _ in before]
             assert [score for _, score in after] == pytest.approx([score for _, score in before], rel=1e-5)
-            assert opened.engine.unknown_words("Orlane sea") == ["orlane"]
+            assert Searcher(opened).unknown_words("Orlane sea") == ["orlane"]
         writer.compact()
     compacted = open_index(new_index)
-    assert [hit.document.id for hit in compacted.engine.search("Orlane sea", k=5)] == [id_ for id_, _ in before]
+    assert [hit.document.id for hit in Searcher(compacted).search("Orlane sea", k=5)] == [id_ for id_, _ in before]
     assert compacted.manifest.system == "bridge"
     json.dumps(compacted.about())
 
 
 def test_hits_have_passages_classes_and_explanations_that_add_up(new_index):
-    engine = open_index(new_index).engine
+    searcher = Searcher(open_index(new_index))
     for query in QUERIES:
-        for hit in engine.search(query, k=7):
+        for hit in searcher.search(query, k=7):
             begin, end = hit.passage
-            assert 0 <= begin < end <= len(engine.text_of(hit.document))
+            assert 0 <= begin < end <= len(searcher.text_of(hit.document))
             assert hit.relevance in ("not relevant", "partially relevant", "relevant")
             assert sum(line.score for line in hit.explanation) == pytest.approx(hit.score, abs=1e-4)
 
@@ -168,7 +169,7 @@ def test_hits_have_passages_classes_and_explanations_that_add_up(new_index):
 def test_several_languages_stand_in_one_list(tmp_path):
     make_index(tmp_path / "index", "bridge", Demo(), ["fr", "it"], settings=QUICK)
     index = open_index(tmp_path / "index")
-    hits = index.engine.search("honey bees", k=10)
+    hits = Searcher(index).search("honey bees", k=10)
     assert {hit.language for hit in hits} == {"fr", "it"}
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
     assert all(sum(line.score for line in hit.explanation) == pytest.approx(hit.score, abs=1e-4) for hit in hits)

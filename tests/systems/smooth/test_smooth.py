@@ -18,6 +18,7 @@ from isogloss.evaluation.protocols import make_task
 from isogloss.evaluation.report import evaluate_run
 from isogloss.index.making import make_index
 from isogloss.index.reader import open_index
+from isogloss.search.searcher import Searcher
 from isogloss.storage.arrays import read_tensors, write_tensors
 from isogloss.storage.errors import InputError
 from isogloss.systems.registry import make_system
@@ -428,12 +429,13 @@ def test_words_it_does_not_know_are_said_and_bring_nothing(trained):
 def test_an_index_is_made_and_searched(tmp_path):
     manifest = make_index(tmp_path / "index", "smooth", Demo(), ["fr"], "en", settings=QUICK)
     assert manifest.options["dimension"] == 24
-    opened, engine = open_index(tmp_path / "index")
+    index = open_index(tmp_path / "index")
+    opened, searcher = index.manifest, Searcher(index)
     assert opened == manifest
     demo = load_dataset(Demo(), PAIR)
     hits = 0
     for query in demo.split("train")[:20]:
-        found = engine.search(query.text, 5)
+        found = searcher.search(query.text, 5)
         assert all(better.score >= worse.score for better, worse in pairwise(found))
         hits += any(demo.judgments[query.id].get(each.document.id) == 2 for each in found)
     assert hits >= 10
@@ -445,7 +447,7 @@ def test_a_query_is_answered_without_torch_and_numba(tmp_path):
 import json, sys
 from pathlib import Path
 from isogloss.index import open_index
-_, engine = open_index(Path(sys.argv[1]))
+searcher = Searcher(open_index(Path(sys.argv[1])))
 found = engine.search("honey bees", 3)
 engine.translations("honey bees")
 print(json.dumps({"found": len(found), "loaded": [name for name in ("torch", "numba") if name in sys.modules]}))

@@ -35,7 +35,7 @@ Result = TypeVar("Result")
 class PostgresStore:
     """A store in a schema of a database; ``create``, ``begin`` and ``open`` make them. Threads may share one.
 
-    ``url`` is ``postgresql://user@host/database``; empty, it is taken from ``ISOGLOSS_STORE``, and what that leaves out
+    ``url`` is ``postgresql://user@host/database``; empty, it is taken from ``ISOGLOSS_ENGINE``, and what that leaves out
     from ``PGHOST``, ``PGPASSWORD`` and the like. ``timeout`` is what a statement may take, in seconds.
     """
 

@@ -31,8 +31,8 @@ from psycopg import sql
 
 from isogloss.engines.base import Matrix
 from isogloss.engines.postgres.connection import Connection
-from isogloss.index.segments import check_language
 from isogloss.storage.errors import InputError
+from isogloss.text.language import check_language
 
 VERSION = 1
 MAX_DIMENSION = 16_000

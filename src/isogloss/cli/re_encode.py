@@ -1,0 +1,48 @@
+"""``isogloss re-encode``."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from isogloss.cli.index import APPROXIMATE, approximate, tell_index, tell_problems
+from isogloss.cli.main import add_command
+from isogloss.cli.options import SOURCE_HELP, add_settings, add_skip_bad, settings_for
+from isogloss.storage.errors import InputError
+
+_EXAMPLE = """\
+  isogloss re-encode my-index --system new-run        # all its documents by another model
+  isogloss re-encode my-index --approximate yes       # in an engine: build HNSW, and measure what it reaches"""
+
+
+def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, summary: str) -> None:
+    """Register the command."""
+    parser = add_command(commands, name, summary, _EXAMPLE)
+    parser.add_argument("index", metavar="INDEX", help="a directory made by 'isogloss index'")
+    parser.add_argument("--system", metavar="SYSTEM_OR_RUN", help="the model that encodes all documents anew")
+    parser.add_argument("--documents", metavar="SOURCE", help=f"what a system is trained on: {SOURCE_HELP}")
+    add_skip_bad(parser, "documents that are wrong, and count them,")
+    add_settings(parser)
+    parser.add_argument(
+        "--approximate", choices=APPROXIMATE, help="for an index in an engine: search its vectors approximately, or not"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Encode the documents of an index anew, or change how its vectors are searched."""
+    from isogloss.data.formats import open_source
+    from isogloss.data.problems import Problems
+    from isogloss.index.re_encoding import re_encode
+
+    if not (options.system or options.approximate):
+        raise InputError("re-encode: give --system SYSTEM_OR_RUN, or --approximate; see 'isogloss re-encode --help'")
+    if options.system:
+        problems = Problems(not options.skip_bad)
+        source = open_source(options.documents) if options.documents else None
+        settings = settings_for(options.system, [options.system], options.settings)
+        manifest = re_encode(Path(options.index), options.system, source, settings, problems)
+        tell_index(options.index, manifest, options.quiet)
+        tell_problems(problems, options.quiet)
+    if options.approximate:
+        approximate(options.index, options.approximate, options.quiet)
