@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from isogloss.nn.encoders.unit_sums import encode
 from isogloss.text.ids import TextIds
 from isogloss.training import contrastive as softmax_average
-from isogloss.training.contrastive import SoftmaxAverage, encode
+from isogloss.training.contrastive import SoftmaxAverage
 
 WORDS, SIZE, TEMPERATURE = 12, 5, 0.3
 LISTS = st.lists(st.lists(st.integers(0, WORDS - 1), min_size=1, max_size=6), min_size=2, max_size=9)

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from isogloss.storage.strings import StringTable
 from isogloss.text.batches import tokenize_texts
+from isogloss.text.ids import choose_words, text_ids
 from isogloss.text.tokenizer import tokenize
-from isogloss.training.examples import choose_words, text_ids
 
 TEXTS = st.lists(st.text("ab é語, ", max_size=12), max_size=6)
 

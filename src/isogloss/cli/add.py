@@ -66,8 +66,8 @@ def add_documents(
     quiet: bool,
 ) -> None:  # fmt: skip
     """Add the documents of a source to an index in one commit, and tell it."""
+    from isogloss.data.in_memory import documents_of
     from isogloss.index.writer import IndexWriter
-    from isogloss.search.index import documents_of
 
     with IndexWriter(path, settings) as writer:
         before = sum(writer.index.manifest.documents.values())

@@ -35,7 +35,6 @@ from isogloss.storage.files import sync_directory, sync_tree
 from isogloss.storage.strings import StringTable, save_joined, taken
 
 SEGMENTS, DELETED, ORDERS, SHARED, SOURCES = "segments", "deleted", "orders", "shared", "source"
-FOLDERS = (SEGMENTS, DELETED, ORDERS, SHARED, SOURCES)
 PART = "system"
 
 

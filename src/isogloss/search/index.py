@@ -5,96 +5,20 @@ from __future__ import annotations
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from itertools import count
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from isogloss.data.dataset import load_collection
-from isogloss.data.documents import Document, document_of
-from isogloss.data.formats import open_source
-from isogloss.data.problems import Problems
-from isogloss.data.source import Source
-from isogloss.index.making import make_index
+from isogloss.data.documents import Document
+from isogloss.data.in_memory import Documents, as_source, documents_of
 from isogloss.index.reader import OpenIndex, open_index
-from isogloss.index.writer import IndexWriter
 from isogloss.search.hits import Hits
 from isogloss.search.reranking import Reranker
 from isogloss.search.searcher import Searcher
 from isogloss.storage.errors import InputError
-from isogloss.storage.lines import Location
-from isogloss.storage.progress import track
 from isogloss.systems.base import Contribution
 from isogloss.systems.registry import DEFAULT_SYSTEM, as_settings
 from isogloss.translation.lexicon import Lexicon
-
-# Documents as a program has them: texts, documents, objects, or the name of a source.
-
-Documents = str | Source | Iterable[str | Document | Mapping[str, Any]]
-"""``"folder:notes"``, an open source, or texts, documents and objects as in JSON lines."""
-
-
-class InMemorySource(Source):
-    """Documents that a program has given. A text has its number for an id: ``first``, and so on."""
-
-    format = "documents"
-
-    def __init__(self, documents: Iterable[str | Document | Mapping[str, Any]], first: int = 1) -> None:
-        super().__init__("given")
-        numbers = count(first)
-        self._documents = [_document(item, numbers) for item in documents]
-
-    def documents(self, language: str, problems: Problems) -> Iterator[tuple[Location, Document]]:
-        for number, document in enumerate(self._documents, start=1):
-            if document.language in ("", language):
-                yield Location(Path(self.name), number), document
-
-
-def as_source(documents: Documents, first: int = 1) -> Source:
-    """A source of what was given."""
-    if isinstance(documents, str):
-        return open_source(documents)
-    return documents if isinstance(documents, Source) else InMemorySource(documents, first)
-
-
-def documents_of(
-    source: Source, asked: Sequence[str], may_miss: bool = False, problems: Problems | None = None
-) -> Iterator[Document]:
-    """The documents of the languages; one that does not tell its own is given once, and still does not tell it.
-
-    ``may_miss``: that the source has no documents in one of the languages is no error.
-    """
-    untold = set()
-    for language in asked:
-        if may_miss and not _has_some(source, language):
-            continue
-        for document in track(load_collection(source, language, problems), f"reading {language}"):
-            if document.language or len(asked) == 1:
-                yield replace(document, language=language)
-            elif document.id not in untold:
-                untold.add(document.id)
-                yield document
-
-
-def _has_some(source: Source, language: str) -> bool:
-    """Whether there is anything in a language, right or wrong; what is wrong is an error when it is read."""
-    problems = Problems(stop_at_errors=False)
-    try:
-        return any(True for _ in source.documents(language, problems)) or bool(problems.errors)
-    except InputError:
-        return False
-
-
-def _document(item: str | Document | Mapping[str, Any], numbers: Iterator[int]) -> Document:
-    if isinstance(item, Document):
-        return item
-    if isinstance(item, str):
-        return Document(str(next(numbers)), item)
-    if not isinstance(item, Mapping) or not all(isinstance(item.get(name), str) for name in ("id", "text")):
-        raise InputError(f"documents: {str(item)[:60]!r} is neither a text, a Document nor an object with id and text")
-    return document_of(dict(item))
-
 
 LexiconGiven = str | Path | Mapping[str, str | Sequence[str]]
 """A file, a word for one of the ways to get one (``"induced"``), or words with their translations, the best first."""
@@ -136,6 +60,8 @@ class Index:
         ``system`` is the name of a system or the path of a run; other options are those of the system
         (``isogloss systems NAME``). ``engine`` is the address of an engine that is to hold documents and vectors.
         """
+        from isogloss.index.making import make_index
+
         if engine and path is None:
             raise InputError("path: an index in an engine is there to stay, so it needs a path")
         scratch = Path(tempfile.mkdtemp(prefix="isogloss-"))
@@ -252,6 +178,8 @@ class Index:
         When this returns they are on disk, and every reader can see them. A lexicon and options are for a language
         that the index does not have yet.
         """
+        from isogloss.index.writer import IndexWriter
+
         with tempfile.TemporaryDirectory(prefix="isogloss-") as scratch:
             settings = as_settings(options) | _lexicon_setting(lexicon, Path(scratch))
             with IndexWriter(self.path, settings) as writer:
@@ -264,6 +192,8 @@ class Index:
 
     def delete(self, ids: Iterable[str], languages: Sequence[str] | None = None) -> int:
         """Delete documents by id; how many there were."""
+        from isogloss.index.writer import IndexWriter
+
         with IndexWriter(self.path) as writer:
             deleted = writer.delete([ids] if isinstance(ids, str) else ids, languages)
             writer.commit()
@@ -272,6 +202,8 @@ class Index:
 
     def compact(self) -> None:
         """Merge everything that was added and deleted; this happens by itself too, when there is much of it."""
+        from isogloss.index.writer import IndexWriter
+
         with IndexWriter(self.path) as writer:
             writer.compact()
         self.refresh()

@@ -1,7 +1,7 @@
 """The best of what was found, looked at again by something slower and better.
 
 A search over millions of documents can afford little a document; the first fifty can be read with more care, each
-together with the query. ``systems.rerankers`` makes such a reader of a trained matcher.
+together with the query. ``load_reranker`` makes such a scorer of a trained matcher.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,9 +18,10 @@ from isogloss.retrieval.ranking import Scores
 from isogloss.search.hits import Hit, relevance_of
 from isogloss.storage.errors import InputError
 from isogloss.systems.base import Contribution
-from isogloss.systems.dense import DenseSystem
-from isogloss.systems.matchers.base import Matcher
-from isogloss.systems.model_directory import load_model
+
+if TYPE_CHECKING:
+    from isogloss.systems.dense import DenseSystem
+    from isogloss.systems.matchers.base import Matcher
 
 ScoreTexts = Callable[[str, Sequence[str]], Scores]
 """A query and some texts to the score of each."""
@@ -82,6 +84,10 @@ class Reranker:
 
 def load_reranker(run: Path, depth: int = 50) -> Reranker:
     """A re-ranker of the first ``depth`` hits from a run of ``isogloss train``."""
+    from isogloss.systems.dense import DenseSystem
+    from isogloss.systems.matchers.base import Matcher
+    from isogloss.systems.model_directory import load_model
+
     system = load_model(run)
     if not isinstance(system, Matcher | DenseSystem):
         what = f"{system.name} cannot score texts that are not indexed"
@@ -94,6 +100,8 @@ def load_reranker(run: Path, depth: int = 50) -> Reranker:
 
 def _scoring(system: Matcher | DenseSystem) -> ScoreTexts:
     """A function that keeps nothing of one call for the next, so that threads may share it."""
+    from isogloss.systems.matchers.base import Matcher
+
     if isinstance(system, Matcher):
         return lambda query, texts: system.score_texts(system.query_texts([query]), texts)[0]
     return lambda query, texts: system.score_texts([query], texts)[0]

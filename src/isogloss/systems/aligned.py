@@ -9,7 +9,7 @@ induced from the translated pages of the train split.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
@@ -22,7 +22,7 @@ from isogloss.data.problems import Problems
 from isogloss.nn.encoders.weighted import WeightedAverage, idf, idf_weights, word_statistics
 from isogloss.storage.arrays import load_array, save_array
 from isogloss.storage.errors import InputError
-from isogloss.systems.base import Contribution, SystemOptions
+from isogloss.systems.base import Contribution, SystemOptions, option
 from isogloss.systems.dense import DenseSystem
 from isogloss.systems.lexicons import INDUCED, LEXICON_HELP, fill_languages, induce_from
 from isogloss.text.batches import TokenizedTexts, tokenize_texts
@@ -46,30 +46,26 @@ _LITTLE_TEXT = 100_000  # words
 Vector = NDArray[np.float32]
 
 
-def _option(default: Any, text: str, **metadata: Any) -> Any:
-    return field(default=default, metadata={"help": text, **metadata})
-
-
 @dataclass(frozen=True)
 class AlignedOptions(SystemOptions):
     """Options of ``aligned``."""
 
-    method: str = _option("best", "best, or paper: the ad hoc paper's letter, whatever the options below say")
-    lexicon: str = _option("", f"{LEXICON_HELP}, or induced")
-    query_vectors: str = _option("", "word vectors of the query language; default: trained on the source's documents")
-    document_vectors: str = _option("", "word vectors of the document language; default: trained on the documents")
-    alignment: str = _option("procrustes", "procrustes, ridge or pinv")
-    normalise: bool = _option(True, "vectors of unit length before the alignment")
-    centre: bool = _option(True, "take the mean vector away before the alignment")
-    ridge: float = _option(1.0, "lambda of ridge", range=(1e-9, 1e9))
-    pairs: int = _option(4000, "how many of the most frequent words the matrix is learned from", range=(1, 10_000_000))
-    query_weights: str = _option("idf", "of query words: idf, or tfidf (their mean in the query-language documents)")
-    dictionary_share: float = _option(
-        0.8, "how much of a query word comes from its translations' own vectors instead of the matrix", range=(0, 1)
+    method: str = option("best", "best, or paper: the ad hoc paper's letter, whatever the options below say")
+    lexicon: str = option("", f"{LEXICON_HELP}, or induced")
+    query_vectors: str = option("", "word vectors of the query language; default: trained on the source's documents")
+    document_vectors: str = option("", "word vectors of the document language; default: trained on the documents")
+    alignment: str = option("procrustes", "procrustes, ridge or pinv")
+    normalise: bool = option(True, "vectors of unit length before the alignment")
+    centre: bool = option(True, "take the mean vector away before the alignment")
+    ridge: float = option(1.0, "lambda of ridge", 1e-9, 1e9)
+    pairs: int = option(4000, "how many of the most frequent words the matrix is learned from", 1, 10_000_000)
+    query_weights: str = option("idf", "of query words: idf, or tfidf (their mean in the query-language documents)")
+    dictionary_share: float = option(
+        0.8, "how much of a query word comes from its translations' own vectors instead of the matrix", 0, 1
     )
-    remove_common: bool = _option(False, "take away what all documents, and all queries, have in common")
-    dimension: int = _option(300, "of vectors that are trained", range=(1, 4096))
-    window: int = _option(20, "neighbours on each side that are counted in training", range=(1, 100))
+    remove_common: bool = option(False, "take away what all documents, and all queries, have in common")
+    dimension: int = option(300, "of vectors that are trained", 1, 4096)
+    window: int = option(20, "neighbours on each side that are counted in training", 1, 100)
 
 
 class Aligned(DenseSystem):

@@ -39,6 +39,14 @@ class SystemOptions:
             yield option.name, option.default, option.metadata.get("help", "")
 
 
+def option(default: Any, text: str, least: float | None = None, most: float | None = None) -> Any:
+    """A field of an options class, with its help and its range."""
+    metadata: dict[str, Any] = {"help": text}
+    if least is not None:
+        metadata["range"] = (least, most)
+    return field(default=default, metadata=metadata)
+
+
 class Contribution(NamedTuple):
     """What one word of the query added to a document's score, through which words of the document."""
 

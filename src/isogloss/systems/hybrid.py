@@ -24,10 +24,9 @@ from isogloss.retrieval.fusion import FUSIONS, Doubles, Shared, best_weight
 from isogloss.retrieval.ranking import Allowed, Ranking, Scores, top_k
 from isogloss.storage.errors import InputError
 from isogloss.storage.files import atomic_file
-from isogloss.systems.base import Contribution, System, SystemOptions
+from isogloss.systems.base import Contribution, System, SystemOptions, option
 from isogloss.systems.explanations import merged
 from isogloss.systems.lexicons import LEXICON_HELP
-from isogloss.systems.matchers.options import option
 from isogloss.systems.model_directory import load_model
 from isogloss.systems.passages import FindsPassages, by_passages
 from isogloss.systems.registry import build_system, make_system, parse_options, system_names, system_type

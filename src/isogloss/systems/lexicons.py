@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from isogloss.data.dataset import Dataset
 from isogloss.data.parallel import translated_pages
-from isogloss.data.readers.demo import DEMO_LANGUAGES, Demo
 from isogloss.storage.errors import InputError
 from isogloss.translation.lexicon import Lexicon
 from isogloss.translation.word_alignment import induce_lexicon
@@ -35,6 +34,8 @@ def fill_languages(path: str, query_language: str, document_language: str) -> st
 
 def bundled_lexicon(query_language: str, document_language: str) -> str:
     """The path of the small lexicon that comes with isogloss."""
+    from isogloss.data.readers.demo import DEMO_LANGUAGES, Demo
+
     path = Demo().lexicon((query_language, document_language))
     if path is None:
         known = ", ".join(f"en-{language}" for language in DEMO_LANGUAGES if language != "en")

@@ -18,9 +18,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,7 @@ from isogloss.storage.arrays import load_array, save_array
 from isogloss.storage.errors import InputError
 from isogloss.storage.progress import track
 from isogloss.storage.strings import StringTable
-from isogloss.systems.base import Contribution, System, SystemOptions
+from isogloss.systems.base import Contribution, System, SystemOptions, option
 from isogloss.text.batches import TokenizedTexts, tokenize_texts
 from isogloss.text.tokenizer import Tokenizer
 
@@ -201,25 +201,21 @@ def _columns_to_one(values: Floats) -> Floats:
 _SHOWN = 3  # words of a document, for each word of the query
 
 
-def _option(default: Any, text: str, **metadata: Any) -> Any:
-    return field(default=default, metadata={"help": text, **metadata})
-
-
 @dataclass(frozen=True)
 class TopicOptions(SystemOptions):
     """Options of ``topic``."""
 
-    topics: int = _option(100, "how many topics are learned", range=(1, 2000))
-    mixture: float = _option(0.2, "m, the share of the topics; the rest is query likelihood", range=(0, 1))
-    smoothing: float = _option(30.0, "s, pseudo-count of the collection in a document's own words", range=(1e-6, 1e6))
-    rounds: int = _option(50, "of expectation maximisation", range=(1, 10_000))
-    fold_in_rounds: int = _option(20, "of the same over a document's topics alone", range=(1, 10_000))
-    topic_prior: float = _option(0.1, "a, pseudo-count of each topic in a text", range=(1e-6, 100))
-    word_prior: float = _option(0.01, "b, pseudo-count of each word in a topic", range=(1e-6, 100))
-    minimum_count: int = _option(2, "words seen less often in training are left out", range=(1, 1_000_000))
-    stems: bool = _option(True, "Snowball stems, where the languages have them")
-    drop_stop_words: bool = _option(True, "leave stop words out of documents and queries")
-    seed: int = _option(0, "of the random start", range=(0, 2**31))
+    topics: int = option(100, "how many topics are learned", 1, 2000)
+    mixture: float = option(0.2, "m, the share of the topics; the rest is query likelihood", 0, 1)
+    smoothing: float = option(30.0, "s, pseudo-count of the collection in a document's own words", 1e-6, 1e6)
+    rounds: int = option(50, "of expectation maximisation", 1, 10_000)
+    fold_in_rounds: int = option(20, "of the same over a document's topics alone", 1, 10_000)
+    topic_prior: float = option(0.1, "a, pseudo-count of each topic in a text", 1e-6, 100)
+    word_prior: float = option(0.01, "b, pseudo-count of each word in a topic", 1e-6, 100)
+    minimum_count: int = option(2, "words seen less often in training are left out", 1, 1_000_000)
+    stems: bool = option(True, "Snowball stems, where the languages have them")
+    drop_stop_words: bool = option(True, "leave stop words out of documents and queries")
+    seed: int = option(0, "of the random start", 0, 2**31)
 
 
 class _Word(NamedTuple):

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from isogloss.data.dataset import Dataset
 from isogloss.systems.base import System
-from isogloss.training.distributed import Team
-from isogloss.training.learner import Learner, State
-from isogloss.training.loop import Checkpointer, Judge, Recipe, Trained, Training
-from isogloss.training.progress import ProgressLine
+
+if TYPE_CHECKING:
+    from isogloss.training.distributed import Team
+    from isogloss.training.learner import Learner, State
+    from isogloss.training.loop import Checkpointer, Judge, Recipe, Trained
 
 
 class Trainable(System):
@@ -60,6 +61,9 @@ class TrainedSystem(Trainable):
 
     def train(self, training: Dataset, keeper: Checkpointer | None = None, team: Team | None = None) -> Trained:
         """Learn, from the keeper's last checkpoint where it has one; with the other processes of a team."""
+        from isogloss.training.loop import Training
+        from isogloss.training.progress import ProgressLine
+
         learner, judge = self.prepare(training)
         trained = Training(learner, self.recipe, judge, keeper, ProgressLine(), team).run()
         self.adopt(trained.parameters)

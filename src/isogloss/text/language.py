@@ -7,7 +7,7 @@ from collections.abc import Collection
 from isogloss.storage.errors import InputError
 
 _LONGEST_CODE = 35  # as RFC 5646 advises
-_RESERVED = ("deleted", "orders", "segments", "shared", "sources")  # folders of an index
+_RESERVED = ("deleted", "orders", "segments", "shared", "source")  # folders of an index
 
 
 def check_language(code: str) -> None:

@@ -25,25 +25,18 @@ operations in the same order, hence the same numbers, and twice as fast on the w
 
 from __future__ import annotations
 
-import importlib.util
 import math
-from collections.abc import Callable, Iterator
-from functools import cache
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.storage.compiled import compiled_arithmetic
+from isogloss.nn.encoders.unit_sums import Numbers, Table, add_runs, row_lengths, where_compiled
 from isogloss.storage.progress import track
 from isogloss.text.ids import Ids, TextIds
 from isogloss.training.average.reference import ADAM_EPSILON, BETA1, BETA2
 
-Table = NDArray[np.float32]
-_Numbers = NDArray[np.int64]
-
-_SHORTEST = np.float32(1e-6)  # a sum of rows shorter than this is divided by this
 _FEWEST_TEXTS = 8  # a smaller rest of an epoch is too easy to learn from
-_WORDS_AT_ONCE = 65_536
 _REST1, _REST2, _EPSILON = np.float32(1 - BETA1), np.float32(1 - BETA2), np.float32(ADAM_EPSILON)
 
 
@@ -91,11 +84,11 @@ class SoftmaxAverage:
         queries, documents = self._sides
         return queries.vectors(), documents.vectors()
 
-    def gradients(self, batch: _Numbers, drop: float = 0.0) -> tuple[float, list[tuple[Ids, Table]]]:
+    def gradients(self, batch: Numbers, drop: float = 0.0) -> tuple[float, list[tuple[Ids, Table]]]:
         """The loss of a batch; for each table the rows that its words have and the gradient of each."""
         bags = [_leave_out(*_take(side.texts, batch), drop, self._random) for side in self._sides]
         pooled = [side.pool(*bag) for side, bag in zip(self._sides, bags, strict=True)]
-        sizes = [_sizes(sums) for sums in pooled]
+        sizes = [row_lengths(sums) for sums in pooled]
         queries, documents = (sums / size for sums, size in zip(pooled, sizes, strict=True))
         scores: Table = queries @ documents.T
         scores /= self._temperature
@@ -110,11 +103,11 @@ class SoftmaxAverage:
             gradients.append(side.share_out((of_vectors - along * vectors) / size, *bag))
         return loss, gradients
 
-    def _drawn(self, epochs: int, batch: int) -> Iterator[_Numbers]:
+    def _drawn(self, epochs: int, batch: int) -> Iterator[Numbers]:
         for epoch in range(epochs):
             yield from _batches(self.order(epoch), batch)
 
-    def order(self, epoch: int) -> _Numbers:
+    def order(self, epoch: int) -> Numbers:
         """The pairs in the order in which a round learns them."""
         return self._random.permutation(self._pairs)
 
@@ -134,16 +127,16 @@ class _Side:
         """One row a word."""
         if self._spelling is None:
             return self.table.copy()
-        return _add_runs(self.table, self._spelling.ids, self._spelling.lengths)
+        return add_runs(self.table, self._spelling.ids, self._spelling.lengths)
 
-    def pool(self, ids: Ids, lengths: _Numbers) -> Table:
+    def pool(self, ids: Ids, lengths: Numbers) -> Table:
         """The sum of the words' vectors of each text."""
         if self._spelling is None:
-            return _add_runs(self.table, ids, lengths)
+            return add_runs(self.table, ids, lengths)
         words, places = np.unique(ids, return_inverse=True)
-        return _add_runs(_add_runs(self.table, *_take(self._spelling, words)), places.astype(np.int32), lengths)
+        return add_runs(add_runs(self.table, *_take(self._spelling, words)), places.astype(np.int32), lengths)
 
-    def share_out(self, of_texts: Table, ids: Ids, lengths: _Numbers) -> tuple[Ids, Table]:
+    def share_out(self, of_texts: Table, ids: Ids, lengths: Numbers) -> tuple[Ids, Table]:
         """The rows of the texts' words, and the gradient of each by that of the texts' sums."""
         words, gradient = _add_occurrences(of_texts, ids, lengths)
         if self._spelling is None:
@@ -153,25 +146,11 @@ class _Side:
     def move(self, touched: Ids, gradient: Table, rate: float, step: int) -> None:
         """Take  w -= rate / (1 - b1^t) m / (sqrt(v / (1 - b2^t)) + e),  m and v the running means of g and g^2."""
         pace, correction = rate / (1 - BETA1**step), (1 - BETA2**step) ** -0.5
-        move = _compiled(_move_compiled) or _move
+        move = where_compiled(_move_compiled) or _move
         move(self.table, self._first, self._second, touched, gradient, np.float32(pace), np.float32(correction))
 
 
-def encode(table: Table, texts: TextIds) -> Table:
-    """One row a text: the sum of its words' rows, of length 1; zero for a text without words."""
-    vectors = np.zeros((len(texts), table.shape[1]), np.float32)
-    start = 0
-    while start < len(texts):
-        end = int(np.searchsorted(texts.offsets, texts.offsets[start] + _WORDS_AT_ONCE, side="right")) - 1
-        end = max(start + 1, end)
-        ids = texts.ids[texts.offsets[start] : texts.offsets[end]]
-        sums = _add_runs(table, ids, texts.lengths[start:end])
-        np.divide(sums, _sizes(sums), out=vectors[start:end])
-        start = end
-    return vectors
-
-
-def _batches(order: _Numbers, size: int) -> list[_Numbers]:
+def _batches(order: Numbers, size: int) -> list[Numbers]:
     """The pairs in batches; a small rest is left for another epoch, unless it is all there is. None of one pair."""
     batches = [order[start : start + size] for start in range(0, len(order), size)] if len(order) > 1 else []
     return [batch for batch in batches if len(batch) >= min(size, _FEWEST_TEXTS)] or batches
@@ -185,7 +164,7 @@ def _bag_numbers(texts: TextIds, words: int) -> NDArray[np.uint64]:
     return until[texts.offsets[1:]] - until[texts.offsets[:-1]]
 
 
-def _take(texts: TextIds, numbers: _Numbers | Ids) -> tuple[Ids, _Numbers]:
+def _take(texts: TextIds, numbers: Numbers | Ids) -> tuple[Ids, Numbers]:
     """The words of the texts of these numbers, one text after the other, and how many each has."""
     lengths = texts.lengths[numbers]
     ends = np.cumsum(lengths)
@@ -193,18 +172,13 @@ def _take(texts: TextIds, numbers: _Numbers | Ids) -> tuple[Ids, _Numbers]:
     return texts.ids[places], lengths
 
 
-def _leave_out(ids: Ids, lengths: _Numbers, drop: float, random: np.random.Generator) -> tuple[Ids, _Numbers]:
+def _leave_out(ids: Ids, lengths: Numbers, drop: float, random: np.random.Generator) -> tuple[Ids, Numbers]:
     """The same without each word by the probability ``drop``."""
     if not drop:
         return ids, lengths
     kept = random.random(len(ids), dtype=np.float32) >= drop
     texts = np.repeat(np.arange(len(lengths)), lengths)
     return ids[kept], np.bincount(texts[kept], minlength=len(lengths))
-
-
-def _sizes(sums: Table) -> Table:
-    squares: Table = np.einsum("ij,ij->i", sums, sums)[:, None]
-    return np.maximum(np.sqrt(squares), _SHORTEST)
 
 
 def _contrast(scores: Table, bags: NDArray[np.uint64]) -> tuple[float, Table]:
@@ -227,53 +201,12 @@ def _contrast(scores: Table, bags: NDArray[np.uint64]) -> tuple[float, Table]:
     return loss, slopes
 
 
-def _add_occurrences(of_texts: Table, ids: Ids, lengths: _Numbers) -> tuple[Ids, Table]:
+def _add_occurrences(of_texts: Table, ids: Ids, lengths: Numbers) -> tuple[Ids, Table]:
     """The words that occur, and the sum of the rows of the texts of each, a text counting as often as it has it."""
     order = np.argsort(ids, kind="stable")
     texts = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)[order]
     starts = np.flatnonzero(np.diff(ids[order], prepend=-1))
-    return ids[order[starts]], _add_runs(of_texts, texts, np.diff(starts, append=len(ids)))
-
-
-def _add_runs(table: Table, rows: Ids, lengths: _Numbers) -> Table:
-    """Row i is the sum of the table's rows that run i of ``rows`` names."""
-    sums = np.zeros((len(lengths), table.shape[1]), np.float32)
-    table, rows = table.view(), rows.view()
-    table.flags.writeable = rows.flags.writeable = False  # as mapped ones are: one kind of array, compiled once
-    add = _compiled(_add_runs_compiled) or _add_runs_side_by_side
-    add(table, rows, lengths, sums)
-    return sums
-
-
-def _add_runs_side_by_side(table: Table, rows: Ids, lengths: _Numbers, sums: Table) -> None:
-    """Add up the runs, longest first, a row of each at a time: three times as fast as ``np.add.reduceat``.
-
-    Where so few are left that one after the other takes fewer calls, they are added up so.
-    """
-    longest_first = np.argsort(-lengths, kind="stable")
-    starts, falling = (np.cumsum(lengths) - lengths)[longest_first], lengths[longest_first]
-    longest, place = int(lengths.max(initial=0)), 0
-    longer_than = np.cumsum(np.bincount(lengths, minlength=1)[::-1])[::-1][1:].tolist()  # by length: how many runs
-    so_far = np.zeros_like(sums)
-    while place < longest and longer_than[place] > longest - place:
-        so_far[: longer_than[place]] += table[rows[starts[: longer_than[place]] + place]]
-        place += 1
-    for run in range(longer_than[place] if place < longest else 0):
-        rest = table[rows[starts[run] + place : starts[run] + falling[run]]]
-        rest[0] += so_far[run]
-        rest.sum(axis=0, out=so_far[run])
-    sums[longest_first] = so_far
-
-
-def _add_runs_compiled(table: Table, rows: Ids, lengths: _Numbers, sums: Table) -> None:
-    place = 0
-    for run in range(len(lengths)):
-        total = sums[run]
-        for _ in range(lengths[run]):
-            row = table[rows[place]]
-            place += 1
-            for j in range(len(total)):
-                total[j] += row[j]
+    return ids[order[starts]], add_runs(of_texts, texts, np.diff(starts, append=len(ids)))
 
 
 def _move(
@@ -296,9 +229,3 @@ def _move_compiled(
             mean[j] += _REST1 * (slope[j] - mean[j])
             square[j] += _REST2 * (slope[j] * slope[j] - square[j])
             word[j] -= pace * mean[j] / (math.sqrt(square[j]) * correction + _EPSILON)
-
-
-@cache
-def _compiled(function: Callable[..., None]) -> Callable[..., None] | None:
-    """The function as machine code, where numba is there to make it."""
-    return compiled_arithmetic(function) if importlib.util.find_spec("numba") else None

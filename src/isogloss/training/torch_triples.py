@@ -19,6 +19,7 @@ from torch import Tensor
 
 from isogloss.nn.encoders.torch_encoder import as_tensor, fill
 from isogloss.nn.encoders.towers import Dropout, pad_texts
+from isogloss.nn.inference import encode_texts, usable_device
 from isogloss.nn.matchers.scorer import Compared, Scorer, Texts, VectorScorer, WordTables
 from isogloss.nn.similarity import smooth_scale
 from isogloss.storage.errors import InputError
@@ -26,7 +27,6 @@ from isogloss.text.ids import Ids, TextIds
 from isogloss.training.distributed import Alone, Team
 from isogloss.training.distributed_torch import SharedSteps
 from isogloss.training.learner import Learner, State
-from isogloss.training.torch_encoding import encode_texts
 from isogloss.training.torch_steps import NamedAdam, RecordedStep, in_chunks
 from isogloss.training.triples import Negatives, Triples
 
@@ -269,17 +269,6 @@ class TorchTriples(Learner):
             self._extra.restore(
                 {name.removeprefix("extra."): array for name, array in state.items() if name.startswith("extra.")}
             )
-
-
-def usable_device(device: str) -> torch.device:
-    """The device of that name, ``auto`` being a GPU where there is one."""
-    if device == "auto":
-        device = "cuda" if torch.cuda.is_available() else "cpu"
-    if device != "cpu" and not device.startswith("cuda"):
-        raise InputError(f"unknown device '{device}'; use 'cpu' or 'cuda'")
-    if device != "cpu" and not torch.cuda.is_available():
-        raise InputError(f"device '{device}': torch sees no GPU here; use 'cpu'")
-    return torch.device(device)
 
 
 def _arrays(tensors: dict[str, Tensor] | dict[str, torch.nn.Parameter]) -> State:

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from isogloss.storage.errors import InputError
 from isogloss.text.ids import Ids, TextIds
 
-NEGATIVES = ("random", "in-batch", "hard")
 _STREAM = 1  # other numbers than those that order the epoch
 
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from isogloss.data.dataset import load_dataset
 from isogloss.data.readers.demo import Demo
+from isogloss.nn.encoders.unit_sums import encode
 from isogloss.storage.arrays import read_tensors, write_tensors
 from isogloss.systems.bridge import features as bridge_phrases
 from isogloss.systems.bridge.features import Phrases, question_rows, question_vector
@@ -17,7 +18,6 @@ from isogloss.systems.bridge.learning import spelling
 from isogloss.systems.bridge.model import BridgeModel
 from isogloss.systems.registry import make_system
 from isogloss.text.ids import TextIds
-from isogloss.training.contrastive import encode
 
 WORDS = 6
 TEXTS = st.lists(st.lists(st.integers(0, WORDS - 1), max_size=7), max_size=8)

@@ -177,7 +177,7 @@ def test_numpy_and_torch_are_enough_where_texts_are_not_read():
     modules = ("dssm", "cntn", "ai_cnn", "match_srnn", "clann", "cntn_mt", "match_srnn_mt", "matcher_model")
     script = f"import sys; sys.modules.update(dict.fromkeys([{missing}])); " + "; ".join(
         [f"import isogloss.systems.{module}" for module in modules]
-        + ["import isogloss.training.torch_encoding", "import isogloss.training.torch_triples"]
+        + ["import isogloss.nn.inference", "import isogloss.training.torch_triples"]
     )
     subprocess.run([sys.executable, "-c", script], check=True)
 

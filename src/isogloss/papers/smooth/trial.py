@@ -96,7 +96,7 @@ def settings_of(values: Mapping[str, Any]) -> dict[str, Any]:
         raise InputError(f"smooth: has no option {unknown[0]!r}; it has {', '.join(usual)}")
     recipe = RECIPES[values.get("encoder", usual["encoder"])]
     for key in ("epochs", "batch", "rate", "decay"):
-        if values.get(key) == getattr(recipe, key):
+        if values.get(key) == recipe[key]:
             values = {**values, key: usual[key]}
     return {key: values[key] for key in usual if key in values and values[key] != usual[key]}
 

@@ -20,7 +20,8 @@ from isogloss.storage.strings import StringTable
 from isogloss.systems.smooth.learning import Prepared
 from isogloss.systems.smooth.options import SmoothOptions
 from isogloss.text.batches import TokenizedTexts
-from isogloss.training.examples import Examples, Pairs, choose_words, graded_examples, text_ids
+from isogloss.text.ids import choose_words, text_ids
+from isogloss.training.examples import Examples, Pairs, graded_examples
 from isogloss.translation.vectors.word_vectors import WordVectors
 
 Value = TypeVar("Value")

@@ -14,8 +14,8 @@ from isogloss.papers.smooth.scores import collection_ranks, gains_at, pair_score
 from isogloss.papers.smooth.trial_data import Ranked
 from isogloss.systems.smooth.learning import Prepared
 from isogloss.systems.smooth.model import SIDES, Side, SmoothModel, tower_sizes
-from isogloss.text.ids import TextIds
-from isogloss.training.examples import measure_scores, text_ids
+from isogloss.text.ids import TextIds, text_ids
+from isogloss.training.examples import measure_scores
 from isogloss.translation.vectors.word_vectors import Matrix
 
 SCORE_BINS = 2000

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from isogloss.nn.encoders.unit_sums import encode
 from isogloss.systems.bridge.characters import Characters, spaced, with_pairs
 from isogloss.systems.bridge.features import Phrases, Tables
 from isogloss.systems.bridge.learning import spelling, start_vectors, windows, with_rows
@@ -14,7 +15,7 @@ from isogloss.text.batches import TokenizedTexts
 from isogloss.text.ids import TextIds
 from isogloss.text.normalization import UNSPACED
 from isogloss.text.tokenizer import Tokenizer
-from isogloss.training.contrastive import SoftmaxAverage, encode
+from isogloss.training.contrastive import SoftmaxAverage
 from isogloss.translation.lexicon import Lexicon
 from isogloss.translation.model import (
     Floats,

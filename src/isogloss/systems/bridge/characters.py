@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from isogloss.nn.encoders.unit_sums import encode
 from isogloss.storage.arrays import read_tensors, write_tensors
 from isogloss.storage.strings import StringTable
 from isogloss.systems.bridge.documents import Documents
@@ -33,7 +34,6 @@ from isogloss.text.batches import tokenize_texts
 from isogloss.text.ids import TextIds
 from isogloss.text.normalization import UNSPACED
 from isogloss.text.tokenizer import Tokenizer
-from isogloss.training.contrastive import encode
 from isogloss.translation.model import Floats, Numbers, QueryStatistics, TranslationModel
 
 KINDS = ("characters said", "characters meant", "pairs said", "pairs meant", "character vectors")

@@ -20,10 +20,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from isogloss.nn.encoders.unit_sums import encode
 from isogloss.systems.bridge.documents import Documents, Part
 from isogloss.systems.bridge.texts import MatchStatistics
 from isogloss.text.ids import TextIds
-from isogloss.training.contrastive import encode
 from isogloss.translation.model import Floats, Ids, Numbers, QueryStatistics
 
 # Two words that stand side by side and have a vector of their own: what neither says alone, and in which order.

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from isogloss.storage.errors import InputError
-from isogloss.systems.base import SystemOptions
+from isogloss.systems.base import SystemOptions, option
 from isogloss.systems.lexicons import INDUCED, LEXICON_HELP
-from isogloss.systems.matchers.options import option
 
 INGREDIENTS = ("lexicon", "pages", "unknown", "document", "reverse", "length", "vectors", "characters", "weights")
 

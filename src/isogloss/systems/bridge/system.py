@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,24 +29,23 @@ from isogloss.retrieval.ranking import Allowed, Ranking, Rows, Scores, top_k
 from isogloss.storage.errors import InputError
 from isogloss.storage.progress import track
 from isogloss.systems.base import Contribution, SystemOptions
-from isogloss.systems.bridge.character_learning import learn_characters
 from isogloss.systems.bridge.characters import CharacterMatches
 from isogloss.systems.bridge.documents import Documents, Part, PassageMatches, Vectors
 from isogloss.systems.bridge.explaining import explain
 from isogloss.systems.bridge.features import EVIDENCE, Features, QueryFeatures, gather, places_among, question_vector
-from isogloss.systems.bridge.learning import learn, page_pairs, read_lexicon
 from isogloss.systems.bridge.model import BridgeModel, default_weights, used_features
 from isogloss.systems.bridge.options import BridgeOptions
 from isogloss.systems.bridge.weights import JudgedList, Values, calibrate, context_of, fit_weights, pays
-from isogloss.systems.hybrid import hold_out
 from isogloss.systems.passages import FindsPassages
 from isogloss.systems.trained import Trainable
 from isogloss.text.batches import tokenize_texts
 from isogloss.text.passages import Span, passage_spans
 from isogloss.text.tokenizer import Tokenizer, tokenize
-from isogloss.training.distributed import Team
-from isogloss.training.loop import Checkpointer, Trained
 from isogloss.translation.model import QueryStatistics
+
+if TYPE_CHECKING:
+    from isogloss.training.distributed import Team
+    from isogloss.training.loop import Checkpointer, Trained
 
 _SHOWN = 5
 _BLOCK = 1000
@@ -84,6 +83,9 @@ class Bridge(FindsPassages, Trainable):
     def train(self, training: Dataset, keeper: Checkpointer | None = None, team: Team | None = None) -> Trained:
         """Fit the weights with all else learned without a fifth of the train queries; then learn all else from all."""
         started = time.perf_counter()
+        from isogloss.systems.hybrid import hold_out
+        from isogloss.training.loop import Trained
+
         rest, held = hold_out(training)
         weights, calibration = default_weights() * used_features(EVIDENCE, self.options), None
         if held and "weights" not in self.options.left_out:
@@ -204,6 +206,9 @@ class Bridge(FindsPassages, Trainable):
 
     def _learned(self, training: Dataset, characters: bool) -> BridgeModel:
         """All but weights; ``characters``: those, too, of documents that are written without spaces."""
+        from isogloss.systems.bridge.character_learning import learn_characters
+        from isogloss.systems.bridge.learning import learn, page_pairs, read_lexicon
+
         pairs = page_pairs(training, self.options)
         lexicon = read_lexicon(self.options, self.query_language, self.document_language)
         tokenizers = self._query_terms, self._document_terms

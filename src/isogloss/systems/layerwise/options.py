@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from isogloss.storage.errors import InputError
-from isogloss.systems.matchers.options import MatcherOptions, option
+from isogloss.systems.base import option
+from isogloss.systems.matchers.options import MatcherOptions
 
 POOLINGS = ("k-max", "average")
 SCORERS = ("feed-forward", "cosine")

@@ -18,18 +18,12 @@ from numpy.typing import NDArray
 
 from isogloss.data.dataset import Dataset
 from isogloss.data.documents import Query
-from isogloss.evaluation.probe import probe_accuracy
 from isogloss.retrieval.ranking import Allowed, Ranking, Scores
 from isogloss.systems.base import Contribution, SystemOptions
 from isogloss.systems.dense import DenseSystem
 from isogloss.systems.layerwise.options import PAPER_GRID, LayerwiseOptions
 from isogloss.systems.matchers.base import Matcher
-from isogloss.systems.matchers.data import RankingData
-from isogloss.systems.matchers.translating import translated_pairs
 from isogloss.text.ids import TextIds
-from isogloss.training.learner import Learner, State
-from isogloss.training.loop import Judge
-from isogloss.training.triples import HardNegatives
 from isogloss.translation.vectors.word_vectors import Matrix
 
 if TYPE_CHECKING:
@@ -39,6 +33,9 @@ if TYPE_CHECKING:
     from isogloss.nn.matchers.layered import LayeredScorer
     from isogloss.nn.matchers.scorer import Scorer, Texts, WordTables
     from isogloss.systems.layerwise.explaining import LayerwiseExplainer
+    from isogloss.systems.matchers.data import RankingData
+    from isogloss.training.learner import Learner, State
+    from isogloss.training.loop import Judge
     from isogloss.training.torch_triples import ExtraTerm, TorchTriples
 
 
@@ -69,6 +66,8 @@ class Layerwise(Matcher, DenseSystem):
         return LayeredScorer(tables, tower, network, made.features == "map")
 
     def read(self, training: Dataset) -> RankingData:
+        from isogloss.systems.matchers.translating import translated_pairs
+
         spec = self.options.translated_pairs
         return super().read(translated_pairs(training, spec) if spec else training)
 
@@ -111,6 +110,8 @@ class Layerwise(Matcher, DenseSystem):
 
         scorer, negatives = learner.scorer, learner.negatives
         assert isinstance(scorer, VectorScorer)
+        from isogloss.training.triples import HardNegatives
+
         assert isinstance(negatives, HardNegatives)
         negatives.mine = lambda: nearest_documents(scorer, learner.triples, self.made.neighbours)
 
@@ -128,6 +129,8 @@ class Layerwise(Matcher, DenseSystem):
         """
         left = self._all_layers(self._scorer.query_layers, queries)
         right = self._all_layers(self._scorer.document_layers, documents)
+        from isogloss.evaluation.probe import probe_accuracy
+
         return [probe_accuracy(*both, seed) for both in zip(left, right, strict=True)]
 
     def _all_layers(self, layers: Callable[[Texts], list[Layer]], texts: TextIds) -> list[Matrix]:
@@ -138,7 +141,7 @@ class Layerwise(Matcher, DenseSystem):
         return np.split(vectors, self.made.layers, axis=1)
 
     def _encode(self, encode: Callable[[Texts], Tensor], texts: TextIds) -> Matrix:
-        from isogloss.training.torch_encoding import encode_texts
+        from isogloss.nn.inference import encode_texts
 
         return encode_texts(encode, texts, self._scorer.tables.query.device)
 

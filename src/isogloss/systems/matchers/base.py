@@ -16,27 +16,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isogloss.data.dataset import Dataset
-from isogloss.evaluation.measures import PerQuery
 from isogloss.retrieval.ranking import Allowed, Scores
 from isogloss.storage.arrays import load_array, save_array
 from isogloss.storage.errors import import_extra
 from isogloss.systems.base import Contribution, SystemOptions
 from isogloss.systems.explanations import CutText, explain_by_leaving_out
-from isogloss.systems.matchers.data import RankingData, Reading, read_ranking_data
 from isogloss.systems.matchers.options import MatcherOptions
 from isogloss.systems.trained import TrainedSystem
 from isogloss.text.ids import TextIds
 from isogloss.text.tokenizer import tokenize
-from isogloss.training.examples import RankedLists
-from isogloss.training.learner import Learner, State
-from isogloss.training.loop import Checkpointer, Judge, Recipe, Trained, Training
-from isogloss.training.triples import HardNegatives, InBatchNegatives, Negatives, RandomNegatives, Triples
 from isogloss.translation.vectors.word_vectors import Matrix
 
 if TYPE_CHECKING:
+    from isogloss.evaluation.measures import PerQuery
     from isogloss.nn.matchers.scorer import Scorer, WordTables
+    from isogloss.systems.matchers.data import RankingData, Reading
     from isogloss.systems.matchers.model import MatcherModel
+    from isogloss.training.examples import RankedLists
+    from isogloss.training.learner import Learner, State
+    from isogloss.training.loop import Checkpointer, Judge, Recipe, Trained
     from isogloss.training.torch_triples import ExtraTerm
+    from isogloss.training.triples import Negatives, Triples
 
 _JUDGED = ("MAP", "P@10", "MRR_mr")
 
@@ -75,6 +75,8 @@ class Matcher(TrainedSystem):
     @property
     def reading(self) -> Reading:
         """How texts are read."""
+        from isogloss.systems.matchers.data import Reading
+
         options = self.options
         return Reading(
             options.vocabulary, options.minimum_count, options.query_words, options.document_words, self.one_language,
@@ -89,6 +91,8 @@ class Matcher(TrainedSystem):
 
     def read(self, training: Dataset) -> RankingData:
         """What is learned from, as arrays."""
+        from isogloss.systems.matchers.data import read_ranking_data
+
         return read_ranking_data(training, self.reading, self.query_texts)
 
     def prepare(self, training: Dataset) -> tuple[Learner, Judge | None]:
@@ -110,6 +114,8 @@ class Matcher(TrainedSystem):
 
     def train_arrays(self, data: RankingData, keeper: Checkpointer | None = None) -> Trained:
         """Learn from arrays alone, where texts cannot be read."""
+        from isogloss.training.loop import Training
+
         learner, judge = self.prepare_arrays(data)
         trained = Training(learner, self.recipe, judge, keeper).run()
         self.adopt(trained.parameters)
@@ -149,7 +155,7 @@ class Matcher(TrainedSystem):
 
     def score_texts(self, queries: Sequence[str], documents: Sequence[str]) -> Matrix:
         """The score of each query (a row) with each text (a column), of which none need be indexed."""
-        from isogloss.training.torch_encoding import PairScores
+        from isogloss.nn.inference import PairScores
 
         left, right = self.model.ids("query", queries), self.model.ids("document", documents)
         pairs = np.indices((len(left), len(right)), dtype=np.int32).reshape(2, -1)
@@ -197,7 +203,7 @@ class Matcher(TrainedSystem):
         return self
 
     def _use(self, documents: TextIds) -> None:
-        from isogloss.training.torch_encoding import PairScores
+        from isogloss.nn.inference import PairScores
 
         self._documents = documents
         self._scoring: Any = PairScores(self.model.scorer, documents)
@@ -220,6 +226,8 @@ def _kept(texts: TextIds, keep: Allowed) -> TextIds:
 
 
 def _negatives(options: MatcherOptions, data: RankingData) -> Negatives:
+    from isogloss.training.triples import HardNegatives, InBatchNegatives, RandomNegatives
+
     triples: Triples = data.triples
     if options.negatives == "hard":
         return HardNegatives(triples, options.seed, data.neighbours, options.hard_share)
@@ -229,6 +237,6 @@ def _negatives(options: MatcherOptions, data: RankingData) -> Negatives:
 def _measured(
     scorer: Scorer, lists: RankedLists, documents: TextIds, names: tuple[str, ...] = ()
 ) -> dict[str, PerQuery]:
-    from isogloss.training.torch_encoding import PairScores
+    from isogloss.nn.inference import PairScores
 
     return lists.measure(PairScores(scorer, documents)(lists.queries, lists.query_of, lists.document_of), names)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from isogloss.systems.base import option
 from isogloss.systems.matchers.base import Matcher
-from isogloss.systems.matchers.options import MatcherOptions, option
+from isogloss.systems.matchers.options import MatcherOptions
 
 if TYPE_CHECKING:
     from isogloss.nn.matchers.scorer import Scorer, WordTables

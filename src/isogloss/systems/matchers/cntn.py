@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from isogloss.systems.base import SystemOptions
+from isogloss.systems.base import SystemOptions, option
 from isogloss.systems.matchers.base import Matcher
-from isogloss.systems.matchers.options import MatcherOptions, option
+from isogloss.systems.matchers.options import MatcherOptions
 from isogloss.systems.matchers.translating import TranslatingMatcher, TranslatingOptions
 
 if TYPE_CHECKING:

@@ -37,8 +37,8 @@ from isogloss.systems.start_vectors import (
     vectors_from,
 )
 from isogloss.text.batches import TokenizedTexts, tokenize_texts
-from isogloss.text.ids import Ids, TextIds
-from isogloss.training.examples import Examples, RankedLists, choose_words, graded_examples, text_ids
+from isogloss.text.ids import Ids, TextIds, choose_words, text_ids
+from isogloss.training.examples import Examples, RankedLists, graded_examples
 from isogloss.training.triples import Triples
 from isogloss.translation.vectors.word_vectors import Matrix
 

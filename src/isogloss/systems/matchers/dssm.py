@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from isogloss.nn.similarity import smooth_scale
-from isogloss.systems.base import Contribution
+from isogloss.systems.base import Contribution, option
 from isogloss.systems.dense import DenseSystem
 from isogloss.systems.matchers.base import Matcher
-from isogloss.systems.matchers.options import MatcherOptions, option
+from isogloss.systems.matchers.options import MatcherOptions
 from isogloss.translation.vectors.word_vectors import Matrix
 
 if TYPE_CHECKING:
@@ -54,8 +54,8 @@ class Dssm(DenseSystem, Matcher):
         return self._encode("document", texts, f"encoding {len(texts):,} documents")
 
     def _encode(self, side: str, texts: Sequence[str], label: str) -> Matrix:
+        from isogloss.nn.inference import encode_texts
         from isogloss.nn.matchers import dssm
-        from isogloss.training.torch_encoding import encode_texts
 
         scorer = self.model.scorer.eval()
         assert isinstance(scorer, dssm.Dssm)

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 
 from isogloss.nn.encoders.torch_encoder import fill
+from isogloss.nn.inference import usable_device
 from isogloss.nn.matchers.scorer import Scorer, WordTables
 from isogloss.storage.arrays import read_tensors, write_tensors
 from isogloss.storage.strings import StringTable
-from isogloss.systems.matchers.data import SIDES
 from isogloss.systems.matchers.options import MatcherOptions
 from isogloss.text.batches import tokenize_texts
-from isogloss.text.ids import TextIds
-from isogloss.training.examples import text_ids
-from isogloss.training.learner import State
-from isogloss.training.torch_triples import usable_device
+from isogloss.text.ids import TextIds, text_ids
 
+if TYPE_CHECKING:
+    from isogloss.training.learner import State
+
+SIDES = ("query", "document")
 Build = Callable[[WordTables], Scorer]
 """Puts a scorer over tables of word vectors."""
 

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from isogloss.evaluation.measures import MEASURES
 from isogloss.storage.errors import InputError
-from isogloss.systems.base import SystemOptions
+from isogloss.systems.base import SystemOptions, option
 from isogloss.systems.start_vectors import COLLECTION, RANDOM
-from isogloss.training.loop import Recipe
-from isogloss.training.triples import NEGATIVES
 
+if TYPE_CHECKING:
+    from isogloss.training.loop import Recipe
+
+NEGATIVES = ("random", "in-batch", "hard")
 DEVICES = ("auto", "cpu", "cuda")
 
 _START = f": a file, {RANDOM}, or for both {COLLECTION}: trained on the texts, aligned by the pages of the train split"
-
-
-def option(default: Any, text: str, least: float | None = None, most: float | None = None) -> Any:
-    """A field of an options class, with its help and its range."""
-    metadata: dict[str, Any] = {"help": text}
-    if least is not None:
-        metadata["range"] = (least, most)
-    return field(default=default, metadata=metadata)
 
 
 @dataclass(frozen=True)
@@ -57,6 +50,8 @@ class MatcherOptions(SystemOptions):
 
     def check(self, system: str) -> None:
         """Raise for values that no range rules out."""
+        from isogloss.evaluation.measures import MEASURES
+
         choices = {"negatives": NEGATIVES, "device": DEVICES, "measure": tuple(MEASURES)}
         for name, known in choices.items():
             if getattr(self, name) not in known:
@@ -69,6 +64,8 @@ class MatcherOptions(SystemOptions):
 
     def recipe(self) -> Recipe:
         """How it is trained."""
+        from isogloss.training.loop import Recipe
+
         return Recipe(
             self.epochs, self.batch, self.rate, self.decay, patience=self.patience if self.dev_queries else 0,
             measure=self.measure, seed=self.seed,

@@ -10,11 +10,11 @@ from isogloss.data.dataset import Dataset, load_dataset
 from isogloss.data.documents import Query
 from isogloss.data.judgments import Judgments
 from isogloss.storage.errors import InputError
-from isogloss.systems.base import Contribution, SystemOptions
+from isogloss.systems.base import Contribution, SystemOptions, option
 from isogloss.systems.lexicons import fill_languages
 from isogloss.systems.matchers.base import Matcher
 from isogloss.systems.matchers.data import RankingData, read_lists, read_ranking_data
-from isogloss.systems.matchers.options import MatcherOptions, option
+from isogloss.systems.matchers.options import MatcherOptions
 from isogloss.systems.mt import TranslatedQueries, TranslatorOptions
 from isogloss.translation.translators import open_translator
 

@@ -19,8 +19,8 @@ from isogloss.systems.smooth.model import SIDES, Side, SmoothModel, tower_sizes
 from isogloss.systems.smooth.options import SmoothOptions
 from isogloss.systems.start_vectors import vectors_from
 from isogloss.text.batches import TokenizedTexts, tokenize_texts
-from isogloss.text.ids import TextIds
-from isogloss.training.examples import Examples, Pairs, choose_words, graded_examples, measure_scores, redraw, text_ids
+from isogloss.text.ids import TextIds, choose_words, text_ids
+from isogloss.training.examples import Examples, Pairs, graded_examples, measure_scores, redraw
 from isogloss.training.learner import PairLearner, State
 from isogloss.translation.vectors.word_vectors import Matrix
 

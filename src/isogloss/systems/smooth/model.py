@@ -19,12 +19,12 @@ from isogloss.storage.errors import import_extra
 from isogloss.storage.strings import StringTable
 from isogloss.systems.smooth.options import SmoothOptions
 from isogloss.text.ids import TextIds
-from isogloss.training.learner import State
 from isogloss.translation.vectors.nearest import WordRetriever
 from isogloss.translation.vectors.word_vectors import Matrix
 
 if TYPE_CHECKING:
     from isogloss.nn.encoders.towers import TextEncoder, TowerSizes
+    from isogloss.training.learner import State
 
 Side = Literal["query", "document"]
 SIDES: tuple[Side, Side] = ("query", "document")

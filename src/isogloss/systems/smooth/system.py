@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,14 +19,15 @@ from isogloss.systems.base import Contribution, SystemOptions
 from isogloss.systems.dense import DenseSystem
 from isogloss.systems.explanations import explain_pairs
 from isogloss.systems.smooth.explaining import document_products, query_shares
-from isogloss.systems.smooth.learning import DevEvaluator, make_learner, prepare
 from isogloss.systems.smooth.model import USUAL_GRADES, SmoothModel
 from isogloss.systems.smooth.options import SmoothOptions
 from isogloss.systems.trained import TrainedSystem
 from isogloss.text.tokenizer import tokenize
-from isogloss.training.learner import Learner, State
-from isogloss.training.loop import Judge, Recipe
 from isogloss.translation.vectors.word_vectors import Matrix
+
+if TYPE_CHECKING:
+    from isogloss.training.learner import Learner, State
+    from isogloss.training.loop import Judge, Recipe
 
 _SHOWN = 5
 
@@ -53,6 +55,8 @@ class Smooth(TrainedSystem, DenseSystem):
         return self.options.encoder == "average"
 
     def prepare(self, training: Dataset) -> tuple[Learner, Judge | None]:
+        from isogloss.systems.smooth.learning import DevEvaluator, make_learner, prepare
+
         made = prepare(self.options, training)
         self._words, self._grades = made.words, made.grades
         learner = make_learner(self.options, made, training.pair)

@@ -17,9 +17,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +34,7 @@ from isogloss.storage.arrays import load_array, save_array
 from isogloss.storage.errors import InputError
 from isogloss.storage.progress import track
 from isogloss.storage.strings import JoinedStrings, StringTable
-from isogloss.systems.base import Contribution, System, SystemOptions
+from isogloss.systems.base import Contribution, System, SystemOptions, option
 from isogloss.systems.explanations import MOST_LINES, NO_WORD, CutText, shares_by_leaving_out, tidied
 from isogloss.systems.lexicons import INDUCED, LEXICON_HELP, fill_languages, induce_from
 from isogloss.systems.tree_kernel.kernel import TreeKernel
@@ -62,30 +62,26 @@ _LEXICON_FILE = "lexicon.tsv"
 _TREES_HELP = "file of parsed trees, bracketed or CoNLL-U; texts without one get a shallow tree"
 
 
-def _option(default: Any, text: str, **metadata: Any) -> Any:
-    return field(default=default, metadata={"help": text, **metadata})
-
-
 @dataclass(frozen=True)
 class TreeKernelOptions(SystemOptions):
     """Options of ``tree-kernel``."""
 
-    lexicon: str = _option("", f"{LEXICON_HELP}, or induced; not needed where both languages are the same")
-    query_trees: str = _option("", f"{_TREES_HELP}; of the queries, those of training too")
-    document_trees: str = _option("", f"{_TREES_HELP}; of the documents")
-    training_questions: int = _option(200, "how many questions it is trained on at most", range=(1, 100_000))
-    negatives: int = _option(4, "wrong documents beside the right one of each", range=(1, 1000))
-    near_misses: float = _option(0.5, "share of them that is like the right one; the rest is random", range=(0, 1))
-    objective: str = _option("ranking", f"what is learned: {' or '.join(OBJECTIVES)}")
-    pair_kernel: str = _option("sum", f"how the kernels of query and document are joined: {' or '.join(PAIR_KERNELS)}")
-    features: bool = _option(True, "the first pass's score and shares of matched words beside the trees")
-    decay: float = _option(0.4, "lambda: children left out of a part", range=(1e-3, 1))
-    depth_decay: float = _option(0.4, "mu: depth of a part", range=(1e-3, 1))
-    cost: float = _option(1.0, "C of the support vector machine", range=(1e-6, 1e6))
-    translations: int = _option(10, "how many translations of a word are used at most", range=(1, 1000))
-    words: int = _option(40, "so many words of the beginning of a text are compared as trees", range=(1, 10_000))
-    depth: int = _option(100, "how many documents of the first pass are re-ranked", range=(1, 1_000_000))
-    seed: int = _option(0, "which questions are trained on, and the order of training", range=(0, 2**31))
+    lexicon: str = option("", f"{LEXICON_HELP}, or induced; not needed where both languages are the same")
+    query_trees: str = option("", f"{_TREES_HELP}; of the queries, those of training too")
+    document_trees: str = option("", f"{_TREES_HELP}; of the documents")
+    training_questions: int = option(200, "how many questions it is trained on at most", 1, 100_000)
+    negatives: int = option(4, "wrong documents beside the right one of each", 1, 1000)
+    near_misses: float = option(0.5, "share of them that is like the right one; the rest is random", 0, 1)
+    objective: str = option("ranking", f"what is learned: {' or '.join(OBJECTIVES)}")
+    pair_kernel: str = option("sum", f"how the kernels of query and document are joined: {' or '.join(PAIR_KERNELS)}")
+    features: bool = option(True, "the first pass's score and shares of matched words beside the trees")
+    decay: float = option(0.4, "lambda: children left out of a part", 1e-3, 1)
+    depth_decay: float = option(0.4, "mu: depth of a part", 1e-3, 1)
+    cost: float = option(1.0, "C of the support vector machine", 1e-6, 1e6)
+    translations: int = option(10, "how many translations of a word are used at most", 1, 1000)
+    words: int = option(40, "so many words of the beginning of a text are compared as trees", 1, 10_000)
+    depth: int = option(100, "how many documents of the first pass are re-ranked", 1, 1_000_000)
+    seed: int = option(0, "which questions are trained on, and the order of training", 0, 2**31)
 
 
 class TreeKernelSystem(System):

@@ -1,4 +1,4 @@
-"""Texts to rows of numbers with any torch module, in batches of about the same length."""
+"""Encoding texts and scoring pairs of texts with a trained torch module, in batches of about the same length."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from torch import Tensor
 from isogloss.nn.encoders.torch_encoder import as_tensor
 from isogloss.nn.encoders.towers import pad_texts
 from isogloss.nn.matchers.scorer import Scorer, Texts, VectorScorer
+from isogloss.storage.errors import InputError
 from isogloss.text.ids import Ids, TextIds
 
 _BATCH = 512
@@ -109,3 +110,14 @@ def _pair_batches(rows: NDArray[np.int64], columns: NDArray[np.int64], most: int
         last = first + max(1, min(_PAIR_BATCH, most // cells))
         yield order[first:last]
         first = last
+
+
+def usable_device(device: str) -> torch.device:
+    """The device of that name, ``auto`` being a GPU where there is one."""
+    if device == "auto":
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+    if device != "cpu" and not device.startswith("cuda"):
+        raise InputError(f"unknown device '{device}'; use 'cpu' or 'cuda'")
+    if device != "cpu" and not torch.cuda.is_available():
+        raise InputError(f"device '{device}': torch sees no GPU here; use 'cpu'")
+    return torch.device(device)
