@@ -38,7 +38,8 @@ lint: $(VENV)/.dev
 	$(BIN)/lint-imports --no-logo
 
 docs: $(VENV)/.dev
-	PYTHONPATH=tools $(BIN)/python -m docsite build/site
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	@echo "build/site/index.html; with search: $(BIN)/python -m http.server -d build/site 8001"
 
 soak: $(VENV)/.dev
 	$(BIN)/python tests/end_to_end/crashing.py --kills 200

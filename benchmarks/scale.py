@@ -2,7 +2,7 @@
 
     python benchmarks/scale.py --directory DIR                             10^4 to 10^7, an hour a backend at most
     python benchmarks/scale.py --directory DIR --sizes 10000,100000 --backends embedded,pgvector --minutes 5
-    python benchmarks/scale.py --directory DIR --page [docs/scale.md]      the tables of what is there, and nothing else
+    python benchmarks/scale.py --directory DIR --page [docs/results/scale.md]  only the tables of what is there
 
 Each cell of the table is measured in processes of its own, which use one thread each, and is kept in DIR: a run that
 was stopped goes on where it was. A cell for which memory or time would not do is left out, and the table says why. The
@@ -54,7 +54,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--dimension", type=int, default=64)
     parser.add_argument(
         "--page", nargs="?", const="-", metavar="FILE",
-        help="measure nothing: print the tables of what is there, or put them into a page, docs/scale.md say",
+        help="measure nothing: print the tables of what is there, or put them into a page, docs/results/scale.md say",
     )  # fmt: skip
     return parser.parse_args()
 

@@ -22,7 +22,7 @@ from isogloss.engines.base import VectorEngine
 from isogloss.index.in_engine import BATCH
 
 if TYPE_CHECKING:
-    from isogloss.stores.pgvector import PgVectorStore
+    from isogloss.engines.postgres import PostgresEngine
 
 Keep = Callable[[str, dict[str, Any]], None]
 """Notes what was measured of a way of searching, as soon as it is known."""
@@ -39,12 +39,12 @@ _GRAPH_BYTES = 450  # of a vector, beside its components: what HNSW takes while 
 
 def measure_pgvector(vectors: Vectors, folder: Path, keep: Keep) -> None:
     """Exactly first, then through HNSW."""
-    from isogloss.stores.pgvector import PgVectorStore
+    from isogloss.engines.postgres import PostgresEngine
 
     dimension = vectors.matrix.shape[1]
     with (
         _postgres(folder / "postgres") as (url, process),
-        PgVectorStore.create(url, dimension, name="scale", timeout=_TIMEOUT) as store,
+        PostgresEngine.create(url, dimension, name="scale", timeout=_TIMEOUT) as store,
     ):
         loaded, plain = _loaded(store, vectors, process), _relation_bytes(url, "vectors")
         searched, disk = _searched(store, vectors, process), store.about()["bytes"]
@@ -55,7 +55,7 @@ def measure_pgvector(vectors: Vectors, folder: Path, keep: Keep) -> None:
 
 
 def _indexed(
-    store: PgVectorStore, vectors: Vectors, loaded: dict[str, Any], process: int
+    store: PostgresEngine, vectors: Vectors, loaded: dict[str, Any], process: int
 ) -> tuple[dict[str, Any], str]:
     """Build HNSW: what that took with the loading, and how searches go from then on."""
     rows, dimension = vectors.matrix.shape
@@ -76,11 +76,11 @@ def _indexed(
 
 def measure_qdrant(vectors: Vectors, folder: Path, keep: Keep) -> None:
     """Everything in one process, searched exactly by numpy."""
-    from isogloss.engines.qdrant import QdrantStore
+    from isogloss.engines.qdrant import QdrantEngine
 
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Local mode is not recommended")
-        store = QdrantStore.create(f"qdrant:{folder / 'qdrant'}", vectors.matrix.shape[1], name="scale")
+        store = QdrantEngine.create(f"qdrant:{folder / 'qdrant'}", vectors.matrix.shape[1], name="scale")
         with closing(store):
             loaded, searched = _loaded(store, vectors), _searched(store, vectors)
             measured = {"kind": "exact", "disk": _bytes(folder), "hot": vectors.matrix.nbytes}

@@ -1,4 +1,4 @@
-"""The tables of ``docs/scale.md``, made of the cells that were measured."""
+"""The tables of ``docs/results/scale.md``, made of the cells that were measured."""
 
 from __future__ import annotations
 

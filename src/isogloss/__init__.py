@@ -12,10 +12,12 @@ __version__ = "0.1.0"
 _NAMES = {
     "Document": "isogloss.data.documents",
     "Evaluation": "isogloss.systems.evaluate",
+    "Hit": "isogloss.search.hits",
     "Index": "isogloss.search.index",
     "InputError": "isogloss.storage.errors",
     "TrainingRun": "isogloss.systems.train",
     "evaluate": "isogloss.systems.evaluate",
+    "load_dataset": "isogloss.data.dataset",
     "resume_training": "isogloss.systems.train",
     "train": "isogloss.systems.train",
 }
@@ -23,7 +25,7 @@ __all__ = ["__version__", *_NAMES]  # noqa: PLE0604 - all are strings
 
 
 def __getattr__(name: str) -> object:
-    """Import what is asked for when it is asked for, so that ``import isogloss`` takes no time."""
+    """Import a name when it is first used, so that ``import isogloss`` takes no time."""
     if name not in _NAMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     found = globals()[name] = getattr(import_module(_NAMES[name]), name)

@@ -1,1 +1,12 @@
+from isogloss.data.dataset import load_dataset as load_dataset
+from isogloss.data.documents import Document as Document
+from isogloss.search.hits import Hit as Hit
+from isogloss.search.index import Index as Index
+from isogloss.storage.errors import InputError as InputError
+from isogloss.systems.evaluate import Evaluation as Evaluation
+from isogloss.systems.evaluate import evaluate as evaluate
+from isogloss.systems.train import TrainingRun as TrainingRun
+from isogloss.systems.train import resume_training as resume_training
+from isogloss.systems.train import train as train
+
 __version__: str

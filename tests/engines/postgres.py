@@ -122,7 +122,7 @@ def name(server):
 
 @pytest.fixture
 def store(server, name):
-    from isogloss.engines.postgres import PostgresStore
+    from isogloss.engines.postgres import PostgresEngine
 
-    with PostgresStore.create(server.url, DIMENSION, name=name) as made:
+    with PostgresEngine.create(server.url, DIMENSION, name=name) as made:
         yield made

@@ -12,7 +12,7 @@ from tests.engines import postgres
 from tests.engines.inputs import DIMENSION, ids_of, page, unit
 
 from isogloss.engines.base import EngineUnavailableError
-from isogloss.engines.postgres import PostgresStore, connection
+from isogloss.engines.postgres import PostgresEngine, connection
 from isogloss.engines.registry import without_password
 from isogloss.storage.errors import InputError
 
@@ -47,35 +47,35 @@ def refusal(action, kind=InputError):
 ])  # fmt: skip
 def test_a_server_that_cannot_be_reached_is_named_without_the_password(url, message):
     kind = EngineUnavailableError if "reached" in message else InputError
-    assert message in refusal(lambda: PostgresStore.open(url), kind)
-    assert message in refusal(lambda: PostgresStore.create(url, DIMENSION))
+    assert message in refusal(lambda: PostgresEngine.open(url), kind)
+    assert message in refusal(lambda: PostgresEngine.create(url, DIMENSION))
 
 
 def test_a_wrong_password_is_not_told(own_server, name):
     for password in (SECRET, ""):
         assert "does not take this user and password; set PGPASSWORD" in refusal(
-            lambda password=password: PostgresStore.open(own_server.as_guest(password), name=name)
+            lambda password=password: PostgresEngine.open(own_server.as_guest(password), name=name)
         )
 
 
 def test_a_password_may_come_from_the_environment(own_server, store, monkeypatch):
     monkeypatch.setenv("PGPASSWORD", postgres.PASSWORD)
-    assert "permission denied" in refusal(lambda: PostgresStore.open(own_server.as_guest(""), name=store.schema.name))
+    assert "permission denied" in refusal(lambda: PostgresEngine.open(own_server.as_guest(""), name=store.schema.name))
 
 
 def test_the_whole_connection_string_may_come_from_the_environment(server, name, monkeypatch):
     monkeypatch.setenv("ISOGLOSS_ENGINE", server.url)
-    PostgresStore.create("", DIMENSION, name=name).close()
-    with PostgresStore.open("", name=name) as opened:
+    PostgresEngine.create("", DIMENSION, name=name).close()
+    with PostgresEngine.open("", name=name) as opened:
         assert opened.counts() == {}
 
 
 def test_a_database_or_user_that_is_not_there_is_named(own_server):
     assert 'the server refuses (database "nowhere" does not exist)' in refusal(
-        lambda: PostgresStore.open(own_server.url.replace("/postgres?", "/nowhere?"))
+        lambda: PostgresEngine.open(own_server.url.replace("/postgres?", "/nowhere?"))
     )
     assert 'the server refuses (role "nobody" does not exist)' in refusal(
-        lambda: PostgresStore.open(own_server.url.replace("postgres:@", "nobody@"))
+        lambda: PostgresEngine.open(own_server.url.replace("postgres:@", "nobody@"))
     )
 
 
@@ -84,7 +84,7 @@ def test_a_server_that_takes_no_more_connections_says_so(own_server, administrat
     guest = own_server.as_guest(postgres.PASSWORD.replace("%", "%25"))
     try:
         assert 'too many connections for role "isogloss_guest"' in refusal(
-            lambda: PostgresStore.open(guest), EngineUnavailableError
+            lambda: PostgresEngine.open(guest), EngineUnavailableError
         )
     finally:
         administrator.execute(f"ALTER ROLE {postgres.GUEST} CONNECTION LIMIT -1")
@@ -94,7 +94,7 @@ def test_passwords_are_neither_shown_nor_logged(own_server, name, administrator,
     caplog.set_level(logging.DEBUG)
     url = own_server.as_guest(postgres.PASSWORD.replace("%", "%25"))
     administrator.execute(f"CREATE SCHEMA {name} AUTHORIZATION {postgres.GUEST}")
-    with PostgresStore.create(url, DIMENSION, name=name) as made:
+    with PostgresEngine.create(url, DIMENSION, name=name) as made:
         made.add([page("a")], unit(0))
         shown = repr(made.about()) + repr(made) + repr(vars(made.schema))
     told = shown + caplog.text + "".join(capfd.readouterr())
@@ -108,15 +108,15 @@ def test_a_server_without_pgvector_says_how_to_get_it(own_server, administrator,
     bare = own_server.url.replace("/postgres?", "/bare?")
     try:
         with pytest.raises(InputError, match="pgvector is not in this database; say CREATE EXTENSION vector"):
-            PostgresStore.open(bare)
+            PostgresEngine.open(bare)
         guest = own_server.as_guest(postgres.PASSWORD.replace("%", "%25")).replace("/postgres?", "/bare?")
         with pytest.raises(InputError, match="let an administrator say CREATE EXTENSION vector"):
-            PostgresStore.create(guest, DIMENSION, name=name)
+            PostgresEngine.create(guest, DIMENSION, name=name)
         if int(administrator.info.server_version) >= 180000:
             hidden = f"{bare}&options=-cextension_control_path%3D/no/such/folder"
             with pytest.raises(InputError, match="pgvector is not installed on the server"):
-                PostgresStore.create(hidden, DIMENSION, name=name)
-        with PostgresStore.create(bare, DIMENSION, name=name) as made:
+                PostgresEngine.create(hidden, DIMENSION, name=name)
+        with PostgresEngine.create(bare, DIMENSION, name=name) as made:
             made.add([page("a")], unit(0))
     finally:
         administrator.execute("DROP DATABASE bare WITH (FORCE)")
@@ -128,7 +128,7 @@ def test_the_types_of_pgvector_may_live_in_any_schema(own_server, administrator,
     try:
         with psycopg.connect(url) as connection:
             connection.execute('CREATE SCHEMA "my extensions"; CREATE EXTENSION vector SCHEMA "my extensions"')
-        with PostgresStore.create(url, DIMENSION, name=name) as made:
+        with PostgresEngine.create(url, DIMENSION, name=name) as made:
             made.add([page("a")], unit(0))
             made.build_hnsw()
             assert ids_of(made.search("fr", unit(0), 1)[0].found) == ["a"]
@@ -141,7 +141,7 @@ def test_a_database_that_cannot_hold_every_text_is_refused(own_server, administr
     administrator.execute(f"CREATE DATABASE old TEMPLATE template0 ENCODING '{encoding}' LOCALE 'C'")
     try:
         with pytest.raises(InputError, match="the database is not in UTF8"):
-            PostgresStore.create(own_server.url.replace("/postgres?", "/old?"), DIMENSION, name=name)
+            PostgresEngine.create(own_server.url.replace("/postgres?", "/old?"), DIMENSION, name=name)
     finally:
         administrator.execute("DROP DATABASE old WITH (FORCE)")
 
@@ -151,7 +151,7 @@ def test_a_database_that_cannot_hold_every_text_is_refused(own_server, administr
 
 def test_a_statement_that_takes_too_long_is_stopped(server, store, administrator):
     store.add([page("a")], unit(0))
-    with PostgresStore.open(server.url, name=store.schema.name, timeout=0.2) as hasty:
+    with PostgresEngine.open(server.url, name=store.schema.name, timeout=0.2) as hasty:
         with psycopg.connect(server.url) as holder:
             holder.execute(f"LOCK TABLE {store.schema.name}.documents IN ACCESS EXCLUSIVE MODE")
             for action in (hasty.counts, lambda: hasty.add([page("b")], unit(0))):
@@ -219,7 +219,7 @@ def test_a_backend_killed_while_it_waits_with_a_batch_leaves_nothing(store, serv
 def test_a_restart_keeps_everything_and_open_stores_go_on(own_server, name):
     rng = np.random.default_rng(0)
     matrix = rng.standard_normal((300, DIMENSION)).astype(np.float32)
-    with PostgresStore.create(own_server.url, DIMENSION, name=name) as made:
+    with PostgresEngine.create(own_server.url, DIMENSION, name=name) as made:
         made.add([page(f"d{row}", kind="odd" if row % 2 else "even") for row in range(300)], matrix)
         made.build_hnsw()
         before = [made.search("fr", matrix[:5], 10, {"kind": "odd"}, exact=True), made.counts(), made.get("fr", ["d7"])]
@@ -248,7 +248,7 @@ def test_a_server_that_stops_is_told_of_and_missed_by_no_open_store_once_it_is_b
 
 def test_a_store_that_was_dropped_elsewhere_says_so(store, server):
     store.add([page("a")], unit(0))
-    PostgresStore.open(server.url, name=store.schema.name).drop()
+    PostgresEngine.open(server.url, name=store.schema.name).drop()
     for action in (store.counts, lambda: store.search("fr", unit(0), 1), lambda: store.add([page("b")], unit(0))):
         with pytest.raises(InputError, match="the store is not there any more"):
             action()

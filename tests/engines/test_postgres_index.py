@@ -13,7 +13,7 @@ import pytest
 from tests.engines import postgres
 from tests.engines.inputs import DIMENSION, few_pages, ids_of, page, unit
 
-from isogloss.engines.postgres import PostgresStore, hnsw
+from isogloss.engines.postgres import PostgresEngine, hnsw
 from isogloss.index.in_engine import approximate_in_engine
 from isogloss.index.making import make_index
 from isogloss.index.re_encoding import re_encode
@@ -119,23 +119,23 @@ def test_a_finished_store_has_no_remark_and_one_that_is_begun_has(server, admini
         query = "SELECT obj_description(oid, 'pg_namespace') FROM pg_namespace WHERE nspname = %s"
         return administrator.execute(query, (name,)).fetchone()[0]
 
-    with PostgresStore.begin(server.url, DIMENSION, name=name) as begun:
+    with PostgresEngine.begin(server.url, DIMENSION, name=name) as begun:
         assert remark() == "isogloss: being made"
-        assert PostgresStore.sweep(server.url) == []
+        assert PostgresEngine.sweep(server.url) == []
         begun.add([page("a")], unit(0))
         begun.finish()
         begun.finish()
         assert remark() is None
-    assert PostgresStore.sweep(server.url) == []
-    with PostgresStore.open(server.url, name=name) as opened:
+    assert PostgresEngine.sweep(server.url) == []
+    with PostgresEngine.open(server.url, name=name) as opened:
         assert opened.counts() == {"fr": 1}
 
 
 def test_a_name_that_is_taken_is_refused_and_left_alone(server, administrator, name):
-    with PostgresStore.create(server.url, DIMENSION, name=name) as taken:
+    with PostgresEngine.create(server.url, DIMENSION, name=name) as taken:
         taken.add([page("a")], unit(0))
         with pytest.raises(InputError, match=r"there is a schema '.*' already; choose another name"):
-            PostgresStore.begin(server.url, DIMENSION, name=name)
+            PostgresEngine.begin(server.url, DIMENSION, name=name)
         assert taken.counts() == {"fr": 1}
 
 
@@ -150,30 +150,30 @@ def holder(administrator, name):
 def test_a_connection_that_died_of_old_age_is_no_loss_unless_somebody_has_swept(
     own_server, administrator, name, is_swept
 ):
-    with PostgresStore.begin(own_server.url, DIMENSION, name=name) as begun:
+    with PostgresEngine.begin(own_server.url, DIMENSION, name=name) as begun:
         begun.add([page("a")], unit(0))
         administrator.execute("SELECT pg_terminate_backend(%s, 10000)", (holder(administrator, name),))
         if is_swept:
-            assert PostgresStore.sweep(own_server.url) == [name]
+            assert PostgresEngine.sweep(own_server.url) == [name]
             with pytest.raises(InputError, match="was swept away while it was made; make it again"):
                 begun.finish()
         else:
             begun.finish()
-            assert PostgresStore.sweep(own_server.url) == []
+            assert PostgresEngine.sweep(own_server.url) == []
             assert begun.counts() == {"fr": 1}
 
 
 def test_a_user_sweeps_only_what_is_theirs(own_server, administrator, name):
-    begun = PostgresStore.begin(own_server.url, DIMENSION, name=name)
+    begun = PostgresEngine.begin(own_server.url, DIMENSION, name=name)
     begun.close()
     guest = own_server.as_guest(postgres.PASSWORD.replace("%", "%25"))
-    assert PostgresStore.sweep(guest) == []
-    assert PostgresStore.sweep(own_server.url) == [name]
+    assert PostgresEngine.sweep(guest) == []
+    assert PostgresEngine.sweep(own_server.url) == [name]
 
 
 @pytest.fixture
 def filled(server, name):
-    with PostgresStore.create(server.url, DIMENSION, name=name) as made:
+    with PostgresEngine.create(server.url, DIMENSION, name=name) as made:
         vectors = np.random.default_rng(0).standard_normal((300, DIMENSION), dtype=np.float32)
         made.add([page(f"d{row}") for row in range(300)], vectors)
         made.add([page("sw", language="sw")], unit(0))

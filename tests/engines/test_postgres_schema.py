@@ -5,7 +5,7 @@ import pytest
 from tests.engines import postgres
 from tests.engines.inputs import DIMENSION, ids_of, page, unit
 
-from isogloss.engines.postgres import PostgresStore
+from isogloss.engines.postgres import PostgresEngine
 from isogloss.engines.postgres.schema import VERSION
 from isogloss.storage.errors import InputError
 
@@ -21,9 +21,9 @@ def tables(administrator, name):
 
 def test_a_store_is_a_schema_and_several_live_in_one_database(server, name, administrator):
     other = f"{name}_2"
-    with PostgresStore.create(server.url, DIMENSION, name=name) as first:
+    with PostgresEngine.create(server.url, DIMENSION, name=name) as first:
         first.add([page("a")], unit(0))
-        with PostgresStore.create(server.url, 3, name=other) as second:
+        with PostgresEngine.create(server.url, 3, name=other) as second:
             second.add([page("b", "it")], np.ones((1, 3), np.float32))
             assert (first.counts(), second.counts()) == ({"fr": 1}, {"it": 1})
             second.drop()
@@ -34,18 +34,18 @@ def test_a_store_is_a_schema_and_several_live_in_one_database(server, name, admi
 
 
 def test_a_name_is_taken_once_and_a_dropped_one_is_free_again(server, name):
-    with PostgresStore.create(server.url, DIMENSION, name=name) as first:
+    with PostgresEngine.create(server.url, DIMENSION, name=name) as first:
         with pytest.raises(InputError, match=f"there is a schema '{name}' with tables already; choose another name"):
-            PostgresStore.create(server.url, DIMENSION, name=name)
+            PostgresEngine.create(server.url, DIMENSION, name=name)
         first.drop()
     with pytest.raises(InputError, match=f"there is no store '{name}' in this database"):
-        PostgresStore.open(server.url, name=name)
-    PostgresStore.create(server.url, DIMENSION, name=name).close()
+        PostgresEngine.open(server.url, name=name)
+    PostgresEngine.create(server.url, DIMENSION, name=name).close()
 
 
 def test_what_others_keep_in_the_schema_is_left_alone(server, name, administrator):
     administrator.execute(f"CREATE SCHEMA {name}")  # as an administrator makes one for somebody
-    with PostgresStore.create(server.url, DIMENSION, name=name) as made:
+    with PostgresEngine.create(server.url, DIMENSION, name=name) as made:
         administrator.execute(f"CREATE TABLE {name}.mine (number integer)")
         administrator.execute(f"CREATE VIEW {name}.texts AS SELECT id, page->>'text' AS text FROM {name}.documents")
         with pytest.raises(InputError, match="something else depends on the store's tables"):
@@ -58,11 +58,11 @@ def test_what_others_keep_in_the_schema_is_left_alone(server, name, administrato
 
 @pytest.mark.parametrize("odd", ['say "hello"', "x'; DROP SCHEMA public; --", "Größe 中", "{documents}"])
 def test_names_are_quoted(server, administrator, odd):
-    made = PostgresStore.create(server.url, DIMENSION, name=odd)
+    made = PostgresEngine.create(server.url, DIMENSION, name=odd)
     try:
         made.add([page("a", "zh-Hant")], unit(0))
         made.build_hnsw()
-        with PostgresStore.open(server.url, name=odd) as opened:
+        with PostgresEngine.open(server.url, name=odd) as opened:
             assert ids_of(opened.search("zh-Hant", unit(0), 1)[0].found) == ["a"]
     finally:
         made.drop()
@@ -79,7 +79,7 @@ def test_names_are_quoted(server, administrator, odd):
 ])  # fmt: skip
 def test_what_cannot_be_made_is_refused_and_leaves_nothing(server, name, administrator, wrong, message):
     with pytest.raises(InputError, match=message):
-        PostgresStore.create(server.url, **{"dimension": DIMENSION, "name": name} | wrong)
+        PostgresEngine.create(server.url, **{"dimension": DIMENSION, "name": name} | wrong)
     assert administrator.execute("SELECT to_regnamespace(%s)", (name,)).fetchone() == (None,)
 
 
@@ -101,10 +101,10 @@ def test_a_schema_of_another_version_is_refused(store, server, administrator):
     assert store.about()["version"] == VERSION
     administrator.execute(f"UPDATE {name}.settings SET version = 99")
     with pytest.raises(InputError, match=rf"has version 99, this isogloss reads {VERSION}; make the index again"):
-        PostgresStore.open(server.url, name=name)
+        PostgresEngine.open(server.url, name=name)
     administrator.execute(f"ALTER TABLE {name}.settings DROP COLUMN version")
     with pytest.raises(InputError, match=r"has an unknown version, this isogloss reads .*; make the index again"):
-        PostgresStore.open(server.url, name=name)
+        PostgresEngine.open(server.url, name=name)
 
 
 # rights
@@ -125,9 +125,9 @@ def grant(administrator, name, rights):
 
 def test_without_rights_a_store_is_neither_made_nor_read(guest, store, name):
     with pytest.raises(InputError, match=r"permission denied for schema .* ask for the rights"):
-        PostgresStore.open(guest, name=store.schema.name)
+        PostgresEngine.open(guest, name=store.schema.name)
     with pytest.raises(InputError, match=r"permission denied for database .* ask for the rights"):
-        PostgresStore.create(guest, DIMENSION, name=f"{name}_2")
+        PostgresEngine.create(guest, DIMENSION, name=f"{name}_2")
 
 
 def test_a_reader_searches_languages_that_came_later_too_and_changes_nothing(guest, store, administrator):
@@ -136,7 +136,7 @@ def test_a_reader_searches_languages_that_came_later_too_and_changes_nothing(gue
                                 ("settings", "languages", "documents", "vectors")])  # fmt: skip
     store.add([page("a"), page("b", "it")], np.concatenate([unit(0), unit(1)]))
     store.build_hnsw(["fr"])
-    with PostgresStore.open(guest, name=name) as reader:
+    with PostgresEngine.open(guest, name=name) as reader:
         assert reader.counts() == {"fr": 1, "it": 1}
         assert reader.search("it", unit(1), 1)[0].found == (("b", 1.0),)
         assert reader.search("fr", unit(0), 1)[0].found == (("a", 1.0),)
@@ -152,11 +152,11 @@ def test_a_reader_searches_languages_that_came_later_too_and_changes_nothing(gue
 
 
 def test_a_writer_adds_in_the_languages_there_is_room_for(guest, server, name, administrator):
-    with PostgresStore.create(server.url, DIMENSION, name=name, languages=["fr"]) as owner:
+    with PostgresEngine.create(server.url, DIMENSION, name=name, languages=["fr"]) as owner:
         reads = [f"SELECT ON ALL TABLES IN SCHEMA {name}"]
         writes = [f"INSERT, UPDATE, DELETE ON {name}.documents, {name}.vectors", f"UPDATE ON {name}.settings"]
         grant(administrator, name, reads + writes)
-        with PostgresStore.open(guest, name=name) as writer:
+        with PostgresEngine.open(guest, name=name) as writer:
             writer.add([page("a")], unit(0, 3))
             writer.load([([page("b")], unit(0, 2))])
             assert writer.delete("fr", ["b"]) == 1

@@ -11,7 +11,7 @@ from tests.engines import postgres
 from tests.engines.conformance import StoreConformance
 from tests.engines.inputs import DIMENSION, ids_of, page, unit
 
-from isogloss.engines.postgres import PostgresStore
+from isogloss.engines.postgres import PostgresEngine
 from isogloss.retrieval.vectors.exact import ExactIndex
 from isogloss.storage.errors import InputError
 
@@ -23,11 +23,11 @@ class Schemas:
         self._url, self._name = url, name
 
     def create(self):
-        return PostgresStore.create(self._url, DIMENSION, name=self._name)
+        return PostgresEngine.create(self._url, DIMENSION, name=self._name)
 
     def reopen(self, store):
         store.close()
-        return PostgresStore.open(self._url, name=self._name)
+        return PostgresEngine.open(self._url, name=self._name)
 
 
 class TestPostgres(StoreConformance):
@@ -64,7 +64,7 @@ def test_rankings_and_scores_are_those_of_the_exact_index_to_the_last_bit(server
     queries = rng.standard_normal((8, dimension)).astype(np.float32)
     queries[0] = 0
     ids = rng.permutation([f"d{number}" for number in range(count)]).tolist()
-    with PostgresStore.create(server.url, dimension, name=name, storage=storage) as made:
+    with PostgresEngine.create(server.url, dimension, name=name, storage=storage) as made:
         made.add([page(id_) for id_ in ids], matrix)
         for k in (1, 10, 100, count):
             wanted = exactly(ids, matrix.astype(storage), queries, k)
@@ -74,7 +74,7 @@ def test_rankings_and_scores_are_those_of_the_exact_index_to_the_last_bit(server
 
 @pytest.mark.parametrize(("storage", "length"), [("float16", 70_000), ("float32", 1e30)])
 def test_a_vector_that_is_too_long_is_refused(server, name, storage, length):
-    with PostgresStore.create(server.url, DIMENSION, name=name, storage=storage) as made:
+    with PostgresEngine.create(server.url, DIMENSION, name=name, storage=storage) as made:
         with pytest.raises(InputError, match=f"'b' has a vector that is far too long to be kept as {storage}"):
             made.add([page("a"), page("b")], np.concatenate([unit(0), unit(0, length)]))
         assert made.counts() == {}
@@ -83,7 +83,7 @@ def test_a_vector_that_is_too_long_is_refused(server, name, storage, length):
 def test_vectors_of_many_components_are_kept_beside_the_table_and_found(server, name):
     rng = np.random.default_rng(0)
     matrix = rng.standard_normal((5, 3_000)).astype(np.float32)
-    with PostgresStore.create(server.url, 3_000, name=name) as made:
+    with PostgresEngine.create(server.url, 3_000, name=name) as made:
         made.add([page(id_) for id_ in "abcde"], matrix)
         assert [ids_of(answer.found)[0] for answer in made.search("fr", matrix, 1)] == list("abcde")
 
@@ -124,7 +124,7 @@ def test_the_later_of_two_documents_of_a_stream_stays(store):
 
 def test_a_longer_stream_takes_no_more_memory(server, name):
     peaks = []
-    with PostgresStore.create(server.url, 64, name=name) as made:
+    with PostgresEngine.create(server.url, 64, name=name) as made:
         for count in (2_000, 6_000):
             tracemalloc.start()
             made.load(batches(count, dimension=64))

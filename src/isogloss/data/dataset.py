@@ -11,7 +11,7 @@ from typing import TypeVar
 from isogloss.data.documents import Collection, Document, Judgment, Query
 from isogloss.data.judgments import Judgments
 from isogloss.data.problems import Problems
-from isogloss.data.source import Pair, Source
+from isogloss.data.source import Pair, Source, parse_pair
 from isogloss.data.splits import split_queries
 from isogloss.storage.errors import InputError
 from isogloss.storage.lines import Location
@@ -67,8 +67,18 @@ def load_collection(source: Source, language: str, problems: Problems | None = N
     return collection
 
 
-def load_dataset(source: Source, pair: Pair, seed: int = 0, problems: Problems | None = None) -> Dataset:
-    """Read one pair of a source: every line is checked, and that judgments speak of what exists."""
+def load_dataset(source: Source | str, pair: Pair | str, seed: int = 0, problems: Problems | None = None) -> Dataset:
+    """Read one language pair of a source: every line is checked, and that judgments name what exists.
+
+    >>> len(load_dataset("demo", "en-fr").documents)
+    104
+    """
+    if isinstance(source, str):
+        from isogloss.data.formats import open_source  # the readers import this module
+
+        source = open_source(source)
+    if isinstance(pair, str):
+        pair = parse_pair(pair)
     if seed < 0:
         raise InputError(f"seed: {seed} is below 0; choose 0 or more")
     problems = problems or Problems()

@@ -54,7 +54,7 @@ _local: dict[Path, _Connection] = {}
 _opening = threading.Lock()
 
 
-class QdrantStore:
+class QdrantEngine:
     """A collection of Qdrant; ``create`` and ``open`` make stores."""
 
     def __init__(self, connection: _Connection, name: str) -> None:
@@ -64,7 +64,7 @@ class QdrantStore:
         self._dimension = vectors.size
 
     @classmethod
-    def create(cls, url: str, dimension: int, *, name: str) -> QdrantStore:
+    def create(cls, url: str, dimension: int, *, name: str) -> QdrantEngine:
         """A new collection of that name."""
         connection = _connect(url)
         try:
@@ -81,7 +81,7 @@ class QdrantStore:
             raise
 
     @classmethod
-    def open(cls, url: str, *, name: str) -> QdrantStore:
+    def open(cls, url: str, *, name: str) -> QdrantEngine:
         """The collection of that name."""
         connection = _connect(url)
         try:

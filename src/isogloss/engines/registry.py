@@ -81,8 +81,8 @@ class EngineEntry(NamedTuple):
 
 
 ENGINES = {
-    "postgresql": EngineEntry("isogloss.engines.postgres:PostgresStore", "psycopg_pool", "pgvector"),
-    "qdrant": EngineEntry("isogloss.engines.qdrant:QdrantStore", "qdrant_client", "qdrant"),
+    "postgresql": EngineEntry("isogloss.engines.postgres:PostgresEngine", "psycopg_pool", "pgvector"),
+    "qdrant": EngineEntry("isogloss.engines.qdrant:QdrantEngine", "qdrant_client", "qdrant"),
 }
 """Engines are imported when they are asked for, so that they can live in any room and need any package."""
 _LONGEST_NAME = 31

@@ -98,7 +98,7 @@ class Database:
             raise self._refusal(error) from error
 
     def configure(self, connection: Connection) -> None:
-        """Set a session up: the types of pgvector, a limit to each statement, plans that fit the values."""
+        """Set a session up: where the types of pgvector are, a limit to each statement, plans that fit the values."""
         found = connection.execute(
             "SELECT extversion, nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = extnamespace"
             " WHERE extname = 'vector'"
@@ -118,7 +118,6 @@ class Database:
                 " SET plan_cache_mode TO force_custom_plan; SET jit TO off; SET hnsw.iterative_scan TO relaxed_order"
             ).format(schema=sql.Identifier(schema), timeout=sql.Literal(round(self._timeout * 1000)))
         )
-        register_vector(connection)
 
     def ensure_extension(self, connection: Connection) -> None:
         """Install pgvector in the database if it is not there and this user may."""
@@ -149,6 +148,10 @@ class Database:
             return self._pool
 
     def _new_pool(self) -> ConnectionPool[Connection]:
+        def configure(connection: Connection) -> None:
+            self.configure(connection)
+            register_vector(connection)
+
         def check(connection: Connection) -> None:
             try:
                 pool.check_connection(connection)
@@ -158,7 +161,7 @@ class Database:
 
         pool: ConnectionPool[Connection] = ConnectionPool(
             self._conninfo, kwargs={"autocommit": True}, min_size=0, max_size=_POOL_SIZE, open=True,
-            configure=self.configure, check=check, reconnect_timeout=_POOL_WAIT,
+            configure=configure, check=check, reconnect_timeout=_POOL_WAIT,
         )  # fmt: skip
         return pool
 

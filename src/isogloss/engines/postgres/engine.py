@@ -32,7 +32,7 @@ _CHUNK = 2_000  # documents of a stream fetched at a time
 Result = TypeVar("Result")
 
 
-class PostgresStore:
+class PostgresEngine:
     """A store in a schema of a database; ``create``, ``begin`` and ``open`` make them. Threads may share one.
 
     ``url`` is ``postgresql://user@host/database``; empty, it is taken from ``ISOGLOSS_ENGINE``, and what that leaves out
@@ -91,15 +91,18 @@ class PostgresStore:
 
     def finish(self) -> None:
         """It is whole: from now on it stays."""
-        maker, self._maker = self._maker, None
+        name, maker, self._maker = self.schema.name, self._maker, None
         if maker is None:
             return
         with self._database.errors():
             try:
-                schemas.mark_finished(maker, self.schema.name)
+                schemas.mark_finished(maker, name)
             except psycopg.OperationalError:  # the connection is lost, and the lock with it: is the store still there?
-                with self._database.separate_connection() as connection:
-                    self._finish_by(connection)
+                with self._database.separate_connection(configure=False) as connection:
+                    if not schemas.lock(connection, name) or name not in schemas.unfinished(connection):
+                        what = f"{name} was swept away while it was made; make it again"
+                        raise InputError(f"{self._database.shown}: {what}") from None
+                    schemas.mark_finished(connection, name)
             finally:
                 maker.close()
 
@@ -154,7 +157,7 @@ class PostgresStore:
             return [EngineAnswer(())] * len(matrix)
         exact = exact or not np.isfinite(self.schema.rounded(matrix)).all()
         with self._database.connection() as connection:
-            ef_search = None if exact else self._hnsw.ef_search(connection, language, k)
+            ef_search = None if exact else hnsw.ef_search_for(self._hnsw.recent(connection).get(language), k)
             if ef_search is None or is_selective(connection, self.schema, scope):
                 return search_exact(connection, self.schema, scope, matrix, k)
             answers = search_hnsw(connection, self.schema, scope, matrix, k, ef_search)
@@ -308,9 +311,3 @@ class PostgresStore:
         for language in self._hnsw.read(connection):
             hnsw.drop_indexes(connection, self.schema, hnsw.index_names(connection, self.schema, language))
             self._hnsw.write(connection, language, None)
-
-    def _finish_by(self, connection: Connection) -> None:
-        name = self.schema.name
-        if not schemas.lock(connection, name) or name not in schemas.unfinished(connection):
-            raise InputError(f"{self._database.shown}: {name} was swept away while it was made; make it again")
-        schemas.mark_finished(connection, name)

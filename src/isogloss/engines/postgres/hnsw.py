@@ -170,7 +170,7 @@ def _recall(found: list[EngineAnswer], exact: list[EngineAnswer]) -> float:
 class HnswMetadata:
     """What is recorded in a store of its HNSW indexes; threads may share it.
 
-    It is read again after a second: other processes build indexes too.
+    A search reads it again after a second: other processes build indexes too.
     """
 
     def __init__(self, schema: Schema) -> None:
@@ -191,14 +191,13 @@ class HnswMetadata:
         connection.execute(statement, (None if metadata is None else json.dumps(metadata), language))
         self._cached_until = 0.0
 
-    def ef_search(self, connection: Connection, language: str, k: int) -> int | None:
-        """How many candidates to follow for so many results; None if the language is to be searched exactly."""
-        known = self._cached if time.monotonic() < self._cached_until else self.read(connection)
-        return ef_search_for(known.get(language), k)
+    def recent(self, connection: Connection) -> dict[str, Metadata | None]:
+        """The same, at most a second old."""
+        return self._cached if time.monotonic() < self._cached_until else self.read(connection)
 
 
 def ef_search_for(metadata: Mapping[str, Any] | None, k: int) -> int | None:
-    """The same, from what is recorded of the language.
+    """How many candidates to follow for so many results; None if the language is to be searched exactly.
 
     >>> levels = [{"k": 10, "ef_search": 64, "recall": 0.99, "reached": True}]
     >>> ef_search_for({"levels": levels}, 5), ef_search_for({"levels": levels}, 11), ef_search_for(None, 5)

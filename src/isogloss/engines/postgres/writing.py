@@ -28,7 +28,10 @@ def write_batch(connection: Connection, schema: Schema, documents: Sequence[Docu
     """Add or replace documents of a batch that was checked; the caller has begun a transaction."""
     if not documents:
         return
-    _widen(connection, schema, _max_norm(documents, schema.rounded(vectors), schema))
+    connection.execute(  # it bounds the rounding errors of scores
+        schema.statement("UPDATE {settings} SET max_norm = %(norm)s WHERE max_norm < %(norm)s"),
+        {"norm": _max_norm(documents, schema.rounded(vectors), schema)},
+    )
     connection.execute(
         schema.statement(
             "CREATE TEMPORARY TABLE IF NOT EXISTS isogloss_batch ("
@@ -77,12 +80,6 @@ def _max_norm(documents: Sequence[Document], vectors: Matrix, schema: Schema) ->
         which = documents[int(fits.argmin())].id
         raise InputError(f"document: {which!r} has a vector that is far too long to be kept as {schema.storage}")
     return float(np.sqrt(squares.max()))
-
-
-def _widen(connection: Connection, schema: Schema, norm: float) -> None:
-    """Record the norm of the longest vector, which bounds the rounding errors of scores."""
-    statement = schema.statement("UPDATE {settings} SET max_norm = %(norm)s WHERE max_norm < %(norm)s")
-    connection.execute(statement, {"norm": norm})
 
 
 def _merge(connection: Connection, schema: Schema) -> None:
