@@ -143,7 +143,10 @@ def main() -> None:
         path = Path(scratch) / "index"
         make_index(path, options.system, source, options.languages, fields=("text",), settings=settings)
         searcher = Searcher(open_index(path))
-        texts = [searcher.source(str(rng.randrange(len(searcher.index.sources or ())) + 1)).text for _ in range(options.samples)]
+        texts = [
+            searcher.source(str(rng.randrange(len(searcher.index.sources or ())) + 1)).text
+            for _ in range(options.samples)
+        ]
         samples = [find(searcher, first_sentence(text)) for text in texts]
         asked = [(find(searcher, queries[query].text), relevant[query]) for query in chosen]
     print(f"{options.source} {' '.join(options.languages)}, {options.system}: {len(asked)} queries")

@@ -23,12 +23,12 @@ from pathlib import Path
 
 from quality_matchers import MatcherTrial, MatcherTrials, is_matcher, write_plan
 from quality_page import write_page
-from quality_trials import SYSTEMS, Trial, line, make_trial, run_trial
+from quality_trials import SYSTEMS, QualityTrials, Trial, make_trial
 
 from isogloss.data.source import Pair, parse_pair
-from isogloss.papers.benches import Bench, Worker, run_on, show_reports
-from isogloss.papers.figures import need_drawing
-from isogloss.papers.kept_trials import TrialDirectory
+from isogloss.reproduce.figures import need_drawing
+from isogloss.reproduce.running import RunOptions, print_reports
+from isogloss.reproduce.trials import TrialDirectory
 from isogloss.storage.errors import InputError
 from isogloss.systems.registry import system_type
 
@@ -49,12 +49,12 @@ def main() -> None:
         write_plan(matchers, options.plan, options.pack)
         return
 
-    def worker() -> Worker[Trial]:
-        return Worker(options.directory, lambda trial: run_trial(trial, options.directory), line)
-
-    bench, others = Bench(options.directory), [trial for trial in missing if not is_matcher(trial.system)]
-    reports = run_on(bench, others, worker, worker), MatcherTrials().run_all([*map(MatcherTrial, matchers)], bench)
-    show_reports(chain(*reports), len(missing), len(there) + len(missing))
+    how, others = RunOptions(options.directory), [trial for trial in missing if not is_matcher(trial.system)]
+    reports = (
+        QualityTrials(options.directory).run_all(others, how),
+        MatcherTrials().run_all([*map(MatcherTrial, matchers)], how),
+    )
+    print_reports(chain(*reports), len(missing), len(there) + len(missing))
     print(write_page(options.directory, trials, shlex.join(["python", *sys.argv])))
 
 

@@ -15,8 +15,8 @@ from isogloss.data.documents import Judgment
 from isogloss.data.judgments import Judgments
 from isogloss.data.source import Pair
 from isogloss.evaluation.protocols import judged_queries, make_task
-from isogloss.papers.layerwise.lists import CHOOSING, MEASURED, Drawing, Listed
-from isogloss.papers.layerwise.trial_data import ReadData
+from isogloss.reproduce.layerwise.data import MEASURED, VALIDATION, SourceWithLists, TrialData
+from isogloss.reproduce.layerwise.trial import Drawing
 from isogloss.training.examples import graded_examples
 
 MOST_HELD = 200
@@ -25,13 +25,13 @@ _SHARE_HELD = 10
 _SPLIT, _PROTOCOL = "dev", "sampled"
 
 
-class SampledData(ReadData):
+class SampledData(TrialData):
     """A pair with these lists, as trials of the layer-wise paper's machinery see it."""
 
     def __init__(self, source: str, pair: Pair) -> None:
         super().__init__(source, pair, Drawing())
 
-    def _with_lists(self, dataset: Dataset) -> Dataset:
+    def with_lists(self, dataset: Dataset) -> Dataset:
         return with_sampled_lists(dataset)
 
 
@@ -44,11 +44,11 @@ def with_sampled_lists(dataset: Dataset) -> Dataset:
     splits = {
         "train": [query for query in dataset.splits["train"] if query not in held],
         MEASURED: [query.id for query in task.queries],
-        CHOOSING: [query for query in dataset.splits["train"] if query in held],
+        VALIDATION: [query for query in dataset.splits["train"] if query in held],
     }
     parted = replace(dataset, splits=splits)
-    lists = {split: _sampled(parted, split, task.negatives, task.seed) for split in (MEASURED, CHOOSING)}
-    return replace(parted, source=Listed(dataset.source, lists))
+    lists = {split: _sampled(parted, split, task.negatives, task.seed) for split in (MEASURED, VALIDATION)}
+    return replace(parted, source=SourceWithLists(dataset.source, lists))
 
 
 def _sampled(dataset: Dataset, split: str, negatives: int, seed: int) -> Judgments:

@@ -4,7 +4,7 @@
     PYTHONPATH=src python benchmarks/quality_matchers.py DIR plan.json --device cuda --processes 15
 
 The second needs nothing but torch, numpy, the plan and the arrays, and leaves the files in DIR that ``quality.py``
-would. Data, packs and training are those of the layer-wise paper's trials (:mod:`isogloss.papers.layerwise`), over the
+would. Data, packs and training are those of the layer-wise paper's trials (``isogloss.reproduce.layerwise``), over the
 lists of ``quality_lists``. Defaults of the systems, but no more whole epochs than ``USUAL_WORDS`` words make, or one.
 """
 
@@ -13,8 +13,8 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +23,11 @@ from quality_lists import SampledData
 from quality_trials import MEASURES, Trial
 
 from isogloss.data.source import parse_pair
-from isogloss.papers.kept_trials import Outcome, file_name
-from isogloss.papers.layerwise.trial import Trial as ArrayTrial
-from isogloss.papers.layerwise.trial_data import PackedData, TrialData, write_pack
-from isogloss.papers.layerwise.trial_run import learn_from_arrays
-from isogloss.papers.planned_trials import PlannedTrials
+from isogloss.reproduce.layerwise.data import PackedData, TrialData, write_pack
+from isogloss.reproduce.layerwise.training import train_on_arrays
+from isogloss.reproduce.layerwise.trial import Trial as ArrayTrial
+from isogloss.reproduce.running import DataOf, PlanRunner
+from isogloss.reproduce.trials import Outcome, file_name
 from isogloss.storage.errors import InputError
 from isogloss.systems.matchers.base import Matcher
 from isogloss.systems.registry import system_type
@@ -65,29 +65,11 @@ class MatcherTrial:
         )
 
 
-@dataclass(frozen=True)
-class Shelf:
-    """The data that were read last: trials of one set follow each other."""
-
-    held: dict[tuple[str, str, tuple[str, str]], TrialData] = field(default_factory=dict)
-
-    def of(self, trial: MatcherTrial) -> TrialData:
-        """Those of a trial."""
-        key = trial.folder, trial.trial.data, trial.trial.pair
-        if key not in self.held:
-            self.held.clear()
-            self.held[key] = (
-                PackedData(Path(trial.folder), trial.trial.pair)
-                if trial.folder
-                else SampledData(trial.trial.data, trial.trial.pair)
-            )
-        return self.held[key]
-
-
-class MatcherTrials(PlannedTrials[MatcherTrial, Shelf]):
-    """How they are read, run and told."""
+class MatcherTrials(PlanRunner[MatcherTrial, TrialData]):
+    """How they are read, run and reported; trials of one set follow each other, so one data set is kept."""
 
     paper = "quality"
+    datasets_kept = 1
 
     @property
     def program(self) -> str:
@@ -99,25 +81,33 @@ class MatcherTrials(PlannedTrials[MatcherTrial, Shelf]):
 
     def read_plan(self, text: str, where: str) -> list[MatcherTrial]:
         try:
-            return [_from_json(each) for each in json.loads(text)["trials"]]
+            return [self.from_json(each) for each in json.loads(text)["trials"]]
         except (ValueError, KeyError, TypeError) as error:
             raise InputError(f"{where}: is not a plan ({error}); '{self.planner}' writes one") from error
 
     def moved(self, trial: MatcherTrial, data: str) -> MatcherTrial:
         return replace(trial, folder=str(Path(data) / Path(trial.folder).name))
 
-    def make_shelf(self, skip_bad: bool) -> Shelf:
-        return Shelf()
+    def from_json(self, found: Mapping[str, Any]) -> MatcherTrial:
+        settings: Iterable[Sequence[str]] = found["settings"]
+        named = tuple((key, value) for key, value in settings)
+        return MatcherTrial(Trial(found["data"], parse_pair(found["pair"]), found["system"], named), found["folder"])
 
-    def fingerprint(self, trial: MatcherTrial, shelf: Shelf) -> str:
+    def data_key(self, trial: MatcherTrial) -> tuple[Any, ...]:
+        return trial.folder, trial.trial.data, trial.trial.pair
+
+    def open_data(self, *key: Any, skip_bad: bool) -> TrialData:
+        folder, data, pair = key
+        return PackedData(Path(folder), pair) if folder else SampledData(data, pair)
+
+    def fingerprint(self, trial: MatcherTrial, data: DataOf[TrialData]) -> str:
         return ""
 
-    def run(self, trial: MatcherTrial, shelf: Shelf, device: str) -> Outcome:
-        data = shelf.of(trial)
+    def run(self, trial: MatcherTrial, data: TrialData, device: str) -> Outcome:
         triples = data.arrays(trial.on_arrays()).data.triples
         epochs = _epochs(trial, triples)
         started = time.perf_counter()
-        found, values = learn_from_arrays(trial.on_arrays(epochs), data, device)
+        found, values = train_on_arrays(trial.on_arrays(epochs), data, device)
         record = {
             "identity": trial.identity(), "set": trial.trial.set_name, "system": trial.trial.system,
             "settings": dict(trial.trial.settings), **found, "queries": len(values[MEASURES[_PROTOCOL]]),
@@ -127,11 +117,11 @@ class MatcherTrials(PlannedTrials[MatcherTrial, Shelf]):
         }  # fmt: skip
         return Outcome(record, {_PROTOCOL: np.asarray(values[MEASURES[_PROTOCOL]])})
 
-    def line(self, found: dict[str, Any]) -> str:
+    def line(self, record: dict[str, Any]) -> str:
         return (
-            f"{_PROTOCOL} {MEASURES[_PROTOCOL]} {found['measured'][_PROTOCOL][MEASURES[_PROTOCOL]]:.4f}  "
-            f"{found['training_seconds']:.0f} s, epoch {found['epoch']} of {len(found['history'])}, "
-            f"{found['pairs']:,} pairs, {found['pairs_per_second']:,} a second"
+            f"{_PROTOCOL} {MEASURES[_PROTOCOL]} {record['measured'][_PROTOCOL][MEASURES[_PROTOCOL]]:.4f}  "
+            f"{record['training_seconds']:.0f} s, epoch {record['epoch']} of {len(record['history'])}, "
+            f"{record['pairs']:,} pairs, {record['pairs_per_second']:,} a second"
         )
 
 
@@ -150,14 +140,6 @@ def write_plan(trials: Sequence[Trial], plan: Path, pack: Path) -> None:
         of_the_set = [each for each in planned if (each.trial.data, each.trial.pair) == (data, pair)]
         arrays = [each.on_arrays() for each in of_the_set]
         write_pack(SampledData(data, pair), pair, arrays, Path(of_the_set[0].folder), np.float16)
-
-
-def _from_json(found: dict[str, Any]) -> MatcherTrial:
-    settings: Iterable[Sequence[str]] = found["settings"]
-    trial = Trial(
-        found["data"], parse_pair(found["pair"]), found["system"], tuple((key, value) for key, value in settings)
-    )
-    return MatcherTrial(trial, found["folder"])
 
 
 def _epochs(trial: MatcherTrial, triples: Triples) -> int:

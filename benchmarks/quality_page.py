@@ -13,10 +13,9 @@ from quality_matchers import MOST_WORDS, USUAL_WORDS
 from quality_trials import FIRST_WORDS, MEASURES, Trial
 
 from isogloss.evaluation.significance import compare, holm
-from isogloss.papers.bridge.intervals import bootstrap_interval
-from isogloss.papers.figures import line_style, new_figure, save_figure
-from isogloss.papers.kept_trials import KeptTrial, TrialDirectory
-from isogloss.papers.pages import markdown_table
+from isogloss.reproduce.figures import line_style, new_figure, save_figure
+from isogloss.reproduce.pages import bootstrap_interval, markdown_table
+from isogloss.reproduce.trials import Result, TrialDirectory
 from isogloss.storage.files import atomic_file
 
 OURS = "bridge"
@@ -35,14 +34,14 @@ class Kept:
         store = TrialDirectory[Trial](directory)
         self.systems = list(dict.fromkeys(trial.system for trial in trials))
         self.sets = list(dict.fromkeys(trial.set_name for trial in trials))
-        self.trials: dict[tuple[str, str], KeptTrial[Trial]] = {}
+        self.trials: dict[tuple[str, str], Result[Trial]] = {}
         self.blanks: dict[str, str] = {}
         for trial in trials:
             error = directory / f"{trial.name}.error.txt"
             if store.holds(trial, ""):
-                found = store.find(trial)
+                found = store.read(trial)
                 assert found is not None
-                self.trials[trial.system, trial.set_name] = KeptTrial(trial, *found)
+                self.trials[trial.system, trial.set_name] = found
             elif error.exists():
                 self.blanks[f"{trial.system}, {trial.set_name}"] = error.read_text().strip().splitlines()[-1]
 
@@ -68,7 +67,7 @@ class Kept:
         """What it took on each set."""
         return [kept.record[key] for (name, _), kept in self.trials.items() if name == system and key in kept.record]
 
-    def matchers(self) -> list[KeptTrial[Trial]]:
+    def matchers(self) -> list[Result[Trial]]:
         """Those that were trained to rank lists."""
         return [kept for kept in self.trials.values() if "history" in kept.record]
 
@@ -173,7 +172,7 @@ def costs_table(kept: Kept) -> str:
     return f"{markdown_table(header, rows)}\n\n{said}"
 
 
-def matchers_note(matchers: Sequence[KeptTrial[Trial]]) -> list[str]:
+def matchers_note(matchers: Sequence[Result[Trial]]) -> list[str]:
     """How those were trained that rank lists alone; nothing where there are none."""
     if not matchers:
         return []
@@ -227,7 +226,7 @@ def _settings(kept: Kept, system: str) -> str:
     return ", ".join([*said, *cut]) or "defaults"
 
 
-def _intervals(kept: KeptTrial[Trial]) -> dict[str, tuple[float, float]]:
+def _intervals(kept: Result[Trial]) -> dict[str, tuple[float, float]]:
     return {protocol: bootstrap_interval(values) for protocol, values in kept.arrays.items()}
 
 

@@ -9,7 +9,6 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,8 +19,8 @@ from isogloss.data.source import Pair
 from isogloss.evaluation.protocols import make_task
 from isogloss.evaluation.report import evaluate_run
 from isogloss.evaluation.run import Run
-from isogloss.papers.devices import device_name
-from isogloss.papers.kept_trials import Outcome, file_name
+from isogloss.reproduce.running import TrialRunner
+from isogloss.reproduce.trials import Outcome, device_name, file_name
 from isogloss.retrieval.ranking import Ranking
 from isogloss.systems.base import System
 from isogloss.systems.registry import make_system
@@ -101,9 +100,32 @@ def make_trial(data: str, pair: Pair, system: str, lexicons: str) -> Trial:
     return Trial(data, pair, system, tuple(sorted(settings.items())))
 
 
-def run_trial(trial: Trial, directory: Path) -> Outcome:
+class QualityTrials(TrialRunner[Trial, Dataset]):
+    """How they are run; trials of one set follow each other, so one data set is kept."""
+
+    datasets_kept = 1
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+
+    def data_key(self, trial: Trial) -> tuple[Any, ...]:
+        return trial.data, trial.pair
+
+    def open_data(self, *key: Any, skip_bad: bool) -> Dataset:
+        return load_dataset(open_source(key[0]), key[1])
+
+    def run(self, trial: Trial, data: Dataset, device: str) -> Outcome:
+        return run_trial(trial, data, self.directory)
+
+    def line(self, record: dict[str, Any]) -> str:
+        found = "  ".join(
+            f"{name} {MEASURES[name]} {each[MEASURES[name]]:.4f}" for name, each in record["measured"].items()
+        )
+        return f"{found}  trained {record['training_seconds']:.0f} s, {record['documents_per_second']:,.0f} documents/s"
+
+
+def run_trial(trial: Trial, dataset: Dataset, directory: Path) -> Outcome:
     """Train on the train split, rank for dev."""
-    dataset = _dataset(trial.data, trial.pair)
     system = make_system(trial.system.partition("+")[0], trial.pair, dict(trial.settings), dataset.source)
     training = _timed(lambda: system.fit(dataset))
     indexing = _indexed(system, dataset, FIRST_WORDS.get(trial.system))
@@ -126,19 +148,6 @@ def run_trial(trial: Trial, directory: Path) -> Outcome:
         "date": time.strftime("%Y-%m-%d"),
     }  # fmt: skip
     return Outcome(record, arrays)
-
-
-def line(record: dict[str, Any]) -> str:
-    """What came of it."""
-    found = "  ".join(
-        f"{name} {MEASURES[name]} {each[MEASURES[name]]:.4f}" for name, each in record["measured"].items()
-    )
-    return f"{found}  trained {record['training_seconds']:.0f} s, {record['documents_per_second']:,.0f} documents/s"
-
-
-@lru_cache(1)
-def _dataset(data: str, pair: Pair) -> Dataset:
-    return load_dataset(open_source(data), pair)
 
 
 def _indexed(system: System, dataset: Dataset, words: int | None) -> Seconds:

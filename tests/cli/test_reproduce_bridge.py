@@ -16,7 +16,7 @@ SMALL = ["--set", "epochs=1", "--set", "dimension=8"]
 def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(
-        "isogloss.papers.bridge.plan.ABLATIONS", {"without=weights": "the usual weights", "stems=no": ""}
+        "isogloss.reproduce.bridge.trials.ABLATIONS", {"without=weights": "the usual weights", "stems=no": ""}
     )
     return tmp_path
 

@@ -16,7 +16,7 @@ CONFIGURATIONS = [
 @pytest.fixture(autouse=True)
 def few_languages(monkeypatch):
     """Two languages of the bundled collection are enough to see the toy experiment work."""
-    monkeypatch.setattr("isogloss.cli.reproduce_adhoc._TOY_LANGUAGES", ("fr", "zh"))
+    monkeypatch.setattr("isogloss.reproduce.adhoc.TOY_LANGUAGES", ("fr", "zh"))
 
 
 def rows(path):
@@ -61,7 +61,7 @@ def test_the_table_and_the_toy_experiment_and_again_with_the_same_vectors(run, h
 
 def test_the_figure_is_drawn_beside_its_numbers(run, here, monkeypatch):
     pytest.importorskip("matplotlib")
-    monkeypatch.setattr("isogloss.papers.adhoc.PAIR_COUNTS", (100,))
+    monkeypatch.setattr("isogloss.reproduce.adhoc.PAIR_COUNTS", (100,))
     assert run(*REPRODUCE, "figure", *DEMO).code == 0
     header, *points = rows(here / "out" / "map_by_pairs.csv")
     assert header == ["configuration", "pairs", "MAP"]

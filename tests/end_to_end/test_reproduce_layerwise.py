@@ -48,7 +48,7 @@ def test_all_items_are_made_and_trials_are_run_once(run, here, data):
 
 def test_a_plan_is_run_elsewhere_in_two_steps_and_its_trials_are_used_here(run, here, data):
     pytest.importorskip("torch").set_num_threads(1)
-    from isogloss.papers.layerwise.run_plan import LayerwiseTrials
+    from isogloss.reproduce.layerwise.training import LayerwiseTrials
 
     arguments = (*LAYERWISE, "table3", *data, *TINY)
     done = run(*arguments, "--plan", "plan.json", "--pack", "arrays")
@@ -70,7 +70,7 @@ def test_a_trial_that_fails_is_told_and_the_page_is_made(run, data):
     systems = ("psq.lexicon=absent.tsv",)
     done = run(*LAYERWISE, "table1", *data, *TINY, "--run", "lexical", "--set", *systems, "--without", "smooth")
     assert done.code == 2
-    assert "1 trials failed, en-fr_psq_lexicon-absent.tsv_seed-0: FAILED: absent.tsv" in done.err
+    assert "1 of 4 trials failed, en-fr_psq_lexicon-absent.tsv_seed-0: FAILED: absent.tsv" in done.err
     assert "| PSQ | — | — |" in done.out
     assert "| CLANN (cross-language) | — |" in done.out
     assert "| BM25-MT | 0." in done.out

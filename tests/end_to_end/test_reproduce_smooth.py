@@ -19,7 +19,7 @@ def small_and_without_numba(monkeypatch):
         ("EPS", (0.0, 1.0)), ("FIRST_THRESHOLDS", (0.2,)), ("SECOND_THRESHOLDS", (0.6, 0.7)), ("IRRELEVANT", (20, 40)),
         ("SHARES", (0.5, 1.0)),
     ):  # fmt: skip
-        monkeypatch.setattr(f"isogloss.papers.smooth.plan.{name}", values)
+        monkeypatch.setattr(f"isogloss.reproduce.smooth.plan.{name}", values)
 
 
 def kept(out):
@@ -77,7 +77,7 @@ def test_figures_that_need_no_data(run, here):
 
 
 def test_a_plan_is_run_elsewhere_and_its_trials_are_used_here(run, here):
-    from isogloss.papers.smooth.run_plan import SmoothTrials
+    from isogloss.reproduce.smooth.training import SmoothTrials
 
     arguments = (*SMOOTH, "table2", *DEMO, *TINY, "--seeds", 1)
     done = run(*arguments, "--plan", "plan.json", "--pack", "words")

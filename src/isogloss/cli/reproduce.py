@@ -3,22 +3,405 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from isogloss.cli import reproduce_adhoc, reproduce_bridge, reproduce_layerwise, reproduce_smooth
 from isogloss.cli.main import add_command
+from isogloss.cli.options import SOURCE_HELP, add_data, add_settings, count, seed, settings_for
+from isogloss.cli.output import console, note, print_table
+from isogloss.storage.errors import InputError
+from isogloss.storage.files import atomic_file, refuse_existing
+
+if TYPE_CHECKING:
+    from isogloss.data.source import Pair
+    from isogloss.reproduce.pages import Experiment, Item
+    from isogloss.reproduce.running import Report, TrialRunner
+
+    Papers = argparse._SubParsersAction[argparse.ArgumentParser]
 
 _EXAMPLE = """\
   isogloss reproduce adhoc toy --data demo --pair en-fr -o toy
   isogloss reproduce smooth table1 --data demo --pair en-fr --pair en-sw -o smooth
   isogloss reproduce layerwise table1 --data wikiclir:DIR --pair en-zh -o layerwise
   isogloss reproduce bridge --data demo --pair en-fr -o bridge"""
+_ADHOC_EXAMPLE = """\
+  isogloss reproduce adhoc --data wikiclir:DIR --pair en-es -o adhoc --lexicon en-es.txt --text wikiclir:MORE
+  isogloss reproduce adhoc toy --data demo --pair en-fr -o toy"""
+_SMOOTH_EXAMPLE = """\
+  isogloss reproduce smooth table1 table2 --data wikiclir:DIR --pair en-fr --pair en-sw -o smooth
+  isogloss reproduce smooth figure4 --data wikiclir:DIR --pair en-fr -o smooth --epochs 10
+  isogloss reproduce smooth table2 --data wikiclir:DIR --pair en-fr -o smooth --plan plan.json --pack words
+  python -m isogloss.reproduce smooth smooth/trials plan.json --data packed:words --device cuda --processes 4"""
+_LAYERWISE_EXAMPLE = """\
+  isogloss reproduce layerwise table1 --data wikiclir:DIR --pair zh-zh --pair en-zh -o layerwise
+  isogloss reproduce layerwise --data wikiclir:DIR --pair en-zh -o layerwise --set layerwise.negatives=hard
+  isogloss reproduce layerwise --data wikiclir:DIR --pair en-zh -o layerwise --plan plan.json --pack arrays
+  python -m isogloss.reproduce layerwise layerwise/trials plan.json --device cuda --processes 4"""
+_BRIDGE_EXAMPLE = """\
+  isogloss reproduce bridge --data demo --pair en-fr -o bridge
+  isogloss reproduce bridge ablation --data wikiclir:DIR --pair en-fr --lexicon en-fr.txt --pretrained use -o bridge"""
+_PAIR = "query language and document language, like"
+_NOT_SET = "the items choose it themselves"
 
 
-def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, summary: str) -> None:
-    """Register the command, its papers and the house's own system."""
+def add_to(commands: Papers, name: str, summary: str) -> None:
+    """Register the command, its papers and isogloss's own system."""
     parser = add_command(commands, name, summary, _EXAMPLE)
     papers = parser.add_subparsers(dest="part", metavar="adhoc|smooth|layerwise|bridge", required=True)
-    reproduce_adhoc.add_to(papers)
-    reproduce_smooth.add_to(papers)
-    reproduce_layerwise.add_to(papers)
-    reproduce_bridge.add_to(papers)
+    _add_adhoc(papers)
+    _add_smooth(papers)
+    _add_layerwise(papers)
+    _add_bridge(papers)
+
+
+def _add_adhoc(papers: Papers) -> None:
+    parser = add_command(papers, "adhoc", "Cross-Lingual ad hoc Semantic Retrieval", _ADHOC_EXAMPLE)
+    parser.add_argument("items", nargs="*", metavar="ITEM", help="table, figure, toy (default: all)")
+    add_data(parser)
+    parser.add_argument(
+        "-o", "--output", required=True, metavar="DIR", help="where tables and figures go; vectors there are used again"
+    )
+    parser.add_argument("--overwrite", action="store_true", help="write into a directory that is not empty")
+    parser.add_argument(
+        "--lexicon", default="", metavar="FILE", help="bilingual lexicon (default: the data's own, or induced)"
+    )
+    parser.add_argument(
+        "--text", action="append", default=[], metavar="SOURCE", help="more text to train vectors on (repeatable)"
+    )
+    parser.set_defaults(run=_run_adhoc)
+
+
+def _add_smooth(papers: Papers) -> None:
+    parser = add_command(papers, "smooth", "Cross-Lingual Document Retrieval with Smooth Learning", _SMOOTH_EXAMPLE)
+    items = "table1, table2, table3, figure1, figure2, figure3, figure4, figure5, claims, theory"
+    pair = f"{_PAIR} en-fr (repeatable; figures, claims and theory take the first)"
+    _add_common(parser, items, pair, data=f"{SOURCE_HELP}; figure1 and figure2 need none", required=False)
+    parser.add_argument("--split", default="dev", help="what is measured: train, dev, test or all (default dev)")
+    parser.add_argument("--seeds", type=count, default=3, metavar="N", help="of table2, claims and theory (default 3)")
+    parser.add_argument("--epochs", type=count, metavar="N", help="(default: the paper's, 30; lstm 15)")
+    add_settings(parser)
+    parser.add_argument(
+        "--device", default="auto", choices=("auto", "cpu", "cuda"), help="auto: what the encoder prefers"
+    )
+    parser.add_argument("--processes", type=count, default=1, metavar="N", help="trials at a time (default 1)")
+    _add_plan(parser, "what is still to be run", "write the words of the pairs as well (there: --data packed:FOLDER)")
+    parser.set_defaults(run=_run_smooth)
+
+
+def _add_layerwise(papers: Papers) -> None:
+    title = "Cross-language question retrieval with multi-layer representation and layer-wise adversary"
+    parser = add_command(papers, "layerwise", title, _LAYERWISE_EXAMPLE)
+    items = "table1, table2, table3, figure_distance, figure_alphas, probe"
+    _add_common(parser, items, f"{_PAIR} en-zh (repeatable; zh-zh has the monolingual rows of table1)")
+    parser.add_argument("--split", default="dev", help="whose queries are measured (default dev)")
+    parser.add_argument(
+        "--queries", type=count, default=500, metavar="N",
+        help="queries measured, where the data have no lists: BM25's best 20 (default 500, at most half of the split)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--validation", type=seed, default=500, metavar="N",
+        help="other queries of the split to choose epochs and alphas by (default 500; 0: choose on those measured)",
+    )  # fmt: skip
+    parser.add_argument("--seeds", type=count, default=3, metavar="N", help="of every system that learns (default 3)")
+    parser.add_argument(
+        "--alphas", metavar="LIST", help="those tried, written --alphas='-1;0;1' (default: signs and sizes a layer)"
+    )
+    parser.add_argument(
+        "--without", action="append", default=[], metavar="SYSTEM", help="leave it out of table1 (repeatable)"
+    )
+    add_settings(parser)
+    parser.add_argument("--device", default="auto", choices=("auto", "cpu", "cuda"))
+    parser.add_argument("--processes", type=count, default=1, metavar="N", help="trials at a time (default 1)")
+    parser.add_argument(
+        "--run", dest="which", default="all", choices=("all", "lexical", "none"),
+        help="trials that are run here: all, those without a network, or none (pages of what is there)",
+    )  # fmt: skip
+    _add_plan(parser, "what is still to be run of the networks", "write what they learn from as well")
+    parser.set_defaults(run=_run_layerwise)
+
+
+def _add_bridge(papers: Papers) -> None:
+    title = "isogloss's own system: what each ingredient gives, and its scores"
+    parser = add_command(papers, "bridge", title, _BRIDGE_EXAMPLE)
+    _add_common(parser, "ablation, calibration", f"{_PAIR} en-fr (repeatable)")
+    parser.add_argument(
+        "--lexicon", default="", metavar="FILE",
+        help="bilingual lexicon, {pair} standing for the languages (default: the data's own, or none)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--pretrained", default="", metavar="NAME", help="also with a sentence encoder: use (extra 'pretrained')"
+    )
+    parser.add_argument("--split", default="dev", help="what is measured: train, dev, test or all (default dev)")
+    add_settings(parser)
+    parser.set_defaults(run=_run_bridge)
+
+
+def _add_common(
+    parser: argparse.ArgumentParser, items: str, pair: str, data: str = SOURCE_HELP, required: bool = True
+) -> None:
+    """What the papers whose trials are kept have in common."""
+    parser.add_argument("items", nargs="*", metavar="ITEM", help=f"{items} (default: all)")
+    parser.add_argument("--data", default="", required=required, metavar="SOURCE", help=data)
+    parser.add_argument("--pair", action="append", default=[], required=required, help=pair)
+    parser.add_argument("--skip-bad", action="store_true", help="skip lines that are wrong instead of stopping")
+    parser.add_argument(
+        "-o", "--output", required=True, metavar="DIR", help="where pages and trials go; trials there are not run again"
+    )
+    parser.add_argument("--overwrite", action="store_true", help="run trials again that were run on other data")
+
+
+def _add_plan(parser: argparse.ArgumentParser, what: str, pack: str) -> None:
+    parser.add_argument(
+        "--plan", metavar="FILE", help=f"write {what}, for another machine, and stop ('-': to the screen)"
+    )
+    parser.add_argument("--pack", metavar="FOLDER", help=f"with --plan: {pack}")
+
+
+def _run_adhoc(options: argparse.Namespace) -> None:
+    from isogloss.data.dataset import load_dataset
+    from isogloss.data.formats import open_source
+    from isogloss.data.problems import Problems
+    from isogloss.data.source import parse_pair
+    from isogloss.reproduce.adhoc import ITEMS, known_mates, prepare_vectors
+    from isogloss.reproduce.figures import need_drawing
+    from isogloss.systems.aligned import AlignedOptions
+    from isogloss.systems.lexicons import fill_languages
+    from isogloss.translation.lexicon import Lexicon
+
+    unknown = [item for item in options.items if item not in ITEMS]
+    if unknown:
+        raise InputError(f"reproduce: {unknown[0]!r} is not one of {', '.join(ITEMS)}")
+    items, output = options.items or list(ITEMS), Path(options.output)
+    refuse_existing(output, options.overwrite)
+    if output.exists() and not output.is_dir():
+        raise InputError(f"{output}: is a file, a directory is needed")
+    if "figure" in items:
+        need_drawing()
+    source = open_source(options.data)
+    dataset = load_dataset(source, parse_pair(options.pair), options.seed, Problems(not options.skip_bad))
+    more = [open_source(text) for text in options.text]
+    mates = known_mates(dataset)
+    lexicon = fill_languages(options.lexicon, *dataset.pair) or str(source.lexicon(dataset.pair) or "")
+    if lexicon not in ("", "induced"):
+        Lexicon.read(lexicon)  # an error in it is reported before vectors are trained
+    output.mkdir(parents=True, exist_ok=True)
+    query_vectors, document_vectors = prepare_vectors(dataset, output / "vectors", more)
+    base = AlignedOptions(lexicon=lexicon, query_vectors=str(query_vectors), document_vectors=str(document_vectors))
+    for item in items:
+        print_table(console(), *ITEMS[item](dataset, mates, base, output))
+    _list_files(output, options.quiet)
+
+
+def _run_smooth(options: argparse.Namespace) -> None:
+    from isogloss.reproduce.pages import chosen_items
+    from isogloss.reproduce.running import plan_text
+    from isogloss.reproduce.smooth.data import write_pack
+    from isogloss.reproduce.smooth.items import ITEMS
+    from isogloss.reproduce.smooth.plan import Experiment, Setup
+    from isogloss.reproduce.smooth.training import SmoothTrials
+    from isogloss.reproduce.trials import TrialDirectory
+
+    items, runner = chosen_items(ITEMS, options.items), SmoothTrials()
+    if any(item.needs_data for item in items.values()) and not (options.data and options.pair):
+        raise InputError("reproduce smooth: all items but figure1 and figure2 need --data and --pair")
+    setup = Setup(options.data, _pairs(options), options.split, options.seeds, _smooth_settings(options))
+    output = _output_directory(options, items)
+    experiment = Experiment(setup, runner.cached_data(options.skip_bad), TrialDirectory(output / "trials"), output)
+    if options.plan:
+        missing = _missing(options, items, runner, experiment)
+        _write_text(options.plan, plan_text(missing))
+        for pair in setup.pairs if options.pack else ():
+            write_pack(experiment.data(setup.data, pair), Path(options.pack))
+        note(f"{len(missing)} trials are still to be run", options.quiet)
+        return
+    for pair in setup.pairs:
+        experiment.data(setup.data, pair).dataset.split(setup.split)  # errors are reported before anything is run
+    _run_and_show(options, items, runner, experiment)
+
+
+def _run_layerwise(options: argparse.Namespace) -> None:
+    from isogloss.reproduce.layerwise.data import write_pack
+    from isogloss.reproduce.layerwise.pages import ITEMS
+    from isogloss.reproduce.layerwise.plan import ROWS, Experiment, Setup
+    from isogloss.reproduce.layerwise.training import LayerwiseTrials
+    from isogloss.reproduce.layerwise.trial import Drawing
+    from isogloss.reproduce.pages import chosen_items
+    from isogloss.reproduce.running import PACKED, plan_text
+    from isogloss.reproduce.trials import TrialDirectory
+
+    items, runner, systems = chosen_items(ITEMS, options.items), LayerwiseTrials(), list(dict.fromkeys(ROWS.values()))
+    if unknown := [name for name in options.without if name not in systems]:
+        raise InputError(f"--without: {unknown[0]!r} is not one of {', '.join(systems)}")
+    settings = {name: own for name in systems if (own := _layerwise_settings(name, systems, options.settings))}
+    drawing = Drawing(options.split, options.queries, options.validation)
+    alphas = tuple(part.strip() for part in (options.alphas or "").split(";") if part.strip())
+    setup = Setup(options.data, _pairs(options), drawing, options.seeds, settings, alphas, tuple(options.without))
+    for each in setup.grid():  # wrong alphas are reported before anything is run
+        setup.trials(("", ""), "layerwise", alphas=each)
+    named = [item for name, item in items.items() if name in options.items]
+    if any(item.cross_lingual for item in named) and not setup.cross_language():
+        raise InputError("reproduce layerwise: all items but table1 need a --pair of two languages")
+    output = _output_directory(options, items)
+    experiment = Experiment(setup, runner.cached_data(options.skip_bad), TrialDirectory(output / "trials"), output)
+    if options.plan:
+        missing = [trial for trial in _missing(options, items, runner, experiment) if trial.trains_on_arrays]
+        for pair in setup.pairs if options.pack else ():
+            data = experiment.data(setup.data, pair, drawing)
+            write_pack(data, pair, [trial for trial in missing if trial.pair == pair], Path(options.pack))
+        moved = [runner.moved(trial, f"{PACKED}{options.pack}") if options.pack else trial for trial in missing]
+        _write_text(options.plan, plan_text(moved))
+        note(f"{len(missing)} trials are still to be run; more may follow when the alphas are chosen", options.quiet)
+        return
+    for pair in setup.pairs:
+        _ = experiment.data(setup.data, pair, drawing).dataset  # errors are reported before anything is run
+    _run_and_show(options, items, runner, experiment)
+
+
+def _run_bridge(options: argparse.Namespace) -> None:
+    from isogloss.evaluation.protocols import make_task
+    from isogloss.reproduce.bridge.pages import ITEMS, Experiment
+    from isogloss.reproduce.bridge.trials import CHOSEN_BY_ITEMS, BridgeTrials, Setup
+    from isogloss.reproduce.pages import chosen_items
+    from isogloss.reproduce.trials import TrialDirectory
+    from isogloss.systems.registry import make_system
+
+    items, runner = chosen_items(ITEMS, options.items), BridgeTrials(options.data, options.lexicon)
+    settings = settings_for("bridge", ["bridge"], options.settings)
+    ways = {key: _NOT_SET if key == "without" else f"write --{key} instead" for key in CHOSEN_BY_ITEMS}
+    _refuse_settings(settings, ways)
+    setup = Setup(options.data, _pairs(options), options.split, options.pretrained, settings)
+    for pair in setup.pairs:
+        for trial in setup.whole(pair).values():
+            make_system("bridge", pair, trial.settings)
+    output = _output_directory(options, items)
+    experiment = Experiment(setup, runner.cached_data(options.skip_bad), TrialDirectory(output / "trials"), output)
+    for pair in setup.pairs:
+        make_task(experiment.data(pair).dataset, setup.split, "full")  # errors are reported before anything is run
+    _run_and_show(options, items, runner, experiment)
+
+
+def _pairs(options: argparse.Namespace) -> tuple[Pair, ...]:
+    from isogloss.data.source import parse_pair
+
+    return tuple(dict.fromkeys(parse_pair(pair) for pair in options.pair))
+
+
+def _smooth_settings(options: argparse.Namespace) -> dict[str, Any]:
+    """--set and --epochs as typed values, all of them checked."""
+    from dataclasses import asdict
+
+    from isogloss.systems.registry import parse_options
+    from isogloss.systems.smooth.options import SmoothOptions
+
+    settings = settings_for("smooth", ["smooth"], options.settings)
+    if options.epochs:
+        settings["epochs"] = str(options.epochs)
+    chosen = ("encoder", "loss", "seed", "patience", "measure", "dev_queries")
+    ways = {key: f"{_NOT_SET}; it cannot be set" for key in chosen}
+    _refuse_settings(settings, {**ways, "device": "write --device instead"})
+    made = parse_options("smooth", SmoothOptions, settings)
+    assert isinstance(made, SmoothOptions)
+    made.check()
+    return {key: value for key, value in asdict(made).items() if key in settings}
+
+
+def _layerwise_settings(name: str, systems: Sequence[str], settings: Sequence[str]) -> dict[str, str]:
+    """--set for one system, checked."""
+    from isogloss.reproduce.layerwise.plan import CHOSEN_BY_ITEMS
+    from isogloss.systems.registry import parse_options, system_type
+
+    own = settings_for(name, systems, settings)
+    options = {key: f"write --{key} instead" if key in ("alphas", "device") else _NOT_SET for key in CHOSEN_BY_ITEMS}
+    _refuse_settings(own, options, f"{name}.")
+    parse_options(name, system_type(name).options_type, own)
+    return own
+
+
+def _refuse_settings(settings: Mapping[str, str], ways: Mapping[str, str], prefix: str = "") -> None:
+    for key, way in ways.items():
+        if key in settings:
+            raise InputError(f"--set {prefix}{key}: {way}")
+
+
+def _output_directory(options: argparse.Namespace, items: Mapping[str, Item]) -> Path:
+    """A new or empty directory, or one that has trials; what else has to be right beforehand is checked as well."""
+    from isogloss.reproduce.figures import need_drawing
+
+    plan = getattr(options, "plan", None)
+    if getattr(options, "pack", None) and not plan:
+        raise InputError("--pack: goes with --plan")
+    if any(item.is_drawn for item in items.values()) and not plan:
+        need_drawing()
+    output = Path(options.output)
+    if output.exists() and not output.is_dir():
+        raise InputError(f"{output}: is a file, a directory is needed")
+    if not (output / "trials").is_dir():
+        refuse_existing(output, options.overwrite)
+    return output
+
+
+def _missing(
+    options: argparse.Namespace, items: Mapping[str, Item], runner: TrialRunner[Any, Any],
+    experiment: Experiment[Any, Any, Any],
+) -> list[Any]:  # fmt: skip
+    needed = experiment.needed(items.values())
+    return runner.missing(needed, experiment.trials, experiment.data, options.overwrite)
+
+
+def _run_and_show(
+    options: argparse.Namespace, items: Mapping[str, Item], runner: TrialRunner[Any, Any],
+    experiment: Experiment[Any, Any, Any],
+) -> None:  # fmt: skip
+    """Run the trials that are missing, each once, until no more are needed; write the pages and print them."""
+    from isogloss.reproduce.running import RunOptions
+
+    device, processes = getattr(options, "device", "auto"), getattr(options, "processes", 1)
+    how = RunOptions(experiment.trials.directory, device, processes, options.skip_bad)
+    how.directory.mkdir(parents=True, exist_ok=True)
+    which, failed, tried = getattr(options, "which", "all"), list[Any](), set[str]()
+    while which != "none":
+        missing = [
+            trial
+            for trial in _missing(options, items, runner, experiment)
+            if trial.name not in tried and (which == "all" or not trial.trains_on_arrays)
+        ]
+        if not missing:
+            break
+        tried |= {trial.name for trial in missing}
+        failed += _run_all(runner.run_all(missing, how, experiment.data), len(missing), options.quiet)
+    for name, item in items.items():
+        page = experiment.page(item)
+        page.save(experiment.output, name)
+        print(page.text, end="\n\n")
+    _list_files(experiment.output, options.quiet)
+    if failed:
+        raise InputError(f"{len(failed)} of {len(tried)} trials failed, {failed[0].name}: {failed[0].line}")
+
+
+def _run_all(reports: Iterator[Report], number: int, quiet: bool) -> list[Report]:
+    """Run to the end under one progress bar; the reports of trials that failed."""
+    from isogloss.storage.progress import set_quiet, track
+
+    def without_bars() -> Iterator[Report]:
+        set_quiet(True)  # no bars inside of the bar
+        try:
+            yield from reports
+        finally:
+            set_quiet(quiet)
+
+    return [report for report in track(without_bars(), "trials", total=number) if report.failed]
+
+
+def _write_text(target: str, text: str) -> None:
+    """Write a file, or to the screen (``-``)."""
+    if target == "-":
+        sys.stdout.write(text)
+        return
+    with atomic_file(target) as file:
+        file.write(text)
+
+
+def _list_files(output: Path, quiet: bool) -> None:
+    note(f"{output}: {', '.join(sorted(path.name for path in output.iterdir()))}", quiet)

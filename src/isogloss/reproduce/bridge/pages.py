@@ -1,0 +1,282 @@
+r"""The pages of ``bridge``: what each of its parts gives, and whether its scores are calibrated.
+
+Calibration compares predicted probabilities, in bins of equal width, with the share of documents that are relevant:
+
+    ECE = sum_b n_b / n |mean of the probabilities of bin b - share of its documents that are relevant|
+
+the expected calibration error (Naeini, Cooper and Hauskrecht 2015).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isogloss.data.source import Pair
+from isogloss.evaluation.significance import compare, holm
+from isogloss.reproduce import pages, trials
+from isogloss.reproduce.bridge.trials import ABLATIONS, DEPTH, MEASURE, WHOLE, PairData, Setup, Trial, Trials
+from isogloss.reproduce.figures import line_style, new_figure, save_figure
+from isogloss.reproduce.pages import Item, Page, bootstrap_interval, markdown_table
+from isogloss.systems.bridge.weights import Calibration
+
+BINS = 10
+_ROUNDS = 10_000
+_HEADER = ("system", MEASURE, "difference", "win / tie / loss", "p", "seconds")
+_ABLATION_NOTE = (
+    "Differences are to the whole system, query by query: what is below 0 is what the ingredient gives. In brackets "
+    "95 % intervals (bootstrap over the queries); p is that of Fisher's paired randomisation test, after Holm. Seconds "
+    "are those of learning, indexing and searching."
+)
+_CALIBRATION_NOTE = (
+    f"Chances P(g ≥ j | score) of the first {DEPTH} documents found for each query, in {BINS} bins of equal width, "
+    "beside the share of them that was judged so. ECE is the expected calibration error: the mean of the differences, "
+    "each bin counted by its documents; first hits alone are what a reader sees first. *Nothing there* takes the "
+    "documents of any relevance for a query out of the collection before it is searched; a first hit below the first "
+    "threshold (an even chance to be at least partially relevant) is shown as *probably nothing here*."
+)
+
+Experiment = pages.Experiment[Setup, Trial, PairData]
+Result = trials.Result[Trial]
+Results = dict[str, Result | None]
+"""By what a trial is called in a table; None where it was not run to its end."""
+
+
+def ablation(experiment: Experiment) -> Page:
+    """A table a pair."""
+    sections, values = [f"# What each ingredient of bridge gives: {experiment.setup.data}"], {}
+    for pair in experiment.setup.pairs:
+        name, found = "-".join(pair), results_of(experiment, ablations(experiment, pair))
+        values[name] = rows = compared(found)
+        sections += [f"## {name}", _about_line(experiment, found), markdown_table(_HEADER, map(_cells, rows))]
+    return Page("\n\n".join([*sections, _ABLATION_NOTE]), {**experiment.setup.about(), "pairs": values})
+
+
+def compared(found: Results) -> list[dict[str, Any]]:
+    """A row a trial, with what it differs by from the first, as plain values."""
+    rows = [_row(label, result) for label, result in found.items()]
+    whole = found[WHOLE]
+    tested = []
+    for row, result in zip(rows, found.values(), strict=True):
+        if whole is None or result is None or result is whole:
+            continue
+        left, right = result.values(MEASURE), whole.values(MEASURE)
+        apart = compare(row["system"], WHOLE, MEASURE, left, right, _ROUNDS, seed=0)
+        row |= {"difference": apart.difference, "difference_interval": bootstrap_interval(left - right)}
+        row |= {"wins": apart.wins, "ties": apart.ties, "losses": apart.losses, "p": apart.randomisation}
+        tested.append(row)
+    for row, corrected in zip(tested, holm([row["p"] for row in tested]), strict=True):
+        row["p_holm"] = corrected
+    return rows
+
+
+def calibration(experiment: Experiment) -> Page:
+    """Tables and a figure a pair."""
+    sections, values = [f"# Do the scores of bridge mean what they say? {experiment.setup.data}"], {}
+    for pair in experiment.setup.pairs:
+        name, found = "-".join(pair), results_of(experiment, experiment.setup.whole(pair))
+        known = {label: result for label, result in found.items() if result and result.record["calibration"]}
+        values[name] = measured = {label: calibration_of(result) for label, result in known.items()}
+        sections += [f"## {name}", _about_line(experiment, found)]
+        if not known:
+            sections.append("No model has thresholds: too few train queries are judged to fit them.")
+            continue
+        _draw(
+            experiment.output / f"calibration.{name}", measured, {label: _first_hits(r) for label, r in known.items()}
+        )
+        sections += [
+            f"![reliability](calibration.{name}.png)",
+            _errors(measured),
+            _nothing_there(measured),
+            _bins(measured),
+        ]
+    return Page("\n\n".join([*sections, _CALIBRATION_NOTE]), {**experiment.setup.about(), "pairs": values})
+
+
+def calibration_of(result: Result) -> dict[str, Any]:
+    """The numbers of the page for a trial, as plain values."""
+    found, model = result.arrays, _model(result)
+    chances, grades = model.chances(found["scores"].astype(float)), found["grades"]
+    is_first = np.zeros(len(grades), bool)
+    is_first[(np.cumsum(found["counts"]) - found["counts"])[found["counts"] > 0]] = True
+    levels = {}
+    for label, column in _levels(result.record["top_grade"], model).items():
+        bins = reliability(chances[:, column], grades > column)
+        firsts = reliability(chances[is_first, column], grades[is_first] > column)
+        levels[label] = {
+            "bins": [each._asdict() for each in bins], "error": calibration_error(bins),
+            "error_of_first_hits": calibration_error(firsts),
+        }  # fmt: skip
+    below = {name: float(np.mean(found[f"first_{name}"] < model.thresholds[0])) for name in ("there", "gone")}
+    return {
+        "documents": len(grades), "thresholds": model.thresholds, **model._asdict(), "reliability": levels,
+        "first_hit_below_threshold": below,
+    }  # fmt: skip
+
+
+def ablations(experiment: Experiment, pair: Pair) -> Trials:
+    """The trials of the table of a pair."""
+    return experiment.setup.ablations(pair, experiment.data(pair))
+
+
+def results_of(experiment: Experiment, named: Trials) -> Results:
+    """The results by their names, None of those that were not run to their end."""
+    return {label: experiment.trials.read(trial) for label, trial in named.items()}
+
+
+class Bin(NamedTuple):
+    """Probabilities from ``low`` to ``high``: documents, mean probability, share of relevant documents."""
+
+    low: float
+    high: float
+    documents: int
+    predicted: float
+    observed: float
+
+
+def reliability(chances: NDArray[np.floating], outcomes: NDArray[np.bool_], bins: int = BINS) -> list[Bin]:
+    """The bins that are not empty."""
+    bin_of = np.minimum((np.asarray(chances) * bins).astype(int), bins - 1)
+    counts = np.bincount(bin_of, minlength=bins)
+    predicted, observed = (np.bincount(bin_of, each, bins) / np.maximum(1, counts) for each in (chances, outcomes))
+    return [
+        Bin(b / bins, (b + 1) / bins, int(counts[b]), float(predicted[b]), float(observed[b]))
+        for b in range(bins)
+        if counts[b]
+    ]
+
+
+def calibration_error(bins: list[Bin]) -> float:
+    """ECE.
+
+    >>> calibration_error(reliability(np.asarray([0.1, 0.9]), np.asarray([False, True])))
+    0.1
+    """
+    apart = sum(each.documents * abs(each.predicted - each.observed) for each in bins)
+    return round(apart / max(1, sum(each.documents for each in bins)), 6)
+
+
+def _row(label: str, result: Result | None) -> dict[str, Any]:
+    row: dict[str, Any] = {"system": label, "what": ABLATIONS.get(label, "")}
+    if label.startswith("pretrained="):
+        row["what"] = "a pretrained sentence encoder as one more ingredient"
+    if result is not None:
+        row |= {key: result.record[key] for key in ("measures", "seconds", "model_bytes")}
+        row["interval"] = bootstrap_interval(result.arrays[MEASURE])
+    return row
+
+
+def _cells(row: dict[str, Any]) -> list[str]:
+    label = f"`{row['system']}`: {row['what']}" if row["what"] else row["system"]
+    if "measures" not in row:
+        return [label, "—", "", "", "", ""]
+    mean, seconds = f"{row['measures'][MEASURE]:.4f}", f"{sum(row['seconds'].values()):.1f}"
+    cells = [label, f"{mean} [{_between(row['interval'])}]"]
+    if "difference" not in row:
+        return [*cells, "", "", "", seconds]
+    apart = f"{row['difference']:+.4f} [{_between(row['difference_interval'], '+')}]"
+    return [*cells, apart, f"{row['wins']} / {row['ties']} / {row['losses']}", f"{row['p_holm']:.4f}", seconds]
+
+
+def _between(interval: tuple[float, float], sign: str = "") -> str:
+    return ", ".join(f"{end:{sign}.4f}" for end in interval)
+
+
+def _first_hits(result: Result) -> dict[str, NDArray[np.float64]]:
+    """Probabilities that the first hits are at least partially relevant, with and without relevant documents."""
+    scores = {"relevant documents there": "first_there", "taken out": "first_gone"}
+    return {label: _model(result).chances(result.arrays[name])[:, 0] for label, name in scores.items()}
+
+
+def _draw(path: Path, measured: Mapping[str, Any], firsts: Mapping[str, Mapping[str, NDArray[np.float64]]]) -> None:
+    """Predicted against observed, and the distribution of the first hits' probabilities."""
+    figure = new_figure(9.5, 4.2)
+    left, right = figure.subplots(1, 2)
+    left.plot([0, 1], [0, 1], color="#999999", linewidth=0.8)
+    number = 0
+    for label, found in measured.items():
+        for level, each in found["reliability"].items():
+            points = [(bin_["predicted"], bin_["observed"]) for bin_ in each["bins"]]
+            left.plot(*zip(*points, strict=True), label=f"{level}, {label}", **line_style(number, markers=True))
+            number += 1
+    left.set(xlabel="predicted chance", ylabel="observed share", title="reliability", xlim=(0, 1), ylim=(0, 1))
+    for number, (label, chances) in enumerate((f"{k}, {n}", v) for n, by in firsts.items() for k, v in by.items()):
+        right.plot(np.sort(chances), np.linspace(0, 1, len(chances)), label=label, **line_style(number))
+    right.axvline(0.5, color="#999999", linewidth=0.8)
+    right.set(xlabel="chance of the first hit", ylabel="share of queries with at most that", xlim=(0, 1), ylim=(0, 1))
+    right.set_title("is anything there?")
+    for axes in (left, right):
+        axes.grid(alpha=0.3)
+        axes.legend(fontsize="x-small")
+    save_figure(figure, path)
+
+
+def _model(result: Result) -> Calibration:
+    found = result.record["calibration"]
+    return Calibration(float(found["slope"]), float(found["context"]), tuple(found["biases"]))
+
+
+def _levels(top_grade: int, model: Calibration) -> dict[str, int]:
+    """The levels of relevance that have probabilities, with their columns."""
+    last = min(top_grade, len(model.biases)) - 1
+    return {"relevant": last} if last < 1 else {"at least partially relevant": 0, "relevant": last}
+
+
+def _errors(measured: Mapping[str, Any]) -> str:
+    rows = [
+        (f"{label}, {level}", f"{found['documents']:,}", f"{each['error']:.4f}", f"{each['error_of_first_hits']:.4f}")
+        for label, found in measured.items()
+        for level, each in found["reliability"].items()
+    ]
+    return markdown_table(("chances", "documents", "ECE", "ECE of first hits"), rows)
+
+
+def _nothing_there(measured: Mapping[str, Any]) -> str:
+    rows = [
+        (label, *(f"{threshold:.2f}" for threshold in found["thresholds"][:1]),
+         *(f"{found['first_hit_below_threshold'][name]:.3f}" for name in ("there", "gone")))
+        for label, found in measured.items()
+    ]  # fmt: skip
+    return markdown_table(("first hit below the first threshold", "threshold", "all there", "nothing there"), rows)
+
+
+def _bins(measured: Mapping[str, Any]) -> str:
+    rows = [
+        (f"{label}, {level}", f"{bin_['low']:.1f}–{bin_['high']:.1f}", f"{bin_['documents']:,}",
+         f"{bin_['predicted']:.3f}", f"{bin_['observed']:.3f}")
+        for label, found in measured.items()
+        for level, each in found["reliability"].items()
+        for bin_ in each["bins"]
+    ]  # fmt: skip
+    return markdown_table(("bins", "chance", "documents", "predicted", "observed"), rows)
+
+
+def _about_line(experiment: Experiment, found: Results) -> str:
+    """What was measured, and how, in a sentence or two."""
+    records = [result.record for result in found.values() if result is not None]
+    if not records:
+        return "No trial of this was run to its end."
+    lexicon = "with a dictionary" if records[0]["options"]["lexicon"] else "without a dictionary"
+    shown = "".join(f"; {key} = {value}" for key, value in experiment.setup.settings.items())
+    return (
+        f"{records[0]['queries']:,} queries ({experiment.setup.split}), the whole collection of "
+        f"{records[0]['documents']:,} documents, {lexicon}{shown}. {records[0]['device']}."
+    )
+
+
+def _ablation_trials(experiment: Experiment) -> Iterable[Trial]:
+    return (trial for pair in experiment.setup.pairs for trial in ablations(experiment, pair).values())
+
+
+def _calibration_trials(experiment: Experiment) -> Iterable[Trial]:
+    return (trial for pair in experiment.setup.pairs for trial in experiment.setup.whole(pair).values())
+
+
+ITEMS = {
+    "ablation": Item(_ablation_trials, ablation),
+    "calibration": Item(_calibration_trials, calibration, is_drawn=True),
+}

@@ -1,0 +1,234 @@
+"""Trials of ``bridge``: trained on one pair, whole or without one of its parts, and measured on a split."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import isogloss
+from isogloss.data.dataset import Dataset, load_dataset
+from isogloss.data.formats import open_source
+from isogloss.data.problems import Problems
+from isogloss.data.source import Pair
+from isogloss.evaluation.protocols import Task, make_task
+from isogloss.evaluation.report import evaluate_run
+from isogloss.reproduce import pages
+from isogloss.reproduce.running import TrialRunner
+from isogloss.reproduce.trials import Outcome, PaperTrial, dataset_fingerprint, device_name, file_name
+from isogloss.storage.progress import track
+from isogloss.systems.bridge.learning import page_pairs
+from isogloss.systems.bridge.model import BridgeModel
+from isogloss.systems.bridge.options import BridgeOptions
+from isogloss.systems.bridge.system import Bridge
+from isogloss.systems.bridge.weights import Calibration, context_of
+from isogloss.systems.lexicons import fill_languages
+from isogloss.systems.registry import make_system
+from isogloss.translation.lexicon import Lexicon
+
+SYSTEM = "bridge"
+MEASURE = "MRR_mr"
+DEPTH = 100
+_MEASURES = (MEASURE, "R_mr@10", "NDCG@5", "MAP")
+WHOLE = "the whole system"
+ABLATIONS = {
+    "without=lexicon": "no dictionary",
+    "without=pages": "no translated pages: the dictionary is all there is",
+    "without=unknown": "rare words are left out, not taken for one word",
+    "without=document": "passages only, not the whole document beside them",
+    "without=reverse": "how well the query says the document, but not the other way round",
+    "without=length": "nothing is known of lengths",
+    "without=vectors": "no word vectors",
+    "without=characters": "words only, where documents are written without spaces",
+    "without=weights": "the usual weights, not those fitted on train queries",
+    "passages=0": "whole documents, no passages",
+    "stems=no": "words as they stand, no stems",
+}
+"""A setting, and what is gone with it."""
+CHOSEN_BY_ITEMS = ("without", "lexicon", "pretrained")
+"""Options that cannot be set for all trials."""
+
+
+@dataclass(frozen=True)
+class Trial(PaperTrial):
+    """``settings``: options of the system, but for its lexicon; ``reliability``: whether its scores are kept too."""
+
+    pair: Pair
+    settings: Mapping[str, str] = field(default_factory=dict)
+    split: str = "dev"
+    reliability: bool = False
+
+    @property
+    def name(self) -> str:
+        """The name of its files.
+
+        >>> Trial(("en", "fr")).name, Trial(("en", "fr"), {"without": "lexicon"}).name
+        ('en-fr_whole', 'en-fr_without-lexicon')
+        """
+        parts = [f"{key}-{value}" for key, value in self.settings.items()] or ["whole"]
+        return file_name(["-".join(self.pair), *parts, *([] if self.split == "dev" else [self.split])])
+
+
+Trials = dict[str, Trial]
+"""By what they are called in a table."""
+
+
+@dataclass(frozen=True)
+class PairData:
+    """A pair of a source, and the lexicon that goes with it ('': none)."""
+
+    dataset: Dataset
+    lexicon: str
+
+    @classmethod
+    def read(cls, source: str, pair: Pair, lexicon: str = "", skip_bad: bool = False) -> PairData:
+        """Read and check both; the lexicon is the one named, or that of the source."""
+        dataset = load_dataset(open_source(source), pair, problems=Problems(not skip_bad))
+        path = fill_languages(lexicon, *pair) or str(dataset.lexicon or "")
+        if path:
+            Lexicon.read(Path(path))
+        return cls(dataset, path)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of the content of both."""
+        entries = hashlib.sha256(Path(self.lexicon).read_bytes()).hexdigest() if self.lexicon else ""
+        return dataset_fingerprint(self.dataset, entries)
+
+    @cached_property
+    def has_pages(self) -> bool:
+        """Whether translations can be learned from pages alone."""
+        return bool(page_pairs(self.dataset, BridgeOptions()))
+
+
+@dataclass(frozen=True)
+class Setup(pages.Setup):
+    """What all trials of a command have in common; ``pretrained``: an encoder to try as one more part."""
+
+    data: str
+    pairs: tuple[Pair, ...]
+    split: str = "dev"
+    pretrained: str = ""
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+    def about(self) -> dict[str, Any]:
+        return {"data": self.data, "split": self.split, "pretrained": self.pretrained, "set": dict(self.settings)}
+
+    def whole(self, pair: Pair) -> Trials:
+        """The whole system, and with the encoder where one is named."""
+        made = {WHOLE: self._trial(pair, {}, reliability=True)}
+        if self.pretrained:
+            encoder = {"pretrained": self.pretrained}
+            made[f"pretrained={self.pretrained}"] = self._trial(pair, encoder, reliability=True)
+        return made
+
+    def ablations(self, pair: Pair, data: PairData) -> Trials:
+        """The whole system, then without each part that the data have and that something can replace."""
+        either = data.lexicon and data.has_pages
+        left = [each for each in ABLATIONS if either or each not in ("without=lexicon", "without=pages")]
+        whole = self.whole(pair)
+        without = {each: self._trial(pair, dict([each.split("=")])) for each in left}
+        return {WHOLE: whole.pop(WHOLE), **without, **whole}
+
+    def _trial(self, pair: Pair, settings: Mapping[str, str], reliability: bool = False) -> Trial:
+        return Trial(pair, {**self.settings, **settings}, self.split, reliability)
+
+
+@dataclass(frozen=True)
+class BridgeTrials(TrialRunner[Trial, PairData]):
+    """The trials of ``bridge`` on the pairs of a source."""
+
+    source: str
+    lexicon: str = ""
+
+    def data_key(self, trial: Trial) -> tuple[Any, ...]:
+        return (trial.pair,)
+
+    def open_data(self, *key: Any, skip_bad: bool) -> PairData:
+        return PairData.read(self.source, key[0], self.lexicon, skip_bad)
+
+    def run(self, trial: Trial, data: PairData, device: str) -> Outcome:
+        """Train on the train split, rank the whole collection for the queries of another."""
+        task = make_task(data.dataset, trial.split, "full")
+        system = make_system(SYSTEM, trial.pair, {**trial.settings, "lexicon": data.lexicon})
+        assert isinstance(system, Bridge)
+        clock = [time.perf_counter()]
+        system.fit(data.dataset)
+        clock.append(time.perf_counter())
+        system.index(data.dataset.documents, ("text",))
+        clock.append(time.perf_counter())
+        run = task.run(system)
+        clock.append(time.perf_counter())
+        values = evaluate_run(run, task).values
+        calibration, size = _saved(system)
+        record = {
+            "name": trial.name,
+            "identity": trial.identity(data.fingerprint),
+            "trial": trial.as_json(),
+            "options": asdict(system.options),
+            "about": system.about(),
+            "queries": len(task.queries),
+            "documents": len(data.dataset.documents),
+            "top_grade": task.judgments.top_grade,
+            "measures": {name: float(values[name].mean()) for name in _MEASURES},
+            "seconds": dict(zip(("training", "indexing", "searching"), np.diff(clock).round(3).tolist(), strict=True)),
+            "model_bytes": size,
+            "calibration": calibration._asdict() if calibration else None,
+            "device": device_name("cpu"),
+            "isogloss": isogloss.__version__,
+        }
+        found = _scores(system, task) if trial.reliability else {}
+        return Outcome(record, {MEASURE: values[MEASURE], **found})
+
+    def line(self, record: dict[str, Any]) -> str:
+        return f"{MEASURE} {record['measures'][MEASURE]:.4f}  {sum(record['seconds'].values()):.1f} s"
+
+
+def _saved(system: Bridge) -> tuple[Calibration | None, int]:
+    """The calibration of the model as it is saved, and the bytes of its files."""
+    with tempfile.TemporaryDirectory() as folder:
+        system.save_model(Path(folder))
+        size = sum(path.stat().st_size for path in Path(folder).rglob("*"))
+        return BridgeModel.load(Path(folder)).calibration, size
+
+
+def _scores(system: Bridge, task: Task) -> dict[str, NDArray[Any]]:
+    """Scores and grades of the documents found for every query, one list after the other (``counts`` long).
+
+    ``first_there`` and ``first_gone`` are the scores of the first hits of every query, in the whole collection and in
+    what is left of these without the documents of any relevance for it; minus infinity where nothing is found.
+    """
+    documents = task.dataset.documents
+    scores, grades, gone = [], [], []
+    calibration, _ = _saved(system)
+    for query in track(task.queries, "looking at scores"):
+        grade_of = {documents.row_of[id_]: grade for id_, grade in task.judgments[query.id].items()}
+        found = system.search(query.text, DEPTH)
+        scores.append(found.scores)
+        grades.append(np.asarray([grade_of.get(row, 0) for row in found.rows.tolist()], np.int8))
+        gone.append(_first_of_rest(found.scores[grades[-1] == 0], system.context(query.text), calibration))
+    return {
+        "scores": np.concatenate(scores).astype(np.float32), "grades": np.concatenate(grades),
+        "counts": np.asarray([len(each) for each in scores]),
+        "first_there": np.asarray([_first(each) for each in scores]), "first_gone": np.asarray(gone),
+    }  # fmt: skip
+
+
+def _first_of_rest(shown: NDArray[np.floating], context: float, calibration: Calibration | None) -> float:
+    """The first score as it would be shown if the other documents of the query were not in the collection."""
+    if not len(shown) or calibration is None:
+        return float(shown[0]) if len(shown) else -np.inf
+    scores = calibration.unshown(shown.astype(np.float64), context)
+    return float(calibration.shown(scores, context_of(scores)).max())
+
+
+def _first(scores: NDArray[np.floating]) -> float:
+    return float(scores[0]) if len(scores) else -np.inf

@@ -1,0 +1,273 @@
+"""The data of the layer-wise paper's trials: a pair with its candidate lists, and the arrays that networks train on.
+
+*Lists.* What is ranked are the lists that the data bring, or BM25's best. The paper samples 500 questions, has BM25
+search with them in the language of the collection and keeps the top 20; the questions are then translated. Here a query
+that stands in both languages (under one id) is searched with in the documents' language; where no such queries exist,
+translated word by word (``psq``). The validation lists, by which epochs and alphas are chosen, are of other queries of
+the same split. Where all of its queries are measured, the choice is made on the very lists that are measured, and the
+pages say so.
+
+*Packs.* Packed, the arrays are ``PAIR.json`` (hashes), ``PAIR_READING.npz`` and ``PAIR_READING.lists.npz`` in a folder:
+enough for a machine with torch and numpy alone. As a source the folder is called ``packed:FOLDER``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import zipfile
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from isogloss.data.dataset import Dataset, load_dataset
+from isogloss.data.documents import Document, Judgment, Query
+from isogloss.data.formats import open_source
+from isogloss.data.judgments import Judgments
+from isogloss.data.problems import Problems
+from isogloss.data.source import Pair, Source
+from isogloss.evaluation.measures import PerQuery
+from isogloss.evaluation.protocols import draw_candidates, judged_queries
+from isogloss.reproduce.layerwise.published import MEASURES
+from isogloss.reproduce.layerwise.trial import Drawing, Trial
+from isogloss.reproduce.running import PACKED
+from isogloss.reproduce.trials import dataset_fingerprint
+from isogloss.storage.errors import InputError
+from isogloss.storage.files import atomic_file, write_bytes
+from isogloss.storage.lines import Location
+from isogloss.systems.lexicons import INDUCED
+from isogloss.systems.matchers.base import Matcher
+from isogloss.systems.matchers.data import RankingData, listed_examples, read_lists
+from isogloss.systems.registry import make_system
+from isogloss.text.ids import TextIds
+from isogloss.training.examples import RankedLists, measure_scores
+
+MEASURED, VALIDATION = "measured", "dev"
+"""The splits of the lists; systems stop early and are chosen by ``dev``."""
+_SHUFFLES = 200
+_LIST_ARRAYS = ("query_of", "document_of", "grades", "ties")
+
+
+class SourceWithLists(Source):
+    """A source with other candidate lists."""
+
+    format = "listed"
+
+    def __init__(self, source: Source, lists: Mapping[str, Judgments]) -> None:
+        super().__init__(source.where)
+        self._source, self._lists = source, lists
+        self.top_grade = source.top_grade  # type: ignore[misc]
+
+    @property
+    def name(self) -> str:
+        return self._source.name
+
+    def documents(self, language: str, problems: Problems) -> Iterator[tuple[Location, Document]]:
+        return self._source.documents(language, problems)
+
+    def queries(self, language: str, problems: Problems) -> Iterator[tuple[Location, Query]]:
+        return self._source.queries(language, problems)
+
+    def judgments(self, pair: Pair, problems: Problems) -> Iterator[tuple[Location, Judgment]]:
+        return self._source.judgments(pair, problems)
+
+    def splits(self, pair: Pair, queries: Collection[str], problems: Problems) -> Mapping[str, list[str]] | None:
+        return self._source.splits(pair, queries, problems)
+
+    def groups(self, pair: Pair) -> Mapping[str, str] | None:
+        return self._source.groups(pair)
+
+    def lexicon(self, pair: Pair) -> Path | None:
+        return self._source.lexicon(pair)
+
+    def candidates(self, pair: Pair, split: str, problems: Problems) -> Iterator[tuple[Location, Judgment]] | None:
+        if split not in self._lists:
+            return self._source.candidates(pair, split, problems)
+        return ((Location(Path(f"{split} lists")), judgment) for judgment in self._lists[split])
+
+
+def with_lists(dataset: Dataset, drawing: Drawing) -> Dataset:
+    """The dataset with the splits ``train``, ``measured`` and ``dev`` (the other queries, for validation)."""
+    own = _own_lists(dataset, drawing.split)
+    judged = sorted(query.id for query in judged_queries(dataset, drawing.split, dataset.judgments))
+    drawn = [judged[i] for i in np.random.default_rng(0).permutation(len(judged))]
+    if own is not None:
+        measured = [query.id for query in dataset.split(drawing.split) if query.id in own]
+        others = [query for query in drawn if query not in own][: drawing.validation]
+    else:
+        number = min(drawing.queries, max(len(judged) - drawing.validation, len(judged) // 2, 1))
+        measured, others = drawn[:number], drawn[number:][: drawing.validation]
+    lists = {MEASURED: own if own is not None else _drawn(dataset, measured, drawing.depth)}
+    lists[VALIDATION] = _drawn(dataset, others, drawing.depth) if others else lists[MEASURED]
+    splits = {
+        "train": dataset.splits.get("train", []),
+        **{name: [query for query in dataset.queries if query in found] for name, found in lists.items()},
+    }
+    return replace(dataset, source=SourceWithLists(dataset.source, lists), splits=splits)
+
+
+def lists_hash(dataset: Dataset) -> str:
+    """The same for two pairs whose queries (by their ids) have the same lists to be measured."""
+    lists = sorted(dataset.candidates(MEASURED))
+    return hashlib.sha256(json.dumps(lists).encode()).hexdigest()[:32]
+
+
+def limits(dataset: Dataset) -> dict[str, dict[str, PerQuery]]:
+    """The best that the lists allow, and what their documents in random order get, query by query."""
+    examples, top = listed_examples(dataset, MEASURED)
+    ties, rng = np.zeros(len(examples.grades), np.int32), np.random.default_rng(0)
+
+    def measured(scores: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> dict[str, PerQuery]:
+        return measure_scores(examples.query_of, examples.grades, scores, ties, top, MEASURES)
+
+    shuffled = [measured(rng.random(len(ties))) for _ in range(_SHUFFLES)]
+    return {
+        "best possible order": measured(examples.grades.astype(np.float64)),
+        "random order": {name: np.asarray(np.mean([each[name] for each in shuffled], axis=0)) for name in MEASURES},
+    }
+
+
+class Arrays(NamedTuple):
+    """The training data with the validation lists, and the lists that are measured."""
+
+    data: RankingData
+    measured: RankedLists
+
+
+class TrialData:
+    """A pair as its source has it, with its lists."""
+
+    def __init__(self, source: str, pair: Pair, drawing: Drawing, skip_bad: bool = False) -> None:
+        self._source, self._pair, self._drawing, self._skip_bad = source, pair, drawing, skip_bad
+        self._arrays: dict[str, Arrays] = {}
+
+    @cached_property
+    def dataset(self) -> Dataset:
+        """The pair, read and checked, with its lists."""
+        found = load_dataset(open_source(self._source), self._pair, problems=Problems(not self._skip_bad))
+        return self.with_lists(found)
+
+    def with_lists(self, dataset: Dataset) -> Dataset:
+        """With the splits ``train``, ``measured`` and ``dev``, and the lists of both."""
+        return with_lists(dataset, self._drawing)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of the content, the lists among it."""
+        lists = (sorted(self.dataset.candidates(name)) for name in (MEASURED, VALIDATION))
+        return dataset_fingerprint(self.dataset, *lists)
+
+    @cached_property
+    def lists(self) -> str:
+        """A hash of the measured lists."""
+        return lists_hash(self.dataset)
+
+    def arrays(self, trial: Trial) -> Arrays:
+        """What a trial trains on, kept for those that read alike."""
+        key = trial.reading()
+        if key not in self._arrays:
+            self._arrays[key] = self.read_arrays(trial, key)
+        return self._arrays[key]
+
+    def read_arrays(self, trial: Trial, key: str) -> Arrays:
+        """Read them; ``key`` is the hash of the trial's way of reading."""
+        system = trial.make(self.dataset.source, "cpu")
+        assert isinstance(system, Matcher)
+        data = system.read(self.dataset)
+        everything = replace(system.reading, dev_queries=0)
+        measured = read_lists(self.dataset, MEASURED, data.words["query"], everything, system.query_texts)
+        assert measured is not None
+        return Arrays(data, measured)
+
+
+class PackedData(TrialData):
+    """The pair as a pack has it."""
+
+    def __init__(self, folder: Path, pair: Pair) -> None:
+        super().__init__(f"{PACKED}{folder}", pair, Drawing())
+        self._folder = folder
+        path = folder / f"{'-'.join(pair)}.json"
+        try:
+            about = json.loads(path.read_text(encoding="utf-8"))
+            self.fingerprint, self.lists = str(about["fingerprint"]), str(about["lists"])
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise InputError(f"{path}: is not the pack of a pair ({error}); write it with --pack") from error
+
+    @cached_property
+    def dataset(self) -> Dataset:
+        raise InputError(f"{self._folder}: a pack has arrays, no texts; run this trial where the data are")
+
+    def read_arrays(self, trial: Trial, key: str) -> Arrays:
+        path = _path(self._folder, self._pair, key)
+        return Arrays(RankingData.load(path), _load_lists(path.with_suffix(".lists.npz")))
+
+
+def write_pack(
+    data: TrialData, pair: Pair, trials: Iterable[Trial], folder: Path, vector_type: type[np.floating] = np.float32
+) -> None:
+    """Write what the trials of a pair need, once for those that read alike; nearly all of it are word vectors."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with atomic_file(folder / f"{'-'.join(pair)}.json", overwrite=True) as file:
+        file.write(json.dumps({"fingerprint": data.fingerprint, "lists": data.lists}) + "\n")
+    for key, trial in {trial.reading(): trial for trial in trials}.items():
+        path, arrays = _path(folder, pair, key), data.arrays(trial)
+        vectors = {side: (rows, found.astype(vector_type)) for side, (rows, found) in arrays.data.vectors.items()}
+        replace(arrays.data, vectors=vectors).save(path)
+        _save_lists(path.with_suffix(".lists.npz"), arrays.measured)
+
+
+def _own_lists(dataset: Dataset, split: str) -> Judgments | None:
+    if dataset.source.candidates(dataset.pair, split, Problems(stop_at_errors=False)) is None:
+        return None
+    return dataset.candidates(split)
+
+
+def _drawn(dataset: Dataset, queries: Sequence[str], depth: int) -> Judgments:
+    pair, same_language = dataset.pair, _in_language(dataset, queries)
+    if same_language:
+        system = make_system("bm25", (pair[1], pair[1]))
+    else:
+        lexicon = {} if dataset.source.lexicon(pair) else {"lexicon": INDUCED}
+        system = make_system("psq", pair, lexicon, dataset.source)
+    system.fit(dataset)
+    system.index(dataset.documents, ("text",))
+    part = replace(dataset, queries=dict(same_language or dataset.queries), splits={MEASURED: sorted(queries)})
+    return draw_candidates(system, part, MEASURED, len(queries), depth)
+
+
+def _in_language(dataset: Dataset, queries: Sequence[str]) -> dict[str, Query] | None:
+    """All queries in the documents' language, where the wanted ones are among them."""
+    if dataset.pair[0] == dataset.pair[1]:
+        return dataset.queries
+    try:
+        found = {query.id: query for _, query in dataset.source.queries(dataset.pair[1], dataset.problems)}
+    except InputError:
+        return None
+    return found if all(query in found for query in queries) else None
+
+
+def _path(folder: Path, pair: Pair, key: str) -> Path:
+    return folder / f"{'-'.join(pair)}_{key}.npz"
+
+
+def _save_lists(path: Path, lists: RankedLists) -> None:
+    packed = io.BytesIO()
+    arrays = {name: getattr(lists, name) for name in _LIST_ARRAYS} | {
+        "ids": lists.queries.ids, "offsets": lists.queries.offsets, "top": np.asarray(lists.top),
+    }  # fmt: skip
+    np.savez_compressed(packed, **arrays)
+    write_bytes(path, packed.getvalue())
+
+
+def _load_lists(path: Path) -> RankedLists:
+    try:
+        with np.load(path, allow_pickle=False) as found:
+            listed = {name: found[name] for name in _LIST_ARRAYS}
+            return RankedLists(TextIds(found["ids"], found["offsets"]), **listed, top=int(found["top"]))
+    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+        raise InputError(f"{path}: is not what --pack wrote ({error}); write it again") from error

@@ -1,0 +1,400 @@
+"""Tables 1 to 3, the figures and the probe of the layer-wise paper on our data, the paper's own numbers beside ours."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from isogloss.data.dataset import Dataset
+from isogloss.data.source import Pair
+from isogloss.evaluation.measures import PerQuery
+from isogloss.evaluation.significance import paired_t_test
+from isogloss.reproduce.figures import line_style, new_figure, save_figure
+from isogloss.reproduce.layerwise import plan
+from isogloss.reproduce.layerwise.data import MEASURED, VALIDATION, limits
+from isogloss.reproduce.layerwise.plan import CROSS_LANGUAGE, MODEL, MONOLINGUAL, TRANSLATED, Experiment, Groups, Result
+from isogloss.reproduce.layerwise.published import CLAIMS, MEASURES, OURS, PUBLISHED, Claim, published_data
+from isogloss.reproduce.layerwise.trial import Trial
+from isogloss.reproduce.pages import Item, Page, Summary, markdown_table, summarise
+
+Rows = Mapping[str, Sequence[Result]]
+Curves = dict[str, dict[str, list[float]]]
+"""Panel, layer, a distance an epoch."""
+LEVEL = 0.05
+_TITLES = {
+    "table1": "# Table 1: the model and its rivals",
+    "table2": "# Table 2: other text encoders",
+    "table3": "# Table 3: other adversaries",
+}
+_PARTS = {"monolingual": MONOLINGUAL, "translated first": TRANSLATED, "cross-language": CROSS_LANGUAGE}
+_MEANING = (
+    "Means over the seeds with their 95% intervals (Student's t). ▲ significantly above, ▼ significantly below {row} "
+    "by the paired t-test over the queries at .05 (values averaged over seeds, no correction: the paper's test)."
+)
+
+
+def table1(experiment: Experiment) -> Page:
+    """All systems; pairs with the same documents stand in one table, as in the paper."""
+    sections, values = [], {}
+    for language in dict.fromkeys(pair[1] for pair in experiment.setup.pairs):
+        pairs = [pair for pair in experiment.setup.pairs if pair[1] == language]
+        for group in _with_monolingual(pairs):
+            planned: Groups = {}
+            for pair in sorted(group, key=lambda pair: pair[0] != pair[1]):
+                planned |= plan.table1_trials(experiment, pair)
+            name = " and ".join("-".join(pair) for pair in group)
+            section, values[name] = _section(experiment, "table1", group, planned)
+            sections += [f"## {name}", *section]
+    return _page(experiment, "table1", sections, values)
+
+
+def table2(experiment: Experiment) -> Page:
+    """The encoder's ablations."""
+    return _ablations(experiment, "table2")
+
+
+def table3(experiment: Experiment) -> Page:
+    """The adversary's ablations."""
+    return _ablations(experiment, "table3")
+
+
+def _ablations(experiment: Experiment, item: str) -> Page:
+    sections, values = [], {}
+    groups_of = plan.table2_trials if item == "table2" else plan.table3_trials
+    for pair in experiment.setup.cross_language():
+        planned = groups_of(experiment, pair)
+        section, values["-".join(pair)] = _section(experiment, item, [pair], planned)
+        sections += [f"## {'-'.join(pair)}", _alphas_line(experiment, pair), *section]
+    return _page(experiment, item, sections, values)
+
+
+def figure_distance(experiment: Experiment) -> Page:
+    """The critics' estimate of the Wasserstein distance on each layer, epoch by epoch."""
+    sections, values = ["# The distance between the languages on each layer, during training"], {}
+    for pair in experiment.setup.cross_language():
+        name = "-".join(pair)
+        groups = experiment.groups(plan.adversary_trials(experiment, pair))
+        values[name] = curves = {label: distances(results) for label, results in groups.items() if results}
+        if not curves:
+            sections.append(f"## {name}\n\nNo trial of this was run.")
+            continue
+        draw_distances(experiment.output / f"figure_distance.{name}", curves)
+        header = ("model", "layer", "first epoch", "last epoch")
+        rows = [
+            (label, layer, f"{found[0]:.3f}", f"{found[-1]:.3f}")
+            for label, layers in curves.items()
+            for layer, found in layers.items()
+        ]
+        sections += [
+            f"## {name}", f"![distances](figure_distance.{name}.png)", _alphas_line(experiment, pair),
+            "W_j is what the critic of layer j says, a mean over the epoch and over the seeds that came so far; the "
+            "critics of ADV-NON only watch.", markdown_table(header, rows),
+        ]  # fmt: skip
+    return Page("\n\n".join(sections), {**experiment.setup.about(), "distances": values})
+
+
+def figure_alphas(experiment: Experiment) -> Page:
+    """MAP against the alphas that were tried."""
+    sections, values = ["# MAP against the alphas of the layers"], {}
+    for pair in experiment.setup.cross_language():
+        name = "-".join(pair)
+        found = experiment.groups(plan.alpha_trials(experiment, pair))
+        points = {alphas or "1": _both(results) for alphas, results in found.items()}
+        values[name] = {alphas: {k: v.as_json() for k, v in both.items()} for alphas, both in points.items()}
+        draw_alphas(experiment.output / f"figure_alphas.{name}", points)
+        rows = [(alphas, *(str(both[lists]) for lists in ("validation", MEASURED))) for alphas, both in points.items()]
+        sections += [
+            f"## {name}", f"![alphas](figure_alphas.{name}.png)", _alphas_line(experiment, pair),
+            _lists_line(experiment, pair), markdown_table(("alphas", "MAP, to choose by", "MAP, measured"), rows),
+        ]  # fmt: skip
+    return Page("\n\n".join(sections), {**experiment.setup.about(), "alphas": values})
+
+
+def probe(experiment: Experiment) -> Page:
+    """How well a classifier tells the languages apart by each layer's vectors."""
+    sections, values = ["# Telling the language from each layer's vector"], {}
+    for pair in experiment.setup.cross_language():
+        groups = experiment.groups(plan.adversary_trials(experiment, pair))
+        layers = max((len(result.record["probe"]) for results in groups.values() for result in results), default=0)
+        found = {
+            label: [summarise([result.record["probe"][layer] for result in results]) for layer in range(layers)]
+            for label, results in groups.items()
+        }
+        values["-".join(pair)] = {label: [each.as_json() for each in by] for label, by in found.items()}
+        header = ("model", *(f"layer {layer + 1}" for layer in range(layers)), "MAP")
+        rows = [
+            (label, *map(str, by), str(summarise([result.mean("MAP", MEASURED) for result in groups[label]])))
+            for label, by in found.items()
+        ]
+        sections += [f"## {'-'.join(pair)}", _alphas_line(experiment, pair), markdown_table(header, rows)]
+    sections.append(
+        "The share of right answers of a classifier that was trained afterwards on the vectors of a part of the "
+        "measured queries and of the documents relevant to them, and asked of the others; .5 is chance. None of these "
+        "documents was a positive in training; they can have been negatives."
+    )
+    return Page("\n\n".join(sections), {**experiment.setup.about(), "accuracy": values})
+
+
+def distances(results: Sequence[Result]) -> dict[str, list[float]]:
+    """W_j of each epoch, averaged over the seeds that came so far."""
+    histories = [result.record["history"] for result in results]
+    layers = sorted({key for history in histories for entry in history for key in entry if key.startswith("W_")})
+    longest = max((len(history) for history in histories), default=0)
+    found = {}
+    for layer in layers:
+        by_epoch = [
+            [history[epoch][layer] for history in histories if epoch < len(history) and layer in history[epoch]]
+            for epoch in range(longest)
+        ]
+        found[layer] = [float(np.mean(each)) for each in by_epoch if each]
+    return found
+
+
+def draw_distances(path: Path, curves: Curves) -> list[Path]:
+    """A panel a model, a curve a layer."""
+    figure = new_figure(3.2 * len(curves) + 0.4, 3.2)
+    panels = figure.subplots(1, len(curves), sharey=True, squeeze=False)[0]
+    for axes, (label, layers) in zip(panels, curves.items(), strict=True):
+        for number, (layer, found) in enumerate(layers.items()):
+            epochs = range(1, len(found) + 1)
+            axes.plot(epochs, found, label=f"layer {layer.removeprefix('W_')}", linewidth=1.8, **line_style(number))
+        axes.set(title=label, xlabel="epoch")
+        axes.xaxis.get_major_locator().set_params(integer=True)
+        axes.grid(alpha=0.3)
+    panels[0].set_ylabel("Wasserstein distance")
+    if any(curves.values()):
+        panels[0].legend(handlelength=3)
+    return save_figure(figure, path)
+
+
+def draw_alphas(path: Path, points: Mapping[str, Mapping[str, Summary]]) -> list[Path]:
+    """MAP with its interval for each of the alphas, on the validation lists and on those measured."""
+    figure = new_figure(max(5.0, 0.5 * len(points) + 2), 3.6)
+    axes = figure.subplots()
+    for number, (lists, label) in enumerate((("validation", "lists to choose by"), (MEASURED, "measured lists"))):
+        known = [(position, both[lists]) for position, both in enumerate(points.values()) if both[lists].values]
+        halves: list[Any] = [0.0 if math.isnan(each.half) else each.half for _, each in known]
+        style = line_style(number, markers=True)
+        positions, means = [position + 0.06 * number for position, _ in known], [each.mean for _, each in known]
+        axes.errorbar(positions, means, yerr=halves, label=label, capsize=3, **style)
+    axes.set_xticks(range(len(points)), list(points), rotation=90 if len(points) > 8 else 0)
+    axes.set(xlabel="alphas of the layers below the last", ylabel="MAP")
+    axes.grid(alpha=0.3)
+    axes.legend(handlelength=3)
+    return save_figure(figure, path)
+
+
+class Difference(NamedTuple):
+    """Between two rows on a measure: of the means, and the probability of it by Student's paired t-test."""
+
+    mean: float
+    probability: float
+
+    @property
+    def is_significant(self) -> bool:
+        """At the paper's level."""
+        return self.probability < LEVEL
+
+
+def difference(left: Sequence[Result], right: Sequence[Result], measure: str) -> Difference | None:
+    """Paired over the queries, their values averaged over the seeds; None where the rows have not the same lists."""
+    if not left or not right or len({result.record["lists"] for result in (*left, *right)}) > 1:
+        return None
+    apart = _average(left, measure) - _average(right, measure)
+    return Difference(float(apart.mean()), paired_t_test(apart))
+
+
+def checked_claims(item: str, rows: Mapping[str, Sequence[Result]]) -> list[dict[str, Any]]:
+    """The claims of the text about two rows that are both there, measure by measure."""
+    found = []
+    for claim in CLAIMS[item]:
+        for measure in claim.measures:
+            apart = difference(rows.get(claim.left, []), rows.get(claim.right, []), measure)
+            if apart:
+                about = {"left": claim.left, "right": claim.right, "said": claim.relation, "measure": measure}
+                holding = holds(claim, apart.mean, apart.is_significant)
+                found.append({**about, "difference": apart.mean, "p": apart.probability, "holds": holding})
+    return found
+
+
+def holds(claim: Claim, mean: float, is_significant: bool) -> bool:
+    """Whether a difference is as the text says.
+
+    >>> holds(Claim("a", "b", "better"), 0.1, True), holds(Claim("a", "b", "not better"), 0.1, True)
+    (True, False)
+    """
+    return {
+        "better": is_significant and mean > 0,
+        "worse": is_significant and mean < 0,
+        "on par": not is_significant,
+        "not better": not (is_significant and mean > 0),
+    }[claim.relation]
+
+
+def _alphas_line(experiment: Experiment, pair: Pair) -> str:
+    """Which alphas the model has."""
+    chosen = plan.chosen_alphas(experiment, pair)
+    if chosen is None:
+        return "The alphas are not chosen yet: trials of the grid are missing."
+    tried = "; ".join(alphas or "1" for alphas in experiment.setup.grid())
+    return f"Alphas of the layers below the last, chosen by the validation MAP from {tried}: {chosen or '1'}."
+
+
+def _with_monolingual(pairs: Sequence[Pair]) -> list[list[Pair]]:
+    """Each pair of two languages with that of the documents' own, which stands alone where there is no other."""
+    alone = [pair for pair in pairs if pair[0] == pair[1]]
+    return [[*alone, pair] for pair in pairs if pair not in alone] or [alone]
+
+
+def _page(experiment: Experiment, item: str, sections: Sequence[str], values: Mapping[str, Any]) -> Page:
+    parts = sections or ["No pair of two languages was given."]
+    return Page(
+        "\n\n".join([_TITLES[item], *parts]), {**experiment.setup.about(), "measures": MEASURES, "results": values}
+    )
+
+
+def _section(
+    experiment: Experiment, item: str, pairs: Sequence[Pair], planned: Groups
+) -> tuple[list[str], dict[str, Any]]:
+    rows = experiment.groups(planned)
+    best = next((name for name in (OURS, "BM25") if rows.get(name)), OURS)
+    bounds = {
+        name: {each: float(values.mean()) for each, values in found.items()}
+        for name, found in limits(_dataset(experiment, pairs[-1])).items()
+    }
+    claims = checked_claims(item, rows)
+    shown = {
+        name: {each: summarise([result.mean(each, MEASURED) for result in results]) for each in MEASURES}
+        for name, results in rows.items()
+    }
+    text = [
+        _lists_line(experiment, pairs[-1]),
+        _table(item, pairs[-1][1], rows, shown, best, bounds),
+        _MEANING.format(row=best),
+    ]
+    if claims:
+        text += ["What the paper's text says of the differences (section 4.3), and what is found here:"]
+        text += [_claims_table(claims)]
+    values = {
+        "rows": {name: _row_values(item, rows[name], shown[name], name) for name in rows},
+        "limits": bounds,
+        "claims": claims,
+    }
+    return text, values
+
+
+def _table(
+    item: str, language: str, rows: Rows, shown: Mapping[str, Mapping[str, Summary]], reference: str,
+    bounds: Mapping[str, Mapping[str, float]],
+) -> str:  # fmt: skip
+    papers = published_data(language)
+    header = ["model", *MEASURES, *(f"paper, {data}: {name}" for data in papers for name in MEASURES), "pairs/s"]
+    body = []
+    for name, results in rows.items():
+        values = [f"{shown[name][each]}{_mark(rows, name, reference, each)}" for each in MEASURES]
+        published = PUBLISHED[item].get(name)
+        theirs = [f"{value:.3f}" for data in papers for value in published[data]] if published else []
+        body.append([_label(item, name), *values, *(theirs or ["—"] * 2 * len(papers)), _speed(results)])
+    for name, found in bounds.items():
+        body.append([f"*{name}*", *(f"*{found[each]:.3f}*" for each in MEASURES), *["—"] * (2 * len(papers) + 1)])
+    return markdown_table(header, body)
+
+
+def _label(item: str, name: str) -> str:
+    part = next((part for part, rows in _PARTS.items() if name in rows), "") if item == "table1" else ""
+    return f"{name} ({part})" if part else name
+
+
+def _mark(rows: Rows, name: str, reference: str, measure: str) -> str:
+    """Whether a row is significantly above or below the reference."""
+    found = difference(rows[name], rows.get(reference, []), measure) if name != reference else None
+    if found is None or not found.is_significant:
+        return ""
+    return " ▲" if found.mean > 0 else " ▼"
+
+
+def _speed(results: Sequence[Result]) -> str:
+    speeds = [speed for result in results if (speed := result.record.get("pairs_per_second"))]
+    return f"{max(speeds):,}" if speeds else "—"
+
+
+def _row_values(item: str, results: Sequence[Result], shown: Mapping[str, Summary], name: str) -> dict[str, Any]:
+    published = PUBLISHED[item].get(name)
+    return {
+        "trials": [result.trial.name for result in results],
+        **{measure: shown[measure].as_json() for measure in MEASURES},
+        "devices": sorted({result.record["device"] for result in results}),
+        "seconds": [result.record["seconds"] for result in results],
+        "pairs_per_second": [result.record.get("pairs_per_second") for result in results],
+        "paper": published,
+    }
+
+
+def _both(results: Sequence[Result]) -> dict[str, Summary]:
+    return {lists: summarise([result.mean("MAP", lists) for result in results]) for lists in ("validation", MEASURED)}
+
+
+def _claims_table(claims: Sequence[Mapping[str, Any]]) -> str:
+    """A line a claim and measure."""
+    rows = [
+        (
+            f"{claim['left']} is {claim['said']} {'with' if claim['said'] == 'on par' else 'than'} {claim['right']}",
+            claim["measure"], f"{claim['difference']:+.3f}", f"{claim['p']:.3f}", "yes" if claim["holds"] else "no",
+        )
+        for claim in claims
+    ]  # fmt: skip
+    return markdown_table(("the paper says", "measure", "difference here", "p", "holds here"), rows)
+
+
+def _average(results: Sequence[Result], measure: str) -> PerQuery:
+    return np.asarray(np.mean([result.values(measure) for result in results], axis=0), dtype=np.float64)
+
+
+def _dataset(experiment: Experiment, pair: Pair) -> Dataset:
+    return experiment.data(experiment.setup.data, pair, experiment.setup.drawing).dataset
+
+
+def _lists_line(experiment: Experiment, pair: Pair) -> str:
+    """What was measured, and what epochs and alphas were chosen by."""
+    dataset = _dataset(experiment, pair)
+    measured, validation = (set(dataset.splits[name]) for name in (MEASURED, VALIDATION))
+    lists = dataset.candidates(MEASURED)
+    entries = sum(len(lists[query]) for query in measured)
+    line = (
+        f"Measured on lists of {len(measured):,} queries of {experiment.setup.drawing.split} "
+        f"({entries / len(measured):.1f} documents a list); "
+    )
+    if measured == validation:
+        return line + "epochs and alphas were chosen on the same lists, which makes the trained a little too good."
+    return line + f"epochs and alphas were chosen on lists of {len(validation):,} other queries."
+
+
+def _item(
+    page: Callable[[Experiment], Page], groups: Callable[[Experiment, Pair], Groups], is_drawn: bool = False,
+    cross_lingual: bool = True,
+) -> Item:  # fmt: skip
+    def trials(experiment: Experiment) -> list[Trial]:
+        found: list[list[Trial]] = []
+        for pair in experiment.setup.pairs:
+            crosses = pair[0] != pair[1]
+            if crosses and MODEL not in experiment.setup.left_out:  # the alphas are chosen from these
+                found += plan.alpha_trials(experiment, pair).values()
+            if crosses or not cross_lingual:
+                found += groups(experiment, pair).values()
+        return [trial for group in found for trial in group]
+
+    return Item(trials, page, is_drawn, cross_lingual=cross_lingual)
+
+
+ITEMS = {
+    "table1": _item(table1, plan.table1_trials, cross_lingual=False),
+    "table2": _item(table2, plan.table2_trials),
+    "table3": _item(table3, plan.table3_trials),
+    "figure_distance": _item(figure_distance, plan.adversary_trials, is_drawn=True),
+    "figure_alphas": _item(figure_alphas, plan.alpha_trials, is_drawn=True),
+    "probe": _item(probe, plan.adversary_trials),
+}

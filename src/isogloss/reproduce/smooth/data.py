@@ -1,0 +1,278 @@
+"""The data of the smooth paper's trials: the words of a pair, read or packed, and what trials prepare of them.
+
+A pack has the words of a pair in one file, for a machine that has neither the data nor the tokeniser's dictionaries. It
+is written ``PAIR.npz`` into a directory; as a source it is called ``packed:DIRECTORY``.
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isogloss.data.dataset import Dataset, load_dataset
+from isogloss.data.documents import Collection, Document, Judgment, Query
+from isogloss.data.formats import open_source
+from isogloss.data.judgments import Judgments
+from isogloss.data.problems import Problems
+from isogloss.data.source import Pair, Source
+from isogloss.reproduce.running import PACKED
+from isogloss.reproduce.smooth.trial import Trial
+from isogloss.reproduce.trials import dataset_fingerprint
+from isogloss.storage.arrays import save_packed
+from isogloss.storage.errors import InputError
+from isogloss.storage.lines import Location
+from isogloss.storage.strings import StringTable
+from isogloss.systems.smooth.learning import Prepared
+from isogloss.systems.smooth.options import SmoothOptions
+from isogloss.text.batches import TokenizedTexts, tokenize_texts
+from isogloss.text.ids import choose_words, text_ids
+from isogloss.training.examples import Examples, Pairs, graded_examples
+from isogloss.translation.vectors.training import VectorTraining, train_on_tokens
+from isogloss.translation.vectors.word_vectors import WordVectors
+
+_KINDS = ("documents", "queries", "source_documents")
+
+Value = TypeVar("Value")
+
+
+class Latest(Generic[Value]):
+    """The last value made, kept for as long as its key stays the same."""
+
+    def __init__(self) -> None:
+        self._kept: tuple[Hashable, Value] | None = None
+
+    def get(self, key: Hashable, make: Callable[[], Value]) -> Value:
+        """The value of a key."""
+        if self._kept is None or self._kept[0] != key:
+            self._kept = key, make()
+        return self._kept[1]
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """What is ranked for the queries of a split under the ``sampled`` protocol, and the words of these queries."""
+
+    examples: Examples
+    queries: TokenizedTexts
+
+
+class TrialData:
+    """A pair as its source has it: read and tokenised once, and what its trials prepare of it."""
+
+    def __init__(self, source: str, pair: Pair, skip_bad: bool = False) -> None:
+        self._source, self._pair, self._skip_bad = source, pair, skip_bad
+        self._prepared = Latest[Prepared]()
+        self._drawn = Latest[Prepared]()
+        self._ranked = Latest[Ranked]()
+        self._vectors = Latest[tuple[WordVectors, WordVectors]]()
+
+    @cached_property
+    def dataset(self) -> Dataset:
+        """Ids, judgments and splits; texts only where they were read here."""
+        return load_dataset(open_source(self._source), self._pair, problems=Problems(not self._skip_bad))
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of documents, queries, judgments and splits."""
+        return dataset_fingerprint(self.dataset)
+
+    @cached_property
+    def documents(self) -> TokenizedTexts:
+        """The words of each document."""
+        return tokenize_texts(self.dataset.documents.texts(("text",)), label="reading documents")
+
+    @cached_property
+    def queries(self) -> TokenizedTexts:
+        """The words of each query."""
+        return tokenize_texts([query.text for query in self.dataset.queries.values()], label="reading queries")
+
+    @cached_property
+    def source_documents(self) -> TokenizedTexts | None:
+        """The words of each document of the query language, where the data have such."""
+        try:
+            found: Collection = self.dataset.source_documents
+        except InputError:
+            return None
+        return tokenize_texts(found.texts(("text",)), label="reading documents")
+
+    def prepared(self, trial: Trial) -> Prepared:
+        """What ``smooth`` prepares for a trial; texts go to ids anew only where the trial reads them in another way."""
+        options = trial.options()
+        seed = options.seed if trial.train_share < 1 else 0
+        reading = options.vocabulary, options.minimum_count, options.query_words, options.document_words
+        key = (*reading, trial.train_share, seed)
+        part = self._part(trial.train_share, seed)
+
+        def draw() -> Prepared:
+            examples = graded_examples(part, "train", options.negatives, options.seed)
+            if not examples.queries:
+                pair = "-".join(part.pair)
+                raise InputError(f"{part.source.name}: no query of the train split is judged for {pair}")
+            base = self._prepared.get(key, lambda: self._to_ids(options, examples))
+            return _with_examples(base, examples)
+
+        return self._drawn.get((key, options.negatives, options.seed), draw)
+
+    def ranked(self, split: str, negatives: int) -> Ranked:
+        """The documents that ``evaluate --protocol sampled`` ranks for each query."""
+
+        def draw() -> Ranked:
+            examples = graded_examples(self.dataset, split, negatives, 0)
+            if not examples.queries:
+                raise InputError(f"{self.dataset.source.name}: no query of the split {split!r} is judged")
+            return Ranked(examples, self._words_of(examples))
+
+        return self._ranked.get((split, negatives), draw)
+
+    def start_vectors(self, dimension: int, spread: float) -> tuple[WordVectors, WordVectors]:
+        """First word vectors, each language's trained on its own documents, as the paper's Polyglot vectors were.
+
+        Their components are as large as random ones would be. No query and no judgment is used.
+        """
+        return self._vectors.get((dimension, spread), lambda: self._train_vectors(dimension, spread))
+
+    def _train_vectors(self, dimension: int, spread: float) -> tuple[WordVectors, WordVectors]:
+        if self.source_documents is None:
+            language = self.dataset.pair[0]
+            raise InputError(f"{self.dataset.source.name}: has no documents in {language!r} to train first vectors on")
+        how = VectorTraining(dimension=dimension, minimum_count=2)
+        made = [_scaled(train_on_tokens(texts, how), spread) for texts in (self.source_documents, self.documents)]
+        return made[0], made[1]
+
+    def _to_ids(self, options: SmoothOptions, examples: Examples) -> Prepared:
+        queries, documents = self._words_of(examples), self.documents
+        known = [choose_words(texts, options.vocabulary, options.minimum_count) for texts in (queries, documents)]
+        query_ids = text_ids(queries, known[0], options.query_words)
+        document_ids = text_ids(documents, known[1], options.document_words)
+        return Prepared(
+            {"query": StringTable.of(known[0]), "document": StringTable.of(known[1])},
+            document_ids,
+            examples,
+            Pairs(query_ids, document_ids, examples.query_of, examples.document_of, examples.grades),
+            self.dataset.judgments.top_grade + 1,
+        )
+
+    def _words_of(self, examples: Examples) -> TokenizedTexts:
+        number_of = {query: number for number, query in enumerate(self.dataset.queries)}
+        return chosen_texts(self.queries, np.asarray([number_of[query.id] for query in examples.queries]))
+
+    def _part(self, share: float, seed: int) -> Dataset:
+        """The dataset with a share of its train queries; smaller shares of a seed are parts of larger ones."""
+        if share >= 1:
+            return self.dataset
+        train = [query.id for query in self.dataset.split("train") if query.id in self.dataset.judgments]
+        kept = np.sort(np.random.default_rng(seed).permutation(len(train))[: max(1, round(share * len(train)))])
+        return replace(self.dataset, splits={**self.dataset.splits, "train": [train[i] for i in kept.tolist()]})
+
+
+class _Pack(Source):
+    """Stands for the source that was packed."""
+
+    format = "packed"
+
+    def documents(self, language: str, problems: Problems) -> Iterator[tuple[Location, Document]]:
+        raise InputError(f"{self.name}: a pack has words, not texts")
+
+
+class PackedData(TrialData):
+    """The pair as a pack has it."""
+
+    def __init__(self, directory: Path, pair: Pair) -> None:
+        super().__init__(f"{PACKED}{directory}", pair)
+        path = _path(directory, pair)
+        try:
+            with np.load(path, allow_pickle=False) as found:
+                self._arrays = dict(found)
+            self._about: dict[str, Any] = _from_bytes(self._arrays["about"])
+            self.fingerprint = str(self._about["fingerprint"])
+            self.documents, self.queries = self._texts("documents"), self._texts("queries")
+            has_source = "source_documents.ids" in self._arrays
+            self.source_documents = self._texts("source_documents") if has_source else None
+        except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+            raise InputError(f"{path}: is not the pack of a pair ({error}); write it with --pack") from error
+
+    @cached_property
+    def dataset(self) -> Dataset:
+        about = self._about
+        documents, queries = about["documents"], about["queries"]
+        judgments = (
+            Judgment(queries[query], documents[document], grade)
+            for query, document, grade in self._arrays["judgments"].tolist()
+        )
+        return Dataset(
+            _Pack(about["source"]), (about["pair"][0], about["pair"][1]),
+            Collection(Document(id_, "") for id_ in documents), {id_: Query(id_, "") for id_ in queries},
+            Judgments(judgments, about["top_grade"]), about["splits"],
+        )  # fmt: skip
+
+    def _texts(self, kind: str) -> TokenizedTexts:
+        terms, ids, offsets = (self._arrays[f"{kind}.{part}"] for part in ("terms", "ids", "offsets"))
+        return TokenizedTexts(_from_bytes(terms), ids, offsets)
+
+
+def write_pack(data: TrialData, directory: Path) -> Path:
+    """Write the pack of a pair."""
+    dataset = data.dataset
+    row_of, number_of = dataset.documents.row_of, {query: number for number, query in enumerate(dataset.queries)}
+    judgments = [(number_of[query], row_of[document], grade) for query, document, grade in dataset.judgments]
+    about = {
+        "source": dataset.source.name, "pair": dataset.pair, "fingerprint": data.fingerprint,
+        "top_grade": dataset.judgments.top_grade, "splits": dataset.splits,
+        "documents": dataset.documents.ids, "queries": list(dataset.queries),
+    }  # fmt: skip
+    arrays: dict[str, NDArray[Any]] = {
+        "about": _as_bytes(about),
+        "judgments": np.asarray(judgments, dtype=np.int32).reshape(-1, 3),
+    }
+    for kind in _KINDS:
+        texts: TokenizedTexts | None = getattr(data, kind)
+        if texts is not None:
+            arrays[f"{kind}.terms"] = _as_bytes(texts.terms)
+            arrays[f"{kind}.ids"], arrays[f"{kind}.offsets"] = texts.ids, texts.offsets
+    path = _path(directory, dataset.pair)
+    save_packed(path, arrays)
+    return path
+
+
+def chosen_texts(texts: TokenizedTexts, rows: NDArray[np.int64]) -> TokenizedTexts:
+    """Some of the texts, in this order.
+
+    >>> chosen_texts(tokenize_texts(["to be", "or not", "to be"]), np.asarray([1, 0])).text(0)
+    ['or', 'not']
+    """
+    lengths = np.diff(texts.offsets)[rows]
+    offsets = np.zeros(len(rows) + 1, dtype=np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    positions = np.repeat(texts.offsets[rows] - offsets[:-1], lengths) + np.arange(offsets[-1])
+    return TokenizedTexts(texts.terms, texts.ids[positions], offsets)
+
+
+def _scaled(vectors: WordVectors, spread: float) -> WordVectors:
+    size = float(np.sqrt(np.mean(np.square(vectors.matrix, dtype=np.float64))))
+    return WordVectors(vectors.words, (vectors.matrix * np.float32(spread / max(size, 1e-12))).astype(np.float32))
+
+
+def _with_examples(base: Prepared, examples: Examples) -> Prepared:
+    """The same texts in other pairs."""
+    pairs = replace(base.pairs, query_of=examples.query_of, document_of=examples.document_of, grades=examples.grades)
+    return replace(base, examples=examples, pairs=pairs)
+
+
+def _path(directory: Path, pair: Pair) -> Path:
+    return directory / f"{'-'.join(pair)}.npz"
+
+
+def _as_bytes(value: Any) -> NDArray[np.uint8]:
+    return np.frombuffer(json.dumps(value).encode("ascii"), dtype=np.uint8)
+
+
+def _from_bytes(array: NDArray[np.uint8]) -> Any:
+    return json.loads(array.tobytes())

@@ -1,0 +1,128 @@
+"""Which trials the tables and figures of the smooth paper need."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from isogloss.data.source import Pair
+from isogloss.reproduce import pages, trials
+from isogloss.reproduce.pages import Item
+from isogloss.reproduce.smooth.data import TrialData
+from isogloss.reproduce.smooth.trial import NEGATIVES, Start, Trial
+
+LOSSES: dict[str, dict[str, Any]] = {
+    "SOSL": {"loss": "sosl"},
+    "3Part_L2": {"loss": "3part"},
+    "MSE": {"loss": "mse"},
+    "PO_S, slope 1": {"loss": "po", "slope": 1.0},
+    "PO_S, slope 10": {"loss": "po", "slope": 10.0},
+}
+"""The losses of Table 2; PO_S as printed has slope 1, 10 is nearer to what it means."""
+ENCODERS = ("average", "cnn", "lstm")
+EPS = (0.0, 0.05, 0.1, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0)
+FIRST_THRESHOLDS = (0.0, 0.1, 0.2, 0.3)
+SECOND_THRESHOLDS = (0.5, 0.6, 0.7, 0.8)
+IRRELEVANT = tuple(range(20, 101, 10))
+SHARES = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0)
+
+Groups = dict[str, list[Trial]]
+"""Trials that differ in their seeds only, by what they are called in a table."""
+
+
+@dataclass(frozen=True)
+class Setup(pages.Setup):
+    """What all trials of a command have in common."""
+
+    data: str = ""
+    pairs: tuple[Pair, ...] = ()
+    split: str = "dev"
+    seeds: int = 3
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def trial(
+        self,
+        pair: Pair,
+        seed: int = 0,
+        ranked_negatives: int = NEGATIVES,
+        train_share: float = 1.0,
+        start: Start = "random",
+        **settings: Any,
+    ) -> Trial:
+        """A trial with the command's settings and some of its own."""
+        chosen = {**self.settings, "loss": "sosl", **settings, "seed": seed}
+        return Trial(self.data, pair, chosen, self.split, ranked_negatives, train_share, start)
+
+    def about(self) -> dict[str, Any]:
+        pairs = ["-".join(pair) for pair in self.pairs]
+        named = {"data": self.data, "pairs": pairs, "split": self.split, "seeds": self.seeds}
+        return {**named, "settings": dict(self.settings)}
+
+    def settings_shown(self, item: Item) -> str:
+        return ", ".join(f"{key} = {value}" for key, value in self.settings.items()) if item.needs_data else ""
+
+    def seeded(self, pair: Pair, **how: Any) -> list[Trial]:
+        """One trial a seed."""
+        return [self.trial(pair, seed, **how) for seed in range(self.seeds)]
+
+
+Experiment = pages.Experiment[Setup, Trial, TrialData]
+Result = trials.Result[Trial]
+
+
+def table2_trials(setup: Setup, pair: Pair) -> Groups:
+    """Every loss with the paper's thresholds, one trial a seed."""
+    return {name: setup.seeded(pair, **{"thresholds": "", **loss}) for name, loss in LOSSES.items()}
+
+
+def table3_trials(setup: Setup, pair: Pair) -> Groups:
+    """Every encoder, one seed."""
+    return {encoder: [setup.trial(pair, encoder=encoder)] for encoder in ENCODERS}
+
+
+def figure4_trials(setup: Setup) -> dict[float, list[Trial]]:
+    """For every eps a grid of thresholds, one seed."""
+    return {
+        eps: [
+            setup.trial(
+                setup.pairs[0], eps=eps, thresholds="" if (first, second) == (0.2, 0.7) else f"{first:g},{second:g}"
+            )
+            for first in FIRST_THRESHOLDS
+            for second in SECOND_THRESHOLDS
+        ]
+        for eps in EPS
+    }
+
+
+def figure5_trials(setup: Setup) -> dict[int, Trial]:
+    """As many irrelevant documents in training as in ranking, one seed."""
+    return {number: setup.trial(setup.pairs[0], negatives=number, ranked_negatives=number) for number in IRRELEVANT}
+
+
+def claims_trials(setup: Setup) -> dict[str, Groups]:
+    """What the text claims in passing; the first of each group is what the paper does."""
+    pair = setup.pairs[0]
+    paper = setup.seeded(pair)
+    return {
+        "gradient clipping": {
+            "smooth cosine (eps 1), clipping": setup.seeded(pair, eps=1.0, clip=1.0),
+            "smooth cosine (eps 1) alone": setup.seeded(pair, eps=1.0, clip=0.0),
+            "cosine (eps 0), clipping": setup.seeded(pair, eps=0.0, clip=1.0),
+            "cosine (eps 0) alone": setup.seeded(pair, eps=0.0, clip=0.0),
+        },
+        "towers of the cnn": {
+            "separate": [setup.trial(pair, encoder="cnn")],
+            "shared": [setup.trial(pair, encoder="cnn", shared=True)],
+        },
+        "order of the pairs": {"shuffled": paper, "as they stand": setup.seeded(pair, shuffle=False)},
+        "first word vectors": {
+            "trained on each language's documents": setup.seeded(pair, start="monolingual"),
+            "random": paper,
+        },
+    }
+
+
+def theory_trials(setup: Setup) -> dict[float, list[Trial]]:
+    """The paper's model trained on more and more queries."""
+    return {share: setup.seeded(setup.pairs[0], train_share=share) for share in SHARES}

@@ -1,0 +1,268 @@
+"""Tables 1, 2 and 3 of the smooth paper and the claims of its text on our data, the paper's numbers beside ours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+import numpy as np
+
+from isogloss.data.dataset import Dataset
+from isogloss.data.source import Pair
+from isogloss.evaluation.significance import Comparison, PerQuery, compare, holm
+from isogloss.reproduce.pages import Page, Summary, markdown_table, summarise
+from isogloss.reproduce.smooth.plan import (
+    Experiment,
+    Groups,
+    Result,
+    Setup,
+    claims_trials,
+    table2_trials,
+    table3_trials,
+)
+from isogloss.reproduce.smooth.published import LANGUAGES, MEASURES, TABLE1, TABLE2, TABLE3, Statistics, Values
+
+ROUNDS = 10_000
+_LEVEL = 0.05
+_PROTOCOLS = {
+    "sampled": "the judged documents and 40 random others (the paper's protocol)",
+    "full": "the whole collection, to a depth of 1000",
+}
+_INTERVALS = (
+    "Means over the seeds with their 95% intervals (Student's t); the paper reports single runs on its test queries."
+)
+_SIGNIFICANT = (
+    "\\* significant at 5% by the paired t-test and by Fisher's randomisation over the queries (values averaged over "
+    "seeds), both after Holm's correction for all comparisons of the pair."
+)
+_CLAIMS = {
+    "gradient clipping": "The paper: clipping alone is not sufficient; with the smooth cosine performance improves.",
+    "towers of the cnn": "The paper: separate towers for queries and documents are better than a shared one.",
+    "order of the pairs": "The paper: shuffling the training set improves performance.",
+    "first word vectors": "The paper starts from pretrained vectors of each language and says nothing of random ones.",
+}
+
+Rows = Mapping[str, Sequence[Result]]
+
+
+def table1(experiment: Experiment) -> Page:
+    """Queries, partially relevant documents a query, documents."""
+    rows, values = [], {}
+    for pair in experiment.setup.pairs:
+        found = _statistics(experiment.data(experiment.setup.data, pair).dataset)
+        paper = TABLE1.get(pair[1])
+        rows.append(("-".join(pair), *_counts(found), *(_counts(paper) if paper else ("—",) * 3)))
+        values["-".join(pair)] = {"ours": found._asdict(), "paper": paper._asdict() if paper else None}
+    header = ("pair", "queries", "SR a query", "documents", "paper: queries", "paper: SR a query", "paper: documents")
+    text = (
+        f"# Table 1: the data\n\n{markdown_table(header, rows)}\n\nQueries are those with a judgment for the pair; SR "
+        f"are the partially relevant documents. The paper's are of Wikipedia, ours of {experiment.setup.data}."
+    )
+    return Page(text, {**experiment.setup.about(), "statistics": values})
+
+
+def table2(experiment: Experiment) -> Page:
+    """The losses, over some seeds."""
+
+    def trained(found: Rows) -> str:
+        return training_line([result for results in found.values() for result in results])
+
+    title = f"# Table 2: losses\n\n{_INTERVALS}"
+    rivals = "SOSL against its rivals, on what the paper ranks:"
+    return _compared_rows(experiment, title, "loss", table2_trials, TABLE2, trained, rivals)
+
+
+def table3(experiment: Experiment) -> Page:
+    """The encoders, one seed."""
+
+    def trained(found: Rows) -> str:
+        return "\n\n".join(f"*{name}*: {training_line(results)}" for name, results in found.items())
+
+    title, rivals = "# Table 3: encoders, all with SOSL", "The average against the others, on what the paper ranks:"
+    return _compared_rows(experiment, title, "encoder", table3_trials, TABLE3, trained, rivals)
+
+
+def claims(experiment: Experiment) -> Page:
+    """Each claim of the text as a table: the paper's way against the others."""
+    parts, values = [f"# Claims of the text, {'-'.join(experiment.setup.pairs[0])}"], {}
+    for claim, groups in claims_trials(experiment.setup).items():
+        found = experiment.groups(groups)
+        comparisons, summaries = against_first(found), _summaries(found)
+        rows = [
+            (name, *map(str, sampled.values()), str(summaries["full"][name]["MRR_mr"]))
+            for name, sampled in summaries["sampled"].items()
+        ]
+        parts += [
+            f"## {claim.capitalize()}",
+            _CLAIMS[claim],
+            training_line(next((results for results in found.values() if results), [])),
+            markdown_table(("", *MEASURES, "full MRR_mr"), rows),
+            differences_table(comparisons),
+        ]
+        rows_json = {name: {"trials": _names(each), **_summary_json(summaries, name)} for name, each in found.items()}
+        values[claim] = {"rows": rows_json, "comparisons": [asdict(each) for each in comparisons]}
+    parts.append(
+        'Ranked: the judged documents and 40 random others; "full MRR_mr": the whole collection. \\* significant at 5% '
+        "by the paired t-test and by Fisher's randomisation, after Holm's correction for the comparisons of the claim. "
+        '"—": the training stopped before its end (see the error file of the trial), or was not run.'
+    )
+    return Page("\n\n".join(parts), {**experiment.setup.about(), "claims": values})
+
+
+def against_first(groups: Rows) -> list[Comparison]:
+    """The first group against each other one, paired over the queries; Holm's correction runs over all comparisons."""
+    (first, ours), *others = [(name, results) for name, results in groups.items() if results] or [("", [])]
+    found = [
+        compare(first, other, measure, _seed_average(ours, measure), _seed_average(theirs, measure), ROUNDS, 0)
+        for other, theirs in others
+        for measure in MEASURES
+    ]
+    corrected = zip(
+        found, holm([each.t_test for each in found]), holm([each.randomisation for each in found]), strict=True
+    )
+    return [replace(each, t_test_holm=t, randomisation_holm=r) for each, t, r in corrected]
+
+
+def is_significant(comparison: Comparison) -> bool:
+    """By both tests, after the correction, at 5%."""
+    return max(comparison.t_test_holm, comparison.randomisation_holm) < _LEVEL
+
+
+def differences_table(comparisons: Sequence[Comparison]) -> str:
+    """The first against each other one, measure by measure; * where both tests find a difference."""
+    if not comparisons:
+        return "There is nothing to compare."
+    cells = {
+        (each.right, each.measure): f"{each.difference:+.3f}{'*' if is_significant(each) else ''}"
+        for each in comparisons
+    }
+    rows = [
+        (f"{comparisons[0].left} − {other}", *(cells[other, measure] for measure in MEASURES))
+        for other in dict.fromkeys(each.right for each in comparisons)
+    ]
+    return markdown_table(("difference", *MEASURES), rows)
+
+
+def training_line(results: Sequence[Result]) -> str:
+    """How some trials were trained and on what they were measured, in a sentence or two."""
+    if not results:
+        return "No trial of this was run."
+    records, split = [result.record for result in results], results[0].trial.split
+
+    def span(part: str, key: str) -> str:
+        return _span([record[part][key] for record in records])
+
+    return (
+        f"{span('options', 'dimension')} dimensions, eps {span('options', 'eps')}, "
+        f"{_span([record['pairs'] for record in records])} pairs of {span('queries', 'train')} queries, "
+        f"batch {span('recipe', 'batch')}, rate {span('recipe', 'rate')}, "
+        f"epochs {span('recipe', 'epochs')}, seeds {span('options', 'seed')}. "
+        f"Measured on {split}: {records[0]['queries'][split]:,} queries, {records[0]['documents']:,} documents. "
+        f"Trained on {'; '.join(sorted({record['device'] for record in records}))}."
+    )
+
+
+def _compared_rows(
+    experiment: Experiment, title: str, what: str, trials_of: Callable[[Setup, Pair], Groups],
+    published: Mapping[str, Mapping[str, Values]], trained: Callable[[Rows], str], rivals: str,
+) -> Page:  # fmt: skip
+    """Tables 2 and 3: rows under both protocols, the first compared with the others."""
+    sections, values = [title], {}
+    for pair in experiment.setup.pairs:
+        found = experiment.groups(trials_of(experiment.setup, pair))
+        comparisons, summaries = against_first(found), _summaries(found)
+        by_name = published.get(pair[1], {})
+        paper = {name: by_name[key] for name in found if (key := name.partition(",")[0]) in by_name}
+        sections += [_heading(pair), trained(found), *_protocol_tables(what, summaries, paper)]
+        sections += [_best(summaries["sampled"])] if what == "loss" else []
+        sections += [rivals, differences_table(comparisons)]
+        rows = {
+            name: {
+                "trials": _names(results),
+                "epochs": sorted({len(result.record["history"]) for result in results}),
+                **_summary_json(summaries, name),
+                "paper": dict(zip(MEASURES, paper[name], strict=True)) if name in paper else None,
+            }
+            for name, results in found.items()
+        }
+        values["-".join(pair)] = {"rows": rows, "comparisons": [asdict(each) for each in comparisons]}
+    about = experiment.setup.about()
+    return Page("\n\n".join([*sections, _SIGNIFICANT]), {**about, "measures": MEASURES, "results": values})
+
+
+def _statistics(dataset: Dataset) -> Statistics:
+    judgments = dataset.judgments
+    partial = sum(count for grade, count in judgments.grade_counts().items() if 0 < grade < judgments.top_grade)
+    queries = len(judgments.queries)
+    return Statistics(queries, partial / max(1, queries), len(dataset.documents))
+
+
+def _counts(found: Statistics) -> tuple[str, str, str]:
+    return f"{found.queries:,}", f"{found.partially_relevant:.1f}", f"{found.documents:,}"
+
+
+def _heading(pair: Pair) -> str:
+    language = LANGUAGES.get(pair[1])
+    return f"## {'-'.join(pair)}" + (f" ({language})" if language else "")
+
+
+Summaries = Mapping[str, Mapping[str, Mapping[str, Summary]]]
+"""Protocol, row, measure."""
+
+
+def _summaries(found: Rows) -> Summaries:
+    return {
+        protocol: {
+            name: {measure: summarise([each.mean(measure, protocol) for each in results]) for measure in MEASURES}
+            for name, results in found.items()
+        }
+        for protocol in _PROTOCOLS
+    }
+
+
+def _seed_average(results: Sequence[Result], measure: str) -> PerQuery:
+    """A measure query by query, averaged over seeds."""
+    return np.asarray(np.mean([result.values(measure, "sampled") for result in results], axis=0))
+
+
+def _protocol_tables(what: str, summaries: Summaries, published: Mapping[str, Values]) -> list[str]:
+    """A table a protocol; below each row of the first stands what the paper reports."""
+    made = []
+    for protocol, meaning in _PROTOCOLS.items():
+        rows = []
+        for name, found in summaries[protocol].items():
+            rows.append((name, *(str(found[measure]) for measure in MEASURES)))
+            if protocol == "sampled" and name in published:
+                rows.append((f"*{name}, paper*", *(f"*{value:.3f}*" for value in published[name])))
+        made += [f"Ranked: {meaning}.", markdown_table((what, *MEASURES), rows)]
+    return made
+
+
+def _best(summaries: Mapping[str, Mapping[str, Summary]]) -> str:
+    """On how many measures each loss has the highest mean, missing ones aside."""
+    winners: dict[str, list[str]] = {}
+    for measure in MEASURES:
+        known = {name: found[measure].mean for name, found in summaries.items() if found[measure].values}
+        if known:
+            winners.setdefault(max(known, key=known.__getitem__), []).append(measure)
+    return "Highest mean: " + "; ".join(f"{name} on {', '.join(best)}" for name, best in winners.items()) + "."
+
+
+def _summary_json(summaries: Summaries, name: str) -> dict[str, Any]:
+    return {
+        protocol: {measure: by[name][measure].as_json() for measure in MEASURES} for protocol, by in summaries.items()
+    }
+
+
+def _names(results: Sequence[Result]) -> list[str]:
+    return [result.trial.name for result in results]
+
+
+def _span(numbers: Sequence[float]) -> str:
+    """From the smallest to the largest.
+
+    >>> _span([40, 40]), _span([0.5, 0, 2])
+    ('40', '0 to 2')
+    """
+    return " to ".join(f"{number:,.12g}" for number in dict.fromkeys((min(numbers), max(numbers))))

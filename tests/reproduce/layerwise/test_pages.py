@@ -1,0 +1,168 @@
+"""Tables and figures of the layer-wise paper, from trials that were made up."""
+
+import numpy as np
+import pytest
+
+from isogloss.reproduce.layerwise.pages import (
+    ITEMS,
+    checked_claims,
+    difference,
+    distances,
+    figure_alphas,
+    figure_distance,
+    holds,
+    probe,
+    table1,
+    table3,
+)
+from isogloss.reproduce.layerwise.plan import (
+    Experiment,
+    Setup,
+    alpha_trials,
+    chosen_alphas,
+    table1_trials,
+    table3_trials,
+)
+from isogloss.reproduce.layerwise.published import CLAIMS, PUBLISHED, Claim, published_data
+from isogloss.reproduce.layerwise.training import LayerwiseTrials
+from isogloss.reproduce.layerwise.trial import Drawing
+from isogloss.reproduce.pages import chosen_items
+from isogloss.reproduce.trials import Outcome, TrialDirectory
+from isogloss.storage.errors import InputError
+
+PAIR, ALONE = ("en", "fr"), ("fr", "fr")
+
+
+@pytest.fixture
+def experiment(questions, tmp_path):
+    setup = Setup(f"wikiclir:{questions}", (PAIR, ALONE), Drawing(), 2, alphas=("-1", "0", "1"))
+    return Experiment(setup, LayerwiseTrials().cached_data(), TrialDirectory(tmp_path / "trials"), tmp_path)
+
+
+def keep(store, trial, mean, validation=None, lists="same"):
+    """A trial whose values lie about the mean."""
+    values = np.clip(mean + 0.02 * np.sin(np.arange(10) + trial.seed), 0, 1)
+    record = {
+        "lists": lists, "measured": {"MAP": mean, "P@10": mean / 10}, "seconds": 1.0, "device": "none",
+        "validation": {"MAP": mean if validation is None else validation}, "pairs_per_second": 1000,
+        "history": [{"W_1": 0.5, "W_2": 0.25}, {"W_1": 0.4, "W_2": 0.2}][: 1 + trial.seed], "probe": [0.9, 0.6],
+    }  # fmt: skip
+    store.directory.mkdir(parents=True, exist_ok=True)
+    store.write(trial, Outcome(record, {"MAP": values, "P@10": values / 10}))
+
+
+def keep_grid(experiment, means):
+    for trials, mean in zip(alpha_trials(experiment, PAIR).values(), means, strict=True):
+        for trial in trials:
+            keep(experiment.trials, trial, 0.5, mean)
+
+
+class TestPlan:
+    def test_the_alphas_are_chosen_on_the_lists_to_choose_by(self, experiment):
+        assert chosen_alphas(experiment, PAIR) is None
+        keep_grid(experiment, (0.2, 0.6, 0.4))
+        assert chosen_alphas(experiment, PAIR) == "0"
+
+    def test_alphas_that_failed_are_not_waited_for(self, experiment):
+        keep_grid(experiment, (0.2, 0.4, 0.6))
+        for trial in alpha_trials(experiment, PAIR)["1"]:
+            experiment.trials.remove(trial)
+            experiment.trials.write_error(trial, "diverged")
+        assert chosen_alphas(experiment, PAIR) == "0"
+
+    def test_what_depends_on_the_choice_is_asked_for_after_it(self, experiment):
+        items = chosen_items(ITEMS, ["table3"]).values()
+        before = experiment.needed(items)
+        keep_grid(experiment, (0.6, 0.4, 0.2))
+        after = experiment.needed(items)
+        assert {trial.name for trial in before} < {trial.name for trial in after}
+        assert {trial.settings["alphas"] for trial in after if trial not in before} == {"-1,-1"}
+        assert len(before) == 2 * 4  # -1; 0, which is ADV-ONE; 1, which is ADV-ALL; ADV-NON
+
+    def test_rows_are_those_that_make_sense_for_the_pair(self, experiment):
+        assert set(table1_trials(experiment, ALONE)) == {
+            "BM25", "TRANS", "TOPIC", "DSSM", "AI-CNN", "CNTN", "Match-SRNN", "Smooth, monolingual",
+        }  # fmt: skip
+        assert {"CNTN-MT", "Match-SRNN-MT", "CLANN", "CLTK", "Our model", "PSQ"} <= set(table1_trials(experiment, PAIR))
+        assert [len(table1_trials(experiment, ALONE)[name]) for name in ("BM25", "DSSM")] == [1, 2]
+
+    def test_an_unknown_item_is_told(self):
+        with pytest.raises(InputError, match="'table9' is not one of table1, table2"):
+            chosen_items(ITEMS, ["table9"])
+
+
+def test_what_the_paper_says_is_transcribed_whole():
+    assert [len(PUBLISHED[item]) for item in ("table1", "table2", "table3")] == [12, 3, 5]
+    assert PUBLISHED["table1"]["Our model"] == PUBLISHED["table3"]["Our model"]
+    for item, claims in CLAIMS.items():
+        assert {name for claim in claims for name in (claim.left, claim.right)} <= set(PUBLISHED[item])
+    assert published_data("zh") == ("Baidu",)
+    assert published_data("sw") == ("Yahoo", "Baidu")
+
+
+@pytest.mark.parametrize(
+    ("said", "mean", "significant", "expected"),
+    [
+        ("better", 0.1, True, True), ("better", 0.1, False, False), ("worse", -0.1, True, True),
+        ("worse", 0.1, True, False), ("on par", 0.1, False, True), ("on par", -0.1, True, False),
+        ("not better", -0.1, True, True), ("not better", 0.1, True, False),
+    ],
+)  # fmt: skip
+def test_whether_a_claim_holds(said, mean, significant, expected):
+    assert holds(Claim("a", "b", said), mean, significant) is expected
+
+
+class TestPages:
+    def test_a_table_has_our_numbers_the_papers_and_what_is_significant(self, experiment):
+        keep_grid(experiment, (0.6, 0.4, 0.2))
+        groups = table3_trials(experiment, PAIR)
+        for name, mean in (("ADV-NON", 0.2), ("ADV-ONE", 0.7)):
+            for trial in groups[name]:
+                keep(experiment.trials, trial, mean, validation=0.4)
+        page = table3(experiment)
+        assert "chosen by the validation MAP from -1; 0; 1: -1." in page.text
+        assert "| ADV-NON | 0.200 ± 0.000 ▼ | 0.020 ± 0.000 ▼ | 0.501 | 0.353 | 0.420 | 0.328 | 1,000 |" in page.text
+        assert "| ADV-ONE | 0.700 ± 0.000 ▲ |" in page.text
+        assert "| ADV-TOP | — | — | 0.487 |" in page.text
+        assert "| *best possible order* | *1.000* | *0.100* |" in page.text
+        assert "| Our model is better than ADV-NON | MAP | +0.300 | 0.000 | yes |" in page.text
+        assert "| Our model is better than ADV-ONE | MAP | -0.200 | 0.000 | no |" in page.text
+        assert page.values["results"]["en-fr"]["rows"]["ADV-NON"]["MAP"]["seeds"] == [0.2, 0.2]
+
+    def test_pairs_of_the_same_documents_stand_in_one_table(self, experiment):
+        for trials in table1_trials(experiment, ALONE).values():
+            for trial in trials:
+                keep(experiment.trials, trial, 0.3)
+        text = table1(experiment).text
+        assert "## fr-fr and en-fr" in text or "## en-fr and fr-fr" in text
+        assert text.index("| BM25 (monolingual) | 0.300 |") < text.index("| CLANN (cross-language) | — |")
+
+    def test_rows_of_other_lists_are_not_compared(self, experiment):
+        groups = table1_trials(experiment, ALONE)
+        keep(experiment.trials, groups["BM25"][0], 0.3)
+        keep(experiment.trials, groups["TRANS"][0], 0.6, lists="others")
+        rows = experiment.groups(groups)
+        assert difference(rows["BM25"], rows["TRANS"], "MAP") is None
+        assert difference(rows["BM25"], rows["TOPIC"], "MAP") is None
+        assert checked_claims("table1", rows) == []
+
+    def test_distances_are_averaged_over_the_seeds_that_came_so_far(self, experiment):
+        keep_grid(experiment, (0.6, 0.4, 0.2))
+        results = experiment.results(alpha_trials(experiment, PAIR)["-1"])
+        assert distances(results) == {"W_1": [0.5, 0.4], "W_2": [0.25, 0.2]}
+
+    def test_figures_and_the_probe(self, experiment):
+        pytest.importorskip("matplotlib")
+        assert "No trial of this was run." in figure_distance(experiment).text
+        keep_grid(experiment, (0.2, 0.6, 0.4))
+        page = figure_alphas(experiment)
+        assert "| 0 | 0.600 ± 0.000 | 0.500 ± 0.000 |" in page.text
+        assert "| ADV-ONE | W_1 | 0.500 | 0.400 |" in figure_distance(experiment).text
+        assert "| ADV-ALL | 0.900 ± 0.000 | 0.600 ± 0.000 | 0.500 ± 0.000 |" in probe(experiment).text
+        for name in ("figure_alphas", "figure_distance"):
+            assert (experiment.output / f"{name}.en-fr.png").read_bytes().startswith(b"\x89PNG")
+
+    def test_every_item_has_a_page_before_any_trial_was_run(self, experiment):
+        pytest.importorskip("matplotlib")
+        for item in ITEMS.values():
+            assert item.page(experiment).text.startswith("# ")
