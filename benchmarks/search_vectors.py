@@ -19,7 +19,7 @@ import numpy as np
 from clustered_vectors import Floats
 from numpy.typing import NDArray
 
-from isogloss.retrieval.vectors.vectors import VectorIndex
+from isogloss.retrieval.vectors.index import VectorIndex
 
 K = 10
 Found = NDArray[np.integer]
@@ -59,7 +59,7 @@ def isogloss_exact(task: Task) -> Way:
 
 
 def isogloss_auto(task: Task) -> Way:
-    return _isogloss(task, "isogloss", "auto", "auto")
+    return _isogloss(task, "isogloss", "auto", "yes")
 
 
 def numpy_exact(task: Task) -> Way:
@@ -100,7 +100,7 @@ def faiss_ivf(task: Task) -> Way:
 
 
 def faiss_codes(task: Task) -> Way:
-    """What isogloss is made of, with faiss's own way of scoring candidates again."""
+    """The codes that isogloss uses, re-scored by faiss itself in float32."""
     import faiss
 
     def make() -> Any:

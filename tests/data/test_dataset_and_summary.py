@@ -54,8 +54,21 @@ def test_a_pair_is_written_with_a_dash():
 
 @pytest.mark.parametrize("source", ["nothing", "other:place", "wikiclir:", "demo:x", ""])
 def test_an_unknown_source_is_answered_with_the_known_ones(source):
-    with pytest.raises(InputError, match=rf"source: '{source}' is not one of wikiclir:…, beir:…, .*irds:… or demo"):
+    with pytest.raises(
+        InputError, match=rf"source: '{source}' is neither a folder, a file, nor one of wikiclir:…, .*or demo"
+    ):
         open_source(source)
+
+
+def test_a_path_alone_is_recognised_by_its_files(tiny, tmp_path):
+    assert open_source(str(tiny)).format == "wikiclir"
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "one.md").write_text("# One", encoding="utf-8")
+    assert open_source(str(tmp_path / "notes")).format == "folder"
+    (tmp_path / "pages.jsonl").write_text("", encoding="utf-8")
+    assert open_source(str(tmp_path / "pages.jsonl")).format == "jsonl"
+    with pytest.raises(InputError, match=r"one\.md: a single file is read as \.jsonl"):
+        open_source(str(tmp_path / "notes" / "one.md"))
 
 
 @pytest.mark.parametrize("format_", ["wikiclir", "beir", "trec"])

@@ -26,7 +26,7 @@ server, own_server, administrator, name = postgres.server, postgres.own_server, 
 KILLED = """
 import sys
 from pathlib import Path
-from isogloss.index import make_index
+from isogloss.index.making import make_index
 from isogloss.index.in_engine import NewStore
 from tests.engines.inputs import few_pages
 

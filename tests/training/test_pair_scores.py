@@ -9,11 +9,11 @@ from isogloss.training.examples import RankedLists
 torch = pytest.importorskip("torch")
 torch.set_num_threads(1)
 
+from isogloss.nn import inference as pair_scores
 from isogloss.nn.inference import PairScores
 from isogloss.nn.matchers.cntn import Cntn
 from isogloss.nn.matchers.match_srnn import MatchSrnn
 from isogloss.nn.matchers.scorer import Texts, WordTables
-from isogloss.training import torch_encoding as pair_scores
 
 WORDS = 9
 

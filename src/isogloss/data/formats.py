@@ -36,7 +36,7 @@ def open_source(source: str) -> Source:
     if name in FORMATS and where and name != Demo.format:
         return FORMATS[name](where)
     path = Path(source)
-    if not path.exists():
+    if not source or not path.exists():
         known = ", ".join(f"{name}:…" for name in FORMATS if name != Demo.format)
         raise InputError(f"source: {source!r} is neither a folder, a file, nor one of {known} or demo")
     return FORMATS[recognise_format(path)](source)

@@ -89,7 +89,7 @@ class IndexWriter:
 
     >>> from tempfile import mkdtemp
     >>> from isogloss.data.readers.demo import Demo
-    >>> from isogloss.index import make_index
+    >>> from isogloss.index.making import make_index
     >>> path = Path(mkdtemp()) / "index"
     >>> _ = make_index(path, "bm25", Demo(), ["fr"])
     >>> with IndexWriter(path) as writer:

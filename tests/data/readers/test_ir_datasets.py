@@ -22,7 +22,8 @@ def no_network(*arguments, **options):
 socket.socket.connect = socket.getaddrinfo = no_network
 
 from isogloss.storage.errors import InputError
-from isogloss.data import load_dataset, open_source
+from isogloss.data.dataset import load_dataset
+from isogloss.data.formats import open_source
 from isogloss.data.problems import Problems
 
 def outcome(source, pair):

@@ -6,7 +6,8 @@ import sys
 
 import pytest
 
-from isogloss.engines.ray_cluster import check_versions, connected, versions, wants_ray
+from isogloss.cli.options import wants_ray
+from isogloss.engines.ray_cluster import check_versions, connected, versions
 from isogloss.storage.errors import InputError, MissingExtraError
 
 

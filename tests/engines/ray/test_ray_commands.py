@@ -5,7 +5,7 @@ import json
 import pytest
 
 from isogloss.cli.main import main
-from isogloss.engines.ray_cluster import wants_ray
+from isogloss.cli.options import wants_ray
 
 pytest.importorskip("ray", reason="the extra 'ray' is not installed")
 

@@ -9,11 +9,9 @@ import pytest
 from isogloss.retrieval.ranking import Ranking
 from isogloss.retrieval.vectors.approximate import ApproximateIndex, list_count
 from isogloss.retrieval.vectors.exact import ExactIndex
-from isogloss.retrieval.vectors.recall import recall, sample_queries
-from isogloss.retrieval.vectors.vector_rescoring import ranked, rescored
-from isogloss.retrieval.vectors.vector_storage import stored_as
-from isogloss.retrieval.vectors.vector_tuning import DEPTHS, TARGET
-from isogloss.retrieval.vectors.vectors import VectorIndex
+from isogloss.retrieval.vectors.index import VectorIndex
+from isogloss.retrieval.vectors.recall import DEPTHS, TARGET, recall, sample_queries
+from isogloss.retrieval.vectors.storage import stored_as
 from isogloss.storage.errors import InputError
 
 ROWS = 4_000
@@ -59,6 +57,12 @@ def test_sample_queries_are_near_rows_and_the_same_each_time():
     assert len(sample_queries(matrix[:7], 50)) == 7
     best = [ranking.scores[0] for ranking in ExactIndex(matrix, np.arange(ROWS)).search_batch(queries, 1)]
     assert (best > 0.5 * np.linalg.norm(queries, axis=1) * np.linalg.norm(matrix, axis=1).mean()).all()
+
+
+@pytest.mark.parametrize("length", [0.0, 1.0, 1e6, 1e18])
+def test_sample_queries_of_equal_rows_are_finite(length):
+    matrix = np.full((2_000, 1), length, dtype=np.float32)
+    assert sample_queries(matrix, 500).tolist() == matrix[:500].tolist()
 
 
 def test_what_it_finds_is_what_it_was_tuned_to(indexes, queries):
@@ -139,24 +143,23 @@ def test_any_dimension_will_do(dimensions):
     matrix = clustered(1_500, dimensions)
     exact, queries = ExactIndex(matrix, np.arange(1_500)), sample_queries(matrix, 20)
     index = ApproximateIndex.build(matrix, exact.longest)
-    candidates = index.candidates(queries, 200, index.count)
-    found = ranked(rescored(matrix, queries, candidates), candidates, 10, exact.id_order)
+    found = exact.rank(queries, index.candidates(queries, 200, index.lists), 10)
     assert recall(found, exact.search_batch(queries, 10)) >= 0.95
 
 
 @pytest.mark.parametrize("storage", ["float32", "float16", "int8"])
 @pytest.mark.parametrize("dimensions", [1, 2, 7, 16, 65])
-def test_candidates_score_what_the_exact_index_gives_them(storage, dimensions):
+def test_candidates_are_ranked_by_the_scores_of_the_exact_index(storage, dimensions):
     matrix = clustered(300, dimensions)
     kept, queries = ExactIndex(stored_as(matrix, storage), np.arange(300)), sample_queries(matrix, 9)
     for count, width in ((1, 1), (1, 50), (9, 3), (9, 300)):
         candidates = np.random.default_rng(0).integers(-1, 300, size=(count, width))
-        scores = rescored(kept.matrix, queries[:count], candidates)
-        for query, rows, found in zip(queries, candidates, scores, strict=False):
-            wanted = np.where(rows < 0, np.float32(-np.inf), kept.score(query, np.maximum(rows, 0)))
-            assert found.tolist() == wanted.tolist()
-        for rows, ranking in zip(candidates, ranked(scores, candidates, 5, kept.id_order), strict=True):
-            assert len(ranking.rows) == min(5, np.count_nonzero(rows >= 0))
+        for query, rows, ranking in zip(queries, candidates, kept.rank(queries[:count], candidates, 5), strict=False):
+            found = rows[rows >= 0]
+            scores = kept.score(query, found)
+            best = np.lexsort((found, -scores))[:5]
+            assert ranking.rows.tolist() == found[best].tolist()
+            assert ranking.scores.tolist() == scores[best].tolist()  # to the last bit
 
 
 def test_what_lists_cannot_find_is_searched_exactly_with_a_remark():

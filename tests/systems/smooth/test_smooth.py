@@ -446,10 +446,11 @@ def test_a_query_is_answered_without_torch_and_numba(tmp_path):
     program = """
 import json, sys
 from pathlib import Path
-from isogloss.index import open_index
+from isogloss.index.reader import open_index
+from isogloss.search.searcher import Searcher
 searcher = Searcher(open_index(Path(sys.argv[1])))
-found = engine.search("honey bees", 3)
-engine.translations("honey bees")
+found = searcher.search("honey bees", 3)
+searcher.translations("honey bees")
 print(json.dumps({"found": len(found), "loaded": [name for name in ("torch", "numba") if name in sys.modules]}))
 """
     command = [sys.executable, "-c", program, tmp_path / "index"]

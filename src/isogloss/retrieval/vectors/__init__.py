@@ -1,1 +1,1 @@
-"""Vector indexes: exact and approximate inner-product search."""
+"""Vector indexes: exact and approximate search by inner product."""

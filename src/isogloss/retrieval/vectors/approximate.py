@@ -1,25 +1,21 @@
-"""An approximate index: lists of near rows, looked into where the query points, with four bits a component.
+"""Approximate search with faiss: candidates from inverted lists of 4-bit codes (``IVF,PQx4fsr``), to be re-scored.
 
-Rows d shorter than 1 become unit vectors by one more component, queries q get a 0 there (the plan's way with the smooth
-cosine; rows that may be longer are first divided by the longest, and a query counts as one of length 1):
+Rows d are divided by the longest and made unit vectors by one more component; queries q get a 0 there:
 
-    d' = (d, sqrt(1 - |d|^2)),    q' = (q, 0),    q' . d' = q . d = 1 - |q' - d'|^2 / 2
+    d' = (d, sqrt(1 - |d|^2)),    q' = (q, 0),    q' . d' = q . d
 
-so that near and of large inner product are the same. Centres c by k-means; a row is in the list of the nearest centre,
-and a query looks into the lists with the nearest centres, those of the largest q' . c - |c|^2 / 2. There
-
-    d' = c + r,    q' . d' ~ q' . c + q' . r~       r~: r in 4 bits a component, or for two (faiss's "fast scan")
-
-says which rows are candidates; whoever asks scores them again with the vectors as they are kept, so that an error here
-can lose a row and never misplace one.
-
-Asking for the lists by inner product, as faiss does by itself, takes up to twice as many of them for the same recall on
-vectors of passages, and many times as many where the lengths of rows differ much. Graphs (HNSW) were several times
-slower to build and to search at a recall@10 of .98 (``benchmarks/search.py``).
+so that lists of near rows (spherical k-means) are also lists of rows with a large inner product, whatever the lengths
+of the rows. With rows of unequal length (log-normal, sigma .3, 200,000 x 256) the plain rows need all lists for a
+recall@10 of .98, these an eighth. faiss finds candidates; the exact index scores them with the vectors as they are
+stored, so that an error here can miss a row and never misplace one.
 """
 
 from __future__ import annotations
 
+import struct
+import threading
+from bisect import bisect_left
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -27,108 +23,117 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.retrieval.ranking import Allowed
-from isogloss.retrieval.vectors.vector_storage import Floats, Stored, float32_rows
+from isogloss.retrieval.ranking import Allowed, Ranking
+from isogloss.retrieval.vectors.exact import ExactIndex
+from isogloss.retrieval.vectors.recall import DEPTHS, TARGET, Level, recall
+from isogloss.retrieval.vectors.storage import Floats, Stored, float32_rows
 from isogloss.storage.arrays import load_array, save_array
 from isogloss.storage.errors import import_extra
 
 _SEED = 1
 _ROUNDS = 8  # of k-means
-_ROWS_A_LIST = 40  # looked at by k-means; faiss asks for 39
-_CODED_ROWS = 16_384  # that the codes are learnt from
-_MOST_CODES = 129  # a row: components share codes beyond
+_ROWS_A_LIST = 40  # that k-means is trained on; faiss warns below 39
+_MOST_CODES = 129  # a row: beyond, two or more components share a code
 _ADDED_ROWS = 65_536  # at a time
 _FILE, _LISTS = "approximate.npy", "lists.npy"
-_ONE_QUERY_AT_A_TIME = 11  # how faiss scans: by default it sorts all lists of all queries first, which takes longer
+_ONE_QUERY_AT_A_TIME = 11  # faiss's way of scanning; its default sorts the lists of all queries first: a third slower
 _NARROW = 64  # components
-_FEW_QUERIES = 8  # for more, faiss finds the lists on all cores
-_LOOKED_AT = 16  # one row in so many tells how a filter is spread over the lists
+_SAMPLED = 16  # one row in so many shows how a filter is spread over the lists
+_CANDIDATES = (4, 8, 16)  # times the results
+_MOST_LISTS = 3  # a third of all: beyond, an exact search is as fast
+_TRIED_LISTS = 60  # numbers of lists, each about a tenth more than the last
+_SCAN_COST, _FETCH_COST, _SCORE_COST = 0.07, 400, 0.5  # ns a code; components as slow as a fetch; ns a component
+_HEADER = struct.Struct("<4siq16x?iQ")  # kind, dimension, rows, whether trained, metric, lists
+_reading = threading.Lock()  # faiss's limit on what it allocates is one for the process
 
 
 class ApproximateIndex:
     """Candidates for the best rows of a matrix. Threads may share it."""
 
-    def __init__(self, content: NDArray[np.uint8], list_of: NDArray[np.int32], dimension: int) -> None:
-        """``content`` is what faiss wrote, ``list_of`` the list of every sixteenth row."""
-        self._faiss = faiss_module()
-        self._content = content
-        self._list_of = list_of
-        self._index = _read(content)
-        self._index.implem = _ONE_QUERY_AT_A_TIME
-        self._width = int(self._index.d)
-        centres: Floats = self._index.quantizer.reconstruct_n(0, self._index.nlist)
-        self._half_squares = np.einsum("rd,rd->r", centres, centres) / 2
-        self._pointed_at = _pointed_at(centres, self._half_squares, dimension)
-        self._columns = np.ascontiguousarray(centres[:, :dimension].T)
+    levels: Sequence[Level] = ()
+    """The settings for each depth, from ``tune``."""
+
+    def __init__(self, content: NDArray[np.uint8], list_of: NDArray[np.int32], shape: tuple[int, ...]) -> None:
+        """``content`` is the index as faiss writes it, ``list_of`` the list of every sixteenth row."""
+        self._faiss, self._content, self._list_of = faiss_module(), content, list_of
         self._parameters: dict[int, Any] = {}
+        self._index = _read(content, *shape)
+        self._index.implem = _ONE_QUERY_AT_A_TIME
+        if list_of.shape != (-(-shape[0] // _SAMPLED),) or not 0 <= list_of.min() <= list_of.max() < self.lists:
+            raise ValueError(f"{_LISTS} does not fit {shape[0]} rows in {self.lists} lists")
 
     @classmethod
     def build(cls, rows: Stored, longest: float) -> ApproximateIndex:
-        """Index the rows, some hundreds at least, none longer than ``longest``."""
+        """Index some hundred rows or more, none longer than ``longest``."""
         faiss = faiss_module()
-        random = np.random.default_rng(_SEED)
-        lists, (codes, width) = list_count(*rows.shape), _codes(rows.shape[1] + 1)
-        chosen = random.choice(len(rows), size=min(len(rows), lists * _ROWS_A_LIST), replace=False)
-        nearest = faiss.IndexFlatL2(width)
-        nearest.add(_centres(_unit(rows[np.sort(chosen)], longest, width), lists))
-        index = faiss.IndexIVFPQFastScan(nearest, width, lists, codes, 4, faiss.METRIC_INNER_PRODUCT)
+        lists, codes, width = _layout(*rows.shape)
+        index = faiss.IndexIVFPQFastScan(faiss.IndexFlatIP(width), width, lists, codes, 4, faiss.METRIC_INNER_PRODUCT)
         index.by_residual = True
-        index.train(_unit(rows[np.sort(chosen[:_CODED_ROWS])], longest, width))
+        index.cp.seed, index.cp.niter = _SEED, _ROUNDS
+        index.cp.min_points_per_centroid, index.cp.max_points_per_centroid = 1, _ROWS_A_LIST
+        chosen = np.random.default_rng(_SEED).permutation(len(rows))[: lists * _ROWS_A_LIST]
+        index.train(_unit(rows[np.sort(chosen)], longest, width))
         list_of = []
         for start in range(0, len(rows), _ADDED_ROWS):
             part = _unit(rows[start : start + _ADDED_ROWS], longest, width)
             index.add(part)
-            list_of.append(nearest.search(np.ascontiguousarray(part[::_LOOKED_AT]), 1)[1][:, 0])
-        return cls(faiss.serialize_index(index), np.concatenate(list_of).astype(np.int32), rows.shape[1])
+            list_of.append(index.quantizer.assign(np.ascontiguousarray(part[::_SAMPLED]), 1)[:, 0])
+        return cls(faiss.serialize_index(index), np.concatenate(list_of).astype(np.int32), rows.shape)
 
     @property
-    def count(self) -> int:
+    def lists(self) -> int:
         """The number of lists."""
         return int(self._index.nlist)
 
     @property
-    def codes(self) -> int:
-        """The number of codes of a row."""
-        return int(self._index.pq.M)
-
-    @property
     def nbytes(self) -> int:
-        """What it takes."""
+        """The bytes it takes, in memory and on disk."""
         return self._content.nbytes + self._list_of.nbytes
 
     def candidates(
-        self,
-        queries: Floats,
-        count: int,
-        probes: int,
-        allowed: Allowed | None = None,
-        compiled: ModuleType | None = None,
-    ) -> NDArray[np.int64]:
-        """For each query (a row each) as many rows as asked, -1 where fewer are found, from so many of the lists.
+        self, queries: Floats, count: int, probes: int, allowed: Allowed | None = None
+    ) -> NDArray[np.int64] | None:
+        """For each query (a row each) ``count`` rows, -1 where fewer are found, of the ``probes`` nearest lists.
 
-        With ``compiled`` functions it is the same, faster.
+        With a filter as many lists more as hold as many allowed rows; nothing where that is more than half of all.
         """
-        asked, inner, lists = self._nearest_lists(queries, probes, compiled)
-        scores = np.empty((len(queries), count), dtype=np.float32)
-        found = np.empty((len(queries), count), dtype=np.int64)
-        pointer = self._faiss.swig_ptr
-        self._index.search_preassigned_c(
-            len(queries), pointer(asked), count, pointer(lists), pointer(inner), pointer(scores), pointer(found),
-            False, self._asking(probes, allowed),
-        )  # fmt: skip
+        padded = np.zeros((len(queries), self._index.d), dtype=np.float32)
+        padded[:, : queries.shape[1]] = queries
+        if allowed is not None and not allowed.all():
+            probes = max(probes, self._probes_with(padded, probes, allowed))
+            if probes > self.lists // 2:
+                return None
+            selector = self._faiss.IDSelectorBitmap(np.packbits(allowed, bitorder="little"))
+            parameters = self._faiss.SearchParametersIVF(nprobe=probes, sel=selector)
+        else:
+            parameters = self._parameters.get(probes)
+            if parameters is None:
+                parameters = self._parameters[probes] = self._faiss.SearchParametersIVF(nprobe=probes)
+        found: NDArray[np.int64] = self._index.search(padded, count, params=parameters)[1]
         return found
 
-    def probes_for(self, queries: Floats, probes: int, allowed: Allowed) -> int:
-        """How many lists hold as many allowed rows as so many hold rows: the nearest ones of any of the queries.
+    def tune(self, stored: ExactIndex, queries: Floats, expected: Sequence[Ranking]) -> None:
+        """Set, for ten results and for a hundred, the cheapest settings that reach ``TARGET`` on sample queries.
 
-        Where the allowed rows are far from a query, these are many more than where they are spread evenly.
+        ``expected`` are the results of an exact search in the vectors before they were stored as they are. Depths that
+        would need a third of the lists are left out. Few candidates can need many times the lists of twice as many
+        (1,000,000 x 256: 80 lists with 40, 5 with 80), so that for each number of candidates the fewest lists are
+        found, and the cheapest by count, not by clock, is taken.
         """
-        spread = np.bincount(self._list_of[allowed[::_LOOKED_AT]], minlength=self.count)
-        wanted = probes * len(self._list_of) / self.count
-        order = self._pointed_at.search(self._asked(queries)[0], self.count)[1]
-        reached = np.cumsum(spread[order], axis=1) >= wanted
-        needed = np.where(reached.any(axis=1), reached.argmax(axis=1) + 1, self.count)
-        return max(probes, int(needed.max(initial=0)))
+        self.levels = []
+        for k in DEPTHS:
+            count = len(queries) * DEPTHS[0] // k  # as many results are compared at each depth
+            sample = queries[:count], expected[:count]
+            choices = np.unique(np.geomspace(1, max(self.lists // _MOST_LISTS, 1), _TRIED_LISTS).astype(int)).tolist()
+            found = []
+            for candidates in (times * k for times in _CANDIDATES):
+                tried = [Level(k, probes, candidates, 0.0) for probes in choices]
+                first = bisect_left(tried, TARGET, key=lambda level: self._recall(level, stored, *sample))
+                found += tried[first : first + 1]
+                choices = choices[: first + 1]  # more candidates need no more lists
+            if found:
+                best = min(found, key=self._nanoseconds)
+                self.levels.append(best._replace(recall=self._recall(best, stored, *sample)))
 
     def save(self, directory: Path) -> None:
         """Write into an existing directory."""
@@ -136,39 +141,31 @@ class ApproximateIndex:
         save_array(directory / _LISTS, self._list_of)
 
     @classmethod
-    def load(cls, directory: Path, dimension: int) -> ApproximateIndex:
-        """Read what ``save`` wrote; what is not whole is a ``ValueError``."""
-        return cls(load_array(directory / _FILE), load_array(directory / _LISTS), dimension)
+    def load(cls, directory: Path, shape: tuple[int, ...], levels: Sequence[Level]) -> ApproximateIndex:
+        """Read what ``save`` wrote for rows of that shape; damage is a ``ValueError``."""
+        loaded = cls(load_array(directory / _FILE), load_array(directory / _LISTS), shape)
+        loaded.levels = levels
+        return loaded
 
-    def _nearest_lists(
-        self, queries: Floats, probes: int, compiled: ModuleType | None
-    ) -> tuple[Floats, Floats, NDArray[np.int64]]:
-        """The queries as faiss wants them, q' . c for the lists to look into, and which those are."""
-        if compiled and (len(queries) <= _FEW_QUERIES or self._faiss.omp_get_max_threads() == 1):
-            nearest: tuple[Floats, Floats, NDArray[np.int64]] = compiled.nearest_lists(
-                queries, self._columns, self._half_squares, probes, self._width
-            )
-            return nearest
-        asked, lengths = self._asked(queries)
-        nearness, lists = self._pointed_at.search(asked, probes)
-        asked[:, queries.shape[1]] = 0
-        return asked, nearness + lengths[:, np.newaxis] * self._half_squares[lists], lists
+    def _recall(self, level: Level, stored: ExactIndex, queries: Floats, expected: Sequence[Ranking]) -> float:
+        found = self.candidates(queries, level.candidates, level.probes)
+        return 0.0 if found is None else recall(stored.rank(queries, found, level.k), expected, level.k)
 
-    def _asked(self, queries: Floats) -> tuple[Floats, Floats]:
-        """Queries with their lengths as one more component, as ``_pointed_at`` wants them; and the lengths."""
-        lengths = np.sqrt(np.einsum("rd,rd->r", queries, queries))
-        asked = np.zeros((len(queries), self._width), dtype=np.float32)
-        asked[:, : queries.shape[1]] = queries
-        asked[:, queries.shape[1]] = lengths
-        return asked, lengths
+    def _nanoseconds(self, level: Level) -> float:
+        """About what a search takes on one core, without what all settings take."""
+        scanned = level.probes * self._index.ntotal / self.lists * self._index.pq.M
+        return float(scanned * _SCAN_COST + level.candidates * (self._index.d + _FETCH_COST) * _SCORE_COST)
 
-    def _asking(self, probes: int, allowed: Allowed | None) -> Any:
-        if allowed is not None:
-            chosen = self._faiss.IDSelectorBitmap(np.packbits(allowed, bitorder="little"))
-            return self._faiss.SearchParametersIVF(nprobe=probes, sel=chosen)
-        if probes not in self._parameters:
-            self._parameters[probes] = self._faiss.SearchParametersIVF(nprobe=probes)
-        return self._parameters[probes]
+    def _probes_with(self, queries: Floats, probes: int, allowed: Allowed) -> int:
+        """How many lists hold as many allowed rows as so many hold rows, for the query that needs most.
+
+        Where the allowed rows are far from a query, these are many more than where they are spread evenly.
+        """
+        spread = np.bincount(self._list_of[allowed[::_SAMPLED]], minlength=self.lists)
+        order = self._index.quantizer.search(queries, self.lists)[1]
+        reached = np.cumsum(spread[order], axis=1) >= probes * len(self._list_of) / self.lists
+        needed = np.where(reached.any(axis=1), reached.argmax(axis=1) + 1, self.lists)
+        return int(needed.max(initial=0))
 
 
 def faiss_module() -> ModuleType:
@@ -177,9 +174,7 @@ def faiss_module() -> ModuleType:
 
 
 def list_count(rows: int, dimension: int) -> int:
-    """How many lists for so many rows: about 2 sqrt(rows), a power of two.
-
-    To find the nearest of them takes the longer the wider they are: of more than 64 components, there are fewer.
+    """How many lists for so many rows: about 2 sqrt(rows), a power of two; fewer beyond 64 components.
 
     >>> list_count(1_000_000, 64), list_count(1_000_000, 256)
     (2048, 1024)
@@ -188,48 +183,55 @@ def list_count(rows: int, dimension: int) -> int:
     return int(2 ** round(np.log2(2 * np.sqrt(max(rows * fewer, 1)))))
 
 
-def _codes(dimension: int) -> tuple[int, int]:
-    """How many codes a row has, and the components they stand for: the dimension, filled up where it does not divide.
+def _layout(rows: int, dimension: int) -> tuple[int, int, int]:
+    """The number of lists, of codes a row, and of components, padded where the codes do not divide them.
 
-    >>> _codes(65), _codes(257), _codes(301)
-    ((65, 65), (129, 258), (101, 303))
+    >>> [_layout(1_000_000, dimension)[1:] for dimension in (64, 256, 300)]
+    [(65, 65), (129, 258), (101, 303)]
     """
-    shared = -(-dimension // _MOST_CODES)
-    codes = -(-dimension // shared)
-    return codes, codes * shared
-
-
-def _centres(rows: Floats, lists: int) -> Floats:
-    means = faiss_module().Kmeans(
-        rows.shape[1], lists, niter=_ROUNDS, seed=_SEED, min_points_per_centroid=1, max_points_per_centroid=_ROWS_A_LIST
-    )
-    means.train(rows)
-    centres: Floats = means.centroids
-    return centres
-
-
-def _read(content: NDArray[np.uint8]) -> Any:
-    try:
-        return faiss_module().deserialize_index(np.asarray(content))
-    except RuntimeError as error:
-        raise ValueError(f"{_FILE} is not a whole approximate index") from error
-
-
-def _pointed_at(centres: Floats, half_squares: Floats, dimension: int) -> Any:
-    """What finds the largest q . c - |q| |c|^2 / 2, as (q, |q|) . (c, -|c|^2 / 2).
-
-    The place of the component that made rows unit vectors is free for that: it is 0 in queries.
-    """
-    pointed_at = faiss_module().IndexFlatIP(centres.shape[1])
-    pointed_at.add(np.hstack([centres[:, :dimension], -half_squares[:, np.newaxis], centres[:, dimension + 1 :]]))
-    return pointed_at
+    shared = -(-(dimension + 1) // _MOST_CODES)
+    codes = -(-(dimension + 1) // shared)
+    return list_count(rows, dimension), codes, codes * shared
 
 
 def _unit(rows: Stored, longest: float, width: int) -> Floats:
-    """Rows divided by the longest, made unit vectors by one more component, filled up with zeros."""
+    """Rows divided by the longest, made unit vectors by one more component, padded with zeros."""
     unit = np.zeros((len(rows), width), dtype=np.float32)
     short = unit[:, : rows.shape[1]]
     short[:] = float32_rows(rows)
     short /= np.float32(longest or 1.0)
     unit[:, rows.shape[1]] = np.sqrt(np.maximum(1 - np.einsum("rd,rd->r", short, short), 0))
     return unit
+
+
+def _read(content: NDArray[np.uint8], rows: int, dimension: int) -> Any:
+    """A faiss index, if it is whole and of the kind, shape and size that ``build`` makes.
+
+    The file is input: the numbers of its header are compared before faiss allocates what they say, faiss may not
+    allocate more for an array than the file has bytes, and every list is checked before anything is searched.
+    """
+    faiss, damaged = faiss_module(), ValueError(f"{_FILE} is not an approximate index of {rows} rows of {dimension}")
+    lists, codes, width = _layout(rows, dimension)
+    if content.dtype != np.uint8 or content.ndim != 1 or len(content) < _HEADER.size:
+        raise damaged
+    header = _HEADER.unpack(content[: _HEADER.size].tobytes())
+    if header != (b"IwPf", width, rows, True, faiss.METRIC_INNER_PRODUCT, lists):
+        raise damaged
+    with _reading:
+        limit = faiss.get_deserialization_vector_byte_limit()
+        try:
+            faiss.set_deserialization_vector_byte_limit(max(content.nbytes, 64 * lists * codes) + 64)
+            index = faiss.deserialize_index(np.asarray(content))
+        except (RuntimeError, MemoryError) as error:
+            raise damaged from error
+        finally:
+            faiss.set_deserialization_vector_byte_limit(limit)
+    stored = faiss.downcast_InvertedLists(index.invlists)
+    sizes = [stored.list_size(number) for number in range(stored.nlist)]
+    found = (index.pq.M, index.pq.nbits, index.quantizer.ntotal, index.quantizer.d, index.bbs, stored.n_per_block)
+    if found != (codes, 4, lists, width, 32, 32) or len(sizes) != lists or sum(sizes) != rows:
+        raise damaged
+    numbers = [faiss.rev_swig_ptr(stored.get_ids(number), size) for number, size in enumerate(sizes) if size]
+    if (np.bincount(np.clip(np.concatenate(numbers), -1, rows) + 1, minlength=rows + 2)[1:-1] != 1).any():
+        raise damaged
+    return index

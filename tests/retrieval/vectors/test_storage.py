@@ -7,8 +7,15 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from isogloss.retrieval.vectors.exact import ExactIndex
-from isogloss.retrieval.vectors.quantised import LARGEST, Quantised
-from isogloss.retrieval.vectors.vector_storage import STORAGES, float32_rows, float64_rows, storage_of, stored_as
+from isogloss.retrieval.vectors.storage import (
+    LARGEST,
+    STORAGES,
+    Quantised,
+    float32_rows,
+    float64_rows,
+    storage_of,
+    stored_as,
+)
 
 SIZES = st.tuples(st.integers(0, 12), st.integers(0, 9))
 VALUES = st.floats(-(2.0**60), 2.0**60, width=32)

@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import arrays
 
 from isogloss.retrieval.ranking import top_k
 from isogloss.retrieval.vectors.exact import GROUP, ExactIndex
-from isogloss.retrieval.vectors.vector_storage import float32_rows
+from isogloss.retrieval.vectors.storage import float32_rows
 from isogloss.storage.errors import InputError
 
 BLOCKS = st.sampled_from([None, 1, 2, GROUP - 1, GROUP, GROUP + 1, 2 * GROUP, 100])

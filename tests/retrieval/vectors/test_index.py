@@ -9,12 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isogloss.retrieval.vectors import vector_part
+from isogloss.retrieval.vectors import index as vector_index
 from isogloss.retrieval.vectors.exact import ExactIndex
-from isogloss.retrieval.vectors.vector_files import FORMAT
-from isogloss.retrieval.vectors.vector_storage import float32_rows, stored_as
-from isogloss.retrieval.vectors.vectors import VectorIndex
-from isogloss.storage.arrays import save_array
+from isogloss.retrieval.vectors.index import VectorIndex
+from isogloss.retrieval.vectors.storage import FORMAT, float32_rows, stored_as
 from isogloss.storage.errors import InputError
 
 
@@ -104,7 +102,7 @@ def test_few_rows_are_kept_as_they_are():
 
 def test_the_smallest_storage_that_finds_nearly_all_is_taken(monkeypatch):
     """Whole numbers lose nothing in eight bits; numbers that differ in the tenth bit do; in the fifteenth, all do."""
-    monkeypatch.setattr(vector_part, "_SMALL", 1_000)
+    monkeypatch.setattr(vector_index, "SMALL", 1_000)
     random = np.random.default_rng(0)
     whole = random.integers(-127, 128, size=(2_000, 6)).astype(np.float32)
     whole[:, 0] = 127
@@ -182,17 +180,6 @@ def test_a_query_of_another_dimension_is_an_error_that_says_both():
         VectorIndex.build(random_matrix(), np.arange(300)).search(np.zeros(50), 1)
 
 
-def test_an_index_of_the_first_format_is_opened(tmp_path):
-    matrix = random_matrix(50).astype(np.float16)
-    save_array(tmp_path / "matrix.npy", matrix)
-    save_array(tmp_path / "id_order.npy", np.arange(50))
-    about = {"format": 1, "shape": matrix.shape, "longest": ExactIndex(matrix, np.arange(50)).longest}
-    (tmp_path / "exact.json").write_text(json.dumps(about), encoding="utf-8")
-    index = VectorIndex.load([tmp_path], np.arange(50))
-    query = random_matrix(1, seed=4)[0]
-    assert_same(index.search(query, 9), ExactIndex(matrix, np.arange(50)).search(query, 9))
-
-
 @pytest.mark.parametrize("storage", ["float16", "int8"])
 def test_a_component_too_large_for_a_storage_is_refused(storage):
     matrix = random_matrix()
@@ -231,7 +218,7 @@ def resident_megabytes():
         ("vectors.json", lambda data: data[:-9]),
         ("vectors.json", lambda data: b"[]"),
         ("vectors.json", lambda data: data.replace(b"300", b"301")),
-        ("vectors.json", lambda data: data.replace(b'"format": 2', b'"format": 3')),
+        ("vectors.json", lambda data: data.replace(b'"format": 3', b'"format": 2')),
         ("vectors.json", lambda data: data.replace(b"longest", b"shortest")),
         ("vectors.json", lambda data: data.replace(b'"storage": "int8", "l', b'"storage": "float16", "l')),
         ("vectors.npy", None),
@@ -260,13 +247,27 @@ def approximate_part(tmp_path_factory):
         ("approximate.npy", None),
         ("approximate.npy", lambda data: data[:-1000]),
         ("approximate.npy", lambda data: data[:128] + bytes(len(data) - 128)),
+        ("approximate.npy", lambda data: changed(data, 132, 4)),  # the dimension
+        ("approximate.npy", lambda data: changed(data, 136, 8)),  # the number of rows
+        ("approximate.npy", lambda data: changed(data, 165, 8)),  # the number of lists
+        ("approximate.npy", lambda data: data.replace(number(1_199), number(1_200))),  # a row
         ("lists.npy", None),
+        ("lists.npy", lambda data: changed(data, 128, 4)),
     ],
 )
 def test_a_damaged_approximate_part_is_one_too(approximate_part, tmp_path, name, change):
     shutil.copytree(approximate_part, tmp_path / "index")
     assert VectorIndex.load([tmp_path / "index"], np.arange(1_200)).about()["kind"] == "approximate"
     assert_damaged(tmp_path, name, change, rows=1_200)
+
+
+def number(value):
+    return value.to_bytes(8, "little")
+
+
+def changed(data, start, size):
+    """Bytes with another number, and a large one, at a position."""
+    return data[:start] + b"\x7f" * (size - 1) + b"\x00" + data[start + size :]
 
 
 def assert_damaged(tmp_path, name, change, rows):
