@@ -10,9 +10,9 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-pytest.importorskip("starlette")
+pytest.importorskip("fastapi")
 pytest.importorskip("uvicorn")
-pytest.importorskip("msgspec")
+pytest.importorskip("prometheus_client")
 
 TOKEN = "a-token-of-tests-0123456789"
 
@@ -153,11 +153,25 @@ def test_several_workers_share_the_work_and_one_that_dies_is_replaced(serve):
     pids = _workers(served, 2, killed)
     assert len(pids & first) == 1
     assert served.found("Quillion") == ["n1"]
-    assert 'isogloss_requests_total{path="/api/v1/search",method="GET",status="200"} 11\n' in _metrics(served)
+    assert 'isogloss_requests_total{method="GET",path="/api/v1/search",status="200"} 11.0\n' in _metrics(served)
     assert served.stop()[0] == 0
     for pid in pids:
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)
+
+
+def test_a_worker_that_cannot_be_replaced_leaves_the_others_at_work(serve, tiny_index):
+    served = serve("--workers", "2")
+    killed = min(_workers(served, 2))
+    manifest = (tiny_index / "index.json").read_bytes()
+    (tiny_index / "index.json").write_bytes(b"{}")
+    os.kill(killed, signal.SIGKILL)
+    while b"cannot start: " not in served.process.stderr.readline():
+        assert served.process.poll() is None
+    assert served.found("Brisevent")
+    (tiny_index / "index.json").write_bytes(manifest)
+    _workers(served, 2, killed)
+    assert served.stop()[0] == 0
 
 
 def test_a_header_without_end_is_refused(serve):

@@ -62,8 +62,8 @@ def test_the_prompt_explains_one_hit(slow, asked, capsys):
 
 
 def test_the_service_explains_what_it_is_asked_to(slow, asked):
-    pytest.importorskip("starlette")
-    pytest.importorskip("msgspec")
+    pytest.importorskip("fastapi")
+    pytest.importorskip("prometheus_client")
     from starlette.testclient import TestClient
 
     from isogloss.server.app import Settings, make_app

@@ -1,13 +1,18 @@
 """The engine: one list out of several languages, their scores made comparable."""
 
 from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from isogloss.data.documents import Collection, Document
+from isogloss.index.commit import Commit
 from isogloss.index.documents import DocumentStore
 from isogloss.index.language_index import MappedLanguageIndex
+from isogloss.index.manifest import Manifest
+from isogloss.index.reader import OpenIndex
 from isogloss.index.scales import divisors
 from isogloss.retrieval.field_lists import build_field_lists
 from isogloss.retrieval.postings import JoinedPostings
@@ -18,6 +23,17 @@ from isogloss.search.searcher import Searcher
 from isogloss.storage.errors import InputError
 from isogloss.systems.base import Contribution
 from isogloss.systems.registry import make_system
+
+
+def searcher_over(languages, open_sources=lambda: None, fields=("title", "text")):
+    class Index(OpenIndex):
+        sources = cached_property(lambda _: open_sources())
+
+    manifest = Manifest(
+        "bm25-dict", {}, "en", fields, {name: index.count for name, index in languages.items()}, "tests"
+    )
+    return Searcher(Index(Path("nowhere"), manifest, Commit(""), languages, {}, {}))
+
 
 FRENCH = {"f1": "sel de mer", "f2": "mer et vent", "f3": "le vent", "f4": "sel sel sel"}
 ITALIAN = {"i1": "sale di mare", "i2": "mare e vento", "i3": "vento, vento, vento e sale", "i4": "pane"}
@@ -52,7 +68,7 @@ def test_languages_are_merged_by_scores_that_compare(shelves, query):
         for row, score in enumerate(shelf.system.scores(query)):
             if score > 0:
                 wanted[shelf.store[row].id] = pytest.approx(score / scales[language])
-    hits = Searcher(shelves).search(query, k=100)
+    hits = searcher_over(shelves).search(query, k=100)
     assert {hit.document.id: hit.score for hit in hits} == wanted
     assert [hit.rank for hit in hits] == list(range(1, len(hits) + 1))
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
@@ -66,19 +82,19 @@ def test_a_language_in_which_a_word_is_missing_stays_behind(shelf):
         "fr": shelf("fr", {"f1": "mer salée", "f2": "pain"}, "sea\tmer\nsalty\tsalée\n"),
         "it": shelf("it", {"i1": "mare", "i2": "pane"}, "sea\tmare\n"),
     }
-    assert [hit.document.id for hit in Searcher(shelves).search("salty sea")] == ["f1", "i1"]
+    assert [hit.document.id for hit in searcher_over(shelves).search("salty sea")] == ["f1", "i1"]
 
 
 def test_one_language_alone_keeps_its_scores(shelves):
     system = shelves["fr"].system
-    hits = Searcher({"fr": shelves["fr"]}).search("salt sea")
+    hits = searcher_over({"fr": shelves["fr"]}).search("salt sea")
     assert [hit.score for hit in hits] == pytest.approx(
         sorted((s for s in system.scores("salt sea") if s), reverse=True)
     )
 
 
 def test_a_document_scores_the_same_whichever_languages_are_asked_for(shelves):
-    searcher = Searcher(shelves)
+    searcher = searcher_over(shelves)
     both = {hit.document.id: hit.score for hit in searcher.search("salt sea")}
     french = {hit.document.id: hit.score for hit in searcher.search("salt sea", languages=["fr"])}
     assert french == {id_: score for id_, score in both.items() if id_.startswith("f")}
@@ -86,28 +102,28 @@ def test_a_document_scores_the_same_whichever_languages_are_asked_for(shelves):
 
 @pytest.mark.parametrize("names", [["fr"], ["fr", "it"]])
 def test_contributions_sum_to_the_score_that_is_shown(shelves, names):
-    for hit in Searcher({name: shelves[name] for name in names}).search("salt sea wind"):
+    for hit in searcher_over({name: shelves[name] for name in names}).search("salt sea wind"):
         assert sum(part.score for part in hit.explanation) == pytest.approx(hit.score, rel=1e-5)
 
 
 @pytest.mark.parametrize("k", [0, 1, 3])
 def test_no_more_than_k_are_given_and_they_are_the_best(shelves, k):
-    searcher = Searcher(shelves)
+    searcher = searcher_over(shelves)
     assert searcher.search("salt sea", k) == searcher.search("salt sea", 100)[:k]
 
 
 def test_equal_scores_are_ordered_by_document_id(shelf):
     shelves = {name: shelf(name, {f"{n}-{name}": "sal" for n in (2, 1)}, "salt\tsal\n") for name in ("pt", "es")}
-    assert [hit.document.id for hit in Searcher(shelves).search("salt")] == ["1-es", "1-pt", "2-es", "2-pt"]
+    assert [hit.document.id for hit in searcher_over(shelves).search("salt")] == ["1-es", "1-pt", "2-es", "2-pt"]
 
 
 @pytest.mark.parametrize("query", ["", "zebra", "?!"])
 def test_what_is_not_there_is_not_found(shelves, query):
-    assert Searcher(shelves).search(query) == []
+    assert searcher_over(shelves).search(query) == []
 
 
 def test_the_unknown_words_are_those_that_no_language_knows(shelf):
-    searcher = Searcher({"fr": shelf("fr", FRENCH, "salt\tsel\n"), "it": shelf("it", ITALIAN, "sea\tmare\n")})
+    searcher = searcher_over({"fr": shelf("fr", FRENCH, "salt\tsel\n"), "it": shelf("it", ITALIAN, "sea\tmare\n")})
     assert searcher.unknown_words("sea zebra salt sel yak") == ["zebra", "yak"]
     assert searcher.unknown_words("sea zebra salt sel yak", ["fr"]) == ["sea", "zebra", "yak"]
     assert searcher.translations("salt sea sel") == {
@@ -122,7 +138,7 @@ SOURCES = [("z", "zebra"), ("10", "ten"), ("2", "two"), ("été", "summer"), ("a
 @pytest.fixture
 def engine_with_sources(shelves):
     store = DocumentStore.of(Collection([Document(id_, text, language="en") for id_, text in SOURCES], "en"))
-    return Searcher(shelves, lambda: store)
+    return searcher_over(shelves, lambda: store)
 
 
 def test_a_source_document_is_found_by_number_from_one_or_by_id(engine_with_sources):
@@ -144,7 +160,7 @@ def test_source_documents_are_opened_when_they_are_asked_for(shelves):
         opened.append(True)
         return shelves["fr"].store
 
-    searcher = Searcher(shelves, open_sources)
+    searcher = searcher_over(shelves, open_sources)
     assert searcher.search("salt")
     assert not opened
     assert [searcher.source(number).id for number in ("1", "4")] == ["f1", "f4"]
@@ -154,11 +170,11 @@ def test_source_documents_are_opened_when_they_are_asked_for(shelves):
 def test_an_index_without_source_documents_says_so(shelves):
     assert shelves.sources is None
     with pytest.raises(InputError, match="keeps no documents in the language of the queries"):
-        Searcher(shelves).source("1")
+        searcher_over(shelves).source("1")
 
 
 def test_pages_of_hits_are_stretches_of_the_one_list(shelves):
-    searcher = Searcher(shelves)
+    searcher = searcher_over(shelves)
     all_hits = searcher.search("salt sea wind", 100)
     assert len(all_hits) > 5
     for offset in (0, 2, 4, 100):
@@ -166,7 +182,7 @@ def test_pages_of_hits_are_stretches_of_the_one_list(shelves):
 
 
 def test_many_queries_are_answered_like_each_alone(shelves):
-    searcher, queries = Searcher(shelves), ["salt", "sea wind", "zebra", ""]
+    searcher, queries = searcher_over(shelves), ["salt", "sea wind", "zebra", ""]
     for languages in (None, ["it"]):
         alone = [searcher.search(query, 3, languages, explain=False) for query in queries]
         assert searcher.search_many(queries, 3, languages) == alone
@@ -174,7 +190,7 @@ def test_many_queries_are_answered_like_each_alone(shelves):
 
 
 def test_a_document_is_given_by_its_id_and_explained(shelves):
-    searcher = Searcher(shelves)
+    searcher = searcher_over(shelves)
     assert searcher.get("i2").text == "mare e vento"
     assert searcher.get("i2", "fr") is None
     for hit in searcher.search("salt sea"):
@@ -186,7 +202,7 @@ def test_a_document_is_given_by_its_id_and_explained(shelves):
 def test_what_is_deleted_or_does_not_pass_the_filter_is_not_found(shelves):
     shelf = shelves["fr"]
     fields = JoinedPostings([build_field_lists([Document(id_, "", fields={"kind": id_ < "f3"}) for id_ in FRENCH])])
-    searcher = Searcher({"fr": replace(shelf, live=np.asarray([True, False, True, True]), fields=fields)})
+    searcher = searcher_over({"fr": replace(shelf, live=np.asarray([True, False, True, True]), fields=fields)})
     assert {hit.document.id for hit in searcher.search("sea wind salt")} == {"f1", "f3", "f4"}
     assert [hit.document.id for hit in searcher.search("sea wind salt", filters={"kind": "true"})] == ["f1"]
     assert [hit.document.id for hit in searcher.search_many(["sea"], filters={"kind": "true"})[0]] == ["f1"]
@@ -208,7 +224,7 @@ def test_the_class_of_a_hit_is_told_by_the_thresholds_of_its_system(shelves, mon
     monkeypatch.setattr(system, "thresholds", lambda: thresholds)
     found = Ranking(np.arange(3), np.asarray([0.55, 0.4, 0.2]))
     monkeypatch.setattr(system, "search", lambda query, k, allowed=None: Ranking(found.rows[:k], found.scores[:k]))
-    hits = Searcher({"fr": shelves["fr"]}).search("salt")
+    hits = searcher_over({"fr": shelves["fr"]}).search("salt")
     assert [hit.relevance for hit in hits] == classes
 
 
@@ -220,7 +236,7 @@ def test_answers_are_doubtful_whose_best_hit_is_not_relevant(shelves, monkeypatc
     monkeypatch.setattr(system, "thresholds", lambda: thresholds)
     found = Ranking(np.arange(3), np.asarray([0.55, 0.4, 0.2]))
     monkeypatch.setattr(system, "search", lambda query, k, allowed=None: Ranking(found.rows[:k], found.scores[:k]))
-    searcher = Searcher({"fr": shelves["fr"]})
+    searcher = searcher_over({"fr": shelves["fr"]})
     assert searcher.search("salt").doubtful == doubtful
     assert searcher.search_many(["salt"])[0].doubtful == doubtful
     assert not searcher.search("salt", offset=1).doubtful, "hits after the first may well be bad"
@@ -230,20 +246,20 @@ def test_answers_are_doubtful_whose_best_hit_is_not_relevant(shelves, monkeypatc
 def test_one_language_that_has_something_dispels_the_doubt(shelves, monkeypatch):
     monkeypatch.setattr(shelves["fr"].system, "thresholds", lambda: (100.0,))
     monkeypatch.setattr(shelves["it"].system, "thresholds", lambda: (1e-9,))
-    searcher = Searcher(shelves)
+    searcher = searcher_over(shelves)
     assert searcher.search("salt", languages=["fr"]).doubtful
     assert not searcher.search("salt").doubtful
 
 
 def test_the_passage_is_the_one_the_system_names(shelves, monkeypatch):
     monkeypatch.setattr(shelves["fr"].system, "passage", lambda query, row: (row, row + 3))
-    hits = Searcher(shelves, fields=("text",)).search("salt", languages=["fr"])
+    hits = searcher_over(shelves, fields=("text",)).search("salt", languages=["fr"])
     assert {hit.document.id: hit.passage for hit in hits} == {"f1": (0, 3), "f4": (3, 6)}
-    assert Searcher(shelves, fields=("text",)).text_of(hits[0].document) == hits[0].document.text
+    assert searcher_over(shelves, fields=("text",)).text_of(hits[0].document) == hits[0].document.text
 
 
 def test_the_first_hits_are_put_in_another_order_whatever_page_is_asked_for(shelves):
-    searcher = Searcher(shelves)
+    searcher = searcher_over(shelves)
     plain = searcher.search("salt sea wind", 100)
 
     class Backwards(Reranker):
@@ -279,7 +295,7 @@ def halves(query, text, score):
 
 
 def test_a_hit_is_explained_by_what_gave_its_score(shelves):
-    query, searcher = "salt sea wind", Searcher(shelves)
+    query, searcher = "salt sea wind", searcher_over(shelves)
     turned = searcher.reranked_by(Reranker(scores_of(query), ("en", "fr"), explain_text=halves))
     hits = turned.search(query, 100)
     assert {hit.language: hit.reranked for hit in hits} == {"fr": True, "it": False}
@@ -293,7 +309,7 @@ def test_a_hit_is_explained_by_what_gave_its_score(shelves):
 
 
 def test_what_no_re_ranker_scores_cannot_be_explained_by_it(shelves):
-    searcher = Searcher(shelves)
+    searcher = searcher_over(shelves)
     with pytest.raises(InputError, match=r"^reranked: nothing re-ranks the hits here"):
         searcher.explain("salt", "fr", "f1", reranked=True)
     turned = searcher.reranked_by(Reranker(scores_of("salt"), ("en", "fr"), explain_text=halves))
@@ -304,7 +320,7 @@ def test_what_no_re_ranker_scores_cannot_be_explained_by_it(shelves):
 
 
 def test_a_slow_re_ranker_makes_explaining_slow_where_it_re_ranks(shelves):
-    searcher = Searcher(shelves)
+    searcher = searcher_over(shelves)
     assert searcher.explains_quickly()
     slow, quick = (Reranker(scores_of("q"), ("en", "fr"), explains_quickly=quickly) for quickly in (False, True))
     assert searcher.reranked_by(quick).explains_quickly()
@@ -313,11 +329,11 @@ def test_a_slow_re_ranker_makes_explaining_slow_where_it_re_ranks(shelves):
 
 
 def test_words_of_a_re_ranker_are_words_and_those_of_a_system_its_terms(shelves):
-    searcher = Searcher(shelves)
+    searcher = searcher_over(shelves)
     assert searcher.term_of("fr")("vents") == shelves["fr"].system.term_of("vents") == "vent"
     assert searcher.term_of("fr", reranked=True)("vents") == "vents"
 
 
 def test_an_unknown_language_is_refused_with_those_there_are(shelves):
     with pytest.raises(InputError, match=r"^language: 'de' is not in this index; it has fr, it$"):
-        Searcher(shelves).search("salt", languages=["fr", "de"])
+        searcher_over(shelves).search("salt", languages=["fr", "de"])

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("starlette")
-pytest.importorskip("msgspec")
+pytest.importorskip("fastapi")
+pytest.importorskip("prometheus_client")
 
 from starlette.testclient import TestClient
 

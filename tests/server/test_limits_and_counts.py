@@ -1,17 +1,18 @@
 """Time, number and log of requests."""
 
 import json
+import os
 import re
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
-import numpy as np
 import pytest
+from prometheus_client.multiprocess import mark_process_dead
 
-from isogloss.server.counters import SharedCells
 from isogloss.server.limits import Limits
-from isogloss.server.metrics import Metrics
-from isogloss.server.request_log import LineWriter, flush
+from isogloss.server.log import LineWriter, flush
 
 SEARCH = "/api/v1/search"
 
@@ -53,7 +54,7 @@ def test_what_is_too_much_is_refused_until_something_is_done(serving, gate):
         assert (refused.status_code, refused.json()["error"]["code"]) == (503, "busy")
         assert int(refused.headers["retry-after"]) >= 1
         assert client.get("/api/v1/health").json() == {"live": True, "ready": False}
-        assert "isogloss_in_flight 3" in client.get("/api/v1/metrics").text
+        assert "isogloss_in_flight 3.0" in client.get("/api/v1/metrics").text
         let.set()
         assert [one.result().status_code for one in waiting] == [200, 200]
     assert client.get(SEARCH, params={"q": "salt"}).status_code == 200
@@ -74,40 +75,48 @@ def test_the_metrics_count_what_happened(client):
     client.get("/api/v1/documents/fr/f1")
     client.get("/a/path/that/is/not/there")
     text = client.get("/api/v1/metrics").text
-    assert 'isogloss_requests_total{path="/api/v1/search",method="GET",status="200"} 2\n' in text
-    assert 'isogloss_requests_total{path="/api/v1/search",method="GET",status="422"} 1\n' in text
-    assert 'isogloss_requests_total{path="/api/v1/documents/{language}/{id}",method="GET",status="200"} 1\n' in text
-    assert 'isogloss_requests_total{path="other",method="GET",status="404"} 1\n' in text
-    assert 'isogloss_request_seconds_count{path="/api/v1/search"} 3\n' in text
-    assert 'isogloss_request_seconds_bucket{path="/api/v1/search",le="+Inf"} 3\n' in text
-    assert 'isogloss_documents{language="fr"} 4\n' in text
-    assert int(re.search(r"isogloss_resident_memory_bytes{pid=\"\d+\"} (\d+)", text)[1]) > 1 << 20
+    assert 'isogloss_requests_total{method="GET",path="/api/v1/search",status="200"} 2.0\n' in text
+    assert 'isogloss_requests_total{method="GET",path="/api/v1/search",status="422"} 1.0\n' in text
+    assert 'isogloss_requests_total{method="GET",path="/api/v1/documents/{language}/{id}",status="200"} 1.0\n' in text
+    assert 'isogloss_requests_total{method="GET",path="other",status="404"} 1.0\n' in text
+    assert 'isogloss_request_seconds_count{path="/api/v1/search"} 3.0\n' in text
+    assert 'isogloss_request_seconds_bucket{le="+Inf",path="/api/v1/search"} 3.0\n' in text
+    assert 'isogloss_documents{language="fr"} 4.0\n' in text
+    assert float(re.search(r"isogloss_resident_memory_bytes{pid=\"\d+\"} ([0-9.e+]+)", text)[1]) > 1 << 20
     for line in text.splitlines():
         assert re.fullmatch(r"# (HELP|TYPE) [a-z_]+ .+|[a-z_]+({[^\n]*})? [0-9.e+-]+", line), line
 
 
-def test_workers_count_together_and_a_new_one_goes_on_where_a_dead_one_stopped(tmp_path):
-    first, second = Metrics(["/a"], tmp_path), Metrics(["/a"], tmp_path)
-    for metrics in (first, second, second):
-        metrics.began()
-        metrics.ended("/a", "GET", 200, 0.01)
-    line = 'isogloss_requests_total{path="/a",method="GET",status="200"} '
-    assert f"{line}3\n" in first.text({}, 0)
-    second.began()
-    second.close()
-    third = Metrics(["/a"], tmp_path)
-    assert f"{line}3\n" in third.text({}, 0)
-    assert "isogloss_in_flight 0\n" in third.text({}, 0)
-    assert len(list(tmp_path.iterdir())) == 2
-    first.close()
-    third.close()
+COUNTING = """
+from isogloss.server.metrics import Metrics
+
+class Index:
+    generation = 3
+    class manifest:
+        documents = {"fr": 4}
+
+metrics = Metrics(Index)
+for _ in range(2):
+    metrics.began()
+    metrics.ended("/a", "GET", 200, 0.01)
+metrics.began()
+print(metrics.text().decode())
+"""
 
 
-def test_cells_without_a_folder_are_one_s_own():
-    cells = SharedCells(3)
-    cells.own[1] = 5
-    assert [array.tolist() for array in cells.all()] == [[0, 5, 0]]
-    assert np.shares_memory(next(iter(cells.all())), cells.own)
+def test_workers_count_together_and_what_a_dead_one_counted_is_kept(tmp_path):
+    environment = {**os.environ, "PROMETHEUS_MULTIPROC_DIR": str(tmp_path)}
+
+    def worker():
+        return subprocess.check_output([sys.executable, "-c", COUNTING], env=environment, text=True)
+
+    assert 'isogloss_requests_total{method="GET",path="/a",status="200"} 2.0\n' in worker()
+    for file in tmp_path.glob("gauge_live*.db"):  # what the supervisor does when a worker has died
+        mark_process_dead(int(file.stem.rpartition("_")[2]), str(tmp_path))
+    text = worker()
+    assert 'isogloss_requests_total{method="GET",path="/a",status="200"} 4.0\n' in text
+    assert "isogloss_in_flight 1.0\n" in text
+    assert text.count("isogloss_resident_memory_bytes{pid=") == 1
 
 
 def logged(capfd):
@@ -140,8 +149,8 @@ def test_a_log_that_nobody_reads_stops_nothing(monkeypatch):
         assert let.wait(60)
         written.append(line)
 
-    monkeypatch.setattr("isogloss.server.request_log._write_out", stuck)
-    monkeypatch.setattr("isogloss.server.request_log._MOST_LINES", 5)
+    monkeypatch.setattr("isogloss.server.log._write_out", stuck)
+    monkeypatch.setattr("isogloss.server.log._MOST_LINES", 5)
     writer = LineWriter()
     for number in range(100):
         writer.put(b"%d\n" % number)

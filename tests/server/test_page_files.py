@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from isogloss.server.static_page import PAGE, read_page
+from isogloss.server.static import PAGE, read_page
 
 
 def test_the_page_comes_with_its_protection(client):

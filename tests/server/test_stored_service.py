@@ -19,7 +19,7 @@ def engine():
 def service(tmp_path, engine, serving):
     store = f"kept:{tmp_path / 'kept'}?password=s3cret"
     index = tmp_path / "stored"
-    make_index(index, "aligned", few_pages(tmp_path), ["fr", "sw"], settings={"dimension": "12"}, engine=store)
+    make_index(index, "aligned", few_pages(tmp_path), ["fr", "sw"], settings={"dimension": "12"}, store=store)
     return serving(index, token="a-token-of-tests-0123456789", log=False)
 
 
@@ -67,7 +67,7 @@ def test_an_engine_that_does_not_answer_is_not_the_fault_of_the_query(service, e
 def test_where_the_store_is_stays_in_the_house(service):
     answer = service.get("/api/v1/status")
     about = answer.json()["index"]["about"]
-    assert about["store"] == {"engine": "kept", "search": "exact"}
+    assert about["store"] == {"engine": "embedded", "search": "exact"}
     assert "s3cret" not in answer.text
 
 

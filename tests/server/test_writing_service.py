@@ -1,5 +1,6 @@
 """Changing the index over HTTP."""
 
+import errno
 import json
 import threading
 
@@ -10,7 +11,7 @@ from isogloss.index.reader import open_index
 from isogloss.index.writer import IndexWriter
 from isogloss.search.searcher import Searcher
 from isogloss.server.limits import Limits
-from isogloss.server.request_log import flush
+from isogloss.server.log import flush
 
 TOKEN = "a-token-of-tests-0123456789"
 BEARER = {"Authorization": f"Bearer {TOKEN}"}
@@ -118,10 +119,57 @@ def test_a_failed_change_is_not_made_by_the_next(writable, monkeypatch):
     assert writable.get(f"{DOCUMENTS}/fr/other").status_code == 200
 
 
+@pytest.mark.parametrize(
+    ("fault", "status", "code"),
+    [(errno.EDQUOT, 507, "disk_full"), (errno.EROFS, 503, "read_only"), (errno.ENOENT, 503, "damaged")],
+)
+def test_each_fault_of_the_disk_has_its_own_answer(writable, index, monkeypatch, fault, status, code):
+    def faulty(self):
+        raise OSError(fault, "a fault", str(index))
+
+    monkeypatch.setattr(IndexWriter, "commit", faulty)
+    answer = writable.put(DOCUMENTS, json=NEW, headers=BEARER)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (status, code)
+    assert str(index) not in answer.text
+
+
+def test_a_damaged_index_is_not_the_fault_of_the_request(writable, index):
+    (index / "commit.json").write_text("{}", encoding="utf-8")
+    answer = writable.put(DOCUMENTS, json=NEW, headers=BEARER)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (503, "damaged")
+    assert str(index) not in answer.text
+    assert ids(writable, "salt"), "what was open is still searched"
+
+
+def test_a_document_of_any_size_and_any_letters_is_given(writable, index):
+    text = "Le vent souffle. " * 40_000
+    assert writable.put(DOCUMENTS, json={**NEW, "text": text}, headers=BEARER).status_code == 200
+    answer = writable.get(f"{DOCUMENTS}/fr/f9")
+    assert answer.json()["text"] == text
+    assert int(answer.headers["content-length"]) == len(answer.content)
+    with IndexWriter(index) as writer:
+        writer.add([Document("odd\udc80", "Un phare \udc80.", "t\udc80", language="fr", fields={"x": ["\udc80"]})])
+        writer.commit()
+    assert writable.put(DOCUMENTS, json={**NEW, "id": "last"}, headers=BEARER).status_code == 200
+    hits = writable.get("/api/v1/search", params={"q": "phare", "explain": "1"}).json()["hits"]
+    assert "odd\\udc80" in [hit["id"] for hit in hits]
+
+
+def test_a_body_of_many_small_things_is_refused_before_it_takes_memory(writable):
+    lines = {**BEARER, "Content-Type": "application/x-ndjson"}
+    line = json.dumps({"id": "x", "text": "", "lang": "fr"}).encode() + b"\n"
+    answer = writable.put(DOCUMENTS, content=line * 10_001, headers=lines)
+    assert (answer.status_code, "10000" in answer.json()["error"]["message"]) == (422, True)
+    answer = writable.put(DOCUMENTS, content=b'{"documents":[' + b"{}," * 2_000_001, headers={**BEARER})
+    assert (answer.status_code, "brackets" in answer.json()["error"]["message"]) == (413, True)
+    answer = writable.put(DOCUMENTS, content=line + b'{"id": 1}\n', headers=lines)
+    assert answer.json()["error"]["message"].startswith("line 2: id: ")
+
+
 def test_segments_are_merged_behind_the_back_of_the_requests(writable, index):
     for number in range(12):
         assert writable.put(DOCUMENTS, json={**NEW, "id": f"new{number}"}, headers=BEARER).status_code == 200
-    while writable.app.state.writer.busy:
+    while writable.app.state.backend.writer.busy:
         pass
     with IndexWriter(index) as writer:  # the lock is free again
         assert len(writer.index.commit.segments) < 12
@@ -134,13 +182,14 @@ def test_a_lock_held_elsewhere_is_told(serving, index, monkeypatch):
     with IndexWriter(index):
         answer = client.put(DOCUMENTS, json=NEW, headers=BEARER)
         assert (answer.status_code, answer.json()["error"]["code"]) == (409, "locked")
-        assert "is being changed by process" in answer.json()["error"]["message"]
+        assert "is being changed by another process" in answer.json()["error"]["message"]
+        assert str(index) not in answer.text
         assert ids(client, "salt")
     assert client.put(DOCUMENTS, json=NEW, headers=BEARER).status_code == 200
 
 
 def test_what_others_commit_is_picked_up(serving, index, monkeypatch):
-    monkeypatch.setattr("isogloss.server.fresh_index._SECONDS", 0.0)
+    monkeypatch.setattr("isogloss.server.service._REFRESH_SECONDS", 0.0)
     client = serving(index)
     before = client.get("/api/v1/status").json()["index"]["generation"]
     with IndexWriter(index) as writer:
@@ -152,7 +201,7 @@ def test_what_others_commit_is_picked_up(serving, index, monkeypatch):
 
 
 def test_an_index_that_becomes_unreadable_leaves_what_was_open(serving, index, monkeypatch, capfd):
-    monkeypatch.setattr("isogloss.server.fresh_index._SECONDS", 0.0)
+    monkeypatch.setattr("isogloss.server.service._REFRESH_SECONDS", 0.0)
     client = serving(index)
     (index / "commit.json").write_text("{}", encoding="utf-8")
     assert ids(client, "salt")

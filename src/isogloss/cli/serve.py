@@ -54,7 +54,7 @@ def add_address(parser: argparse.ArgumentParser) -> None:
 
 def check_packages() -> None:
     """Say which extra is missing, if it is."""
-    for package in ("starlette", "uvicorn", "msgspec"):
+    for package in ("fastapi", "uvicorn", "prometheus_client"):
         import_extra(package, "serve", "the HTTP service")
 
 

@@ -12,6 +12,7 @@ from isogloss.index.reader import OpenIndex
 from isogloss.index.scales import divisors
 from isogloss.search.hits import Hit, Hits, relevance_of
 from isogloss.search.reranking import Reranker
+from isogloss.storage.deadline import check
 from isogloss.storage.errors import InputError
 from isogloss.systems.base import Contribution
 
@@ -55,9 +56,10 @@ class Searcher:
         ``filters``: only documents that have these fields with these values.
         """
         wanted = max(offset + k, self._depth)
-        found = {
-            language: shelf.search(query, wanted, filters) for language, shelf in self.index.choose(languages).items()
-        }
+        found = {}
+        for language, language_index in self.index.choose(languages).items():
+            check()
+            found[language] = language_index.search(query, wanted, filters)
         if self.reranker is None:
             return self._hits(query, found, offset, k, explain)
         hits = self._hits(query, found, 0, wanted, False)
@@ -80,13 +82,17 @@ class Searcher:
         """The ``k`` best documents for each query: what ``search`` gives, without explanations, faster."""
         wanted = max(k, self._depth)
         chosen = self.index.choose(languages)
-        per_language = [shelf.search_many(queries, wanted, filters) for shelf in chosen.values()]
+        per_language = []
+        for language_index in chosen.values():
+            check()
+            per_language.append(language_index.search_many(queries, wanted, filters))
         per_query = zip(*per_language, strict=True) if chosen else [()] * len(queries)
         found = [dict(zip(chosen, of_query, strict=True)) for of_query in per_query]
         listed = [self._listed(query, each)[:wanted] for query, each in zip(queries, found, strict=True)]
         documents = self._documents(hit for of_query in listed for hit in of_query)
         made = []
         for query, of_query, each in zip(queries, listed, found, strict=True):
+            check()
             hits = self._shown(query, of_query, documents, 1, False)
             made.append(Hits((self.reranker.reorder(query, hits) if self.reranker else hits)[:k], _missing(each)))
         return made
@@ -209,6 +215,7 @@ class Searcher:
         ]
 
     def _hit(self, query: str, rank: int, found: _Candidate, document: Document, explain: bool) -> Hit:
+        check()
         shelf = self.languages[found.language]
         explanation = self._explain(query, found.language, found.place, document, found.divisor) if explain else ()
         passage = shelf.passage(query, found.place)

@@ -1,50 +1,79 @@
-"""The service as one ASGI application.
-
-Starlette and msgspec rather than FastAPI: behind the same search Starlette answered 394 requests a second and FastAPI
-327, it starts sooner and installs less; msgspec checks what comes in and makes the schemas of the OpenAPI description,
-which is what FastAPI would have been wanted for.
-"""
+"""The service as one ASGI application: FastAPI's routes, thin, and how it is put together."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
+import hmac
+from collections.abc import AsyncIterator, Callable, Collection, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated, Any, TypeVar
 
-from starlette.applications import Starlette
+from fastapi import Depends, FastAPI, Query
+from fastapi.exceptions import RequestValidationError
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
+from pydantic_core import to_json
 from starlette.convertors import Convertor, register_url_convertor
 from starlette.exceptions import HTTPException
-from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import Route
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Match, Route
 
+import isogloss
 from isogloss.engines.base import EngineUnavailableError
 from isogloss.search.reranking import load_reranker
-from isogloss.server.endpoints import Endpoints
+from isogloss.server import models
+from isogloss.server.bodies import (
+    JSON,
+    LINES,
+    check_address,
+    document_body,
+    media_type,
+    model_body,
+    no_parameters,
+    read_body,
+    search_body,
+    search_request,
+)
+from isogloss.server.errors import STATUSES, ErrorAnswer, Refusal, validation_refusal
 from isogloss.server.guard import TRACE, Guard
-from isogloss.server.limits import Limits
-from isogloss.server.metrics import Metrics
-from isogloss.server.operations import OPERATIONS, PREFIX
-from isogloss.server.refusals import Refusal, refusal_response
-from isogloss.server.request_log import flush
+from isogloss.server.limits import CHEAP, Limits, WorkPool, cost_of, too_much
+from isogloss.server.log import flush
+from isogloss.server.metrics import CONTENT_TYPE, EXAMPLE, Metrics
+from isogloss.server.presenting import encoded
 from isogloss.server.service import Service
-from isogloss.server.static_page import PAGE, PageFile, page_response, read_page
-from isogloss.server.work import WorkPool
+from isogloss.server.static import PAGE, page_response, read_page
 from isogloss.server.writing import Writer
 from isogloss.storage.errors import InputError
 
-_Endpoint = Callable[[Request], Awaitable[Response]]
+PREFIX = "/api/v1"
+_DESCRIPTION = (
+    "Search documents in one language with queries in another. Reading is open; writing needs a bearer token. Every "
+    "answer carries an X-Request-Id, which is the caller's where the caller sent one."
+)
+_DOCUMENT = f"{PREFIX}/documents/{{language}}/{{id:anything}}"
+_NO_PARAMETERS = Depends(no_parameters)
+_BEARER = HTTPBearer(scheme_name="token", auto_error=False)
+_REFERENCE = "#/components/schemas/{model}"
+_UNSURE = "the change took more than {:g} seconds; it may still be made: look before you try again"
+_LARGE = 1 << 16  # bytes of a body that are decoded on a thread, not on the event loop
+_CHUNK = 1 << 18  # bytes of a long answer that are sent at once
+_ANY = (400, 421, 422, 500, 503)
+_WORK = (*_ANY, 404, 504)
+_BODY = (408, 413, 415)
+_WRITE = (401, 403, 409, 507)
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
 class Settings:
     """How a service is run.
 
-    ``rerank``: a run whose order the first ``rerank_depth`` hits are given. ``hosts``: names it answers to besides
-    those of loopback; None for any name. ``shared``: a folder in which several worker processes count together.
+    ``rerank``: a run by which the first ``rerank_depth`` hits are re-ranked. ``hosts``: names it answers to besides
+    those of loopback; None for any name.
     """
 
     index: Path
@@ -56,43 +85,238 @@ class Settings:
     limits: Limits = field(default_factory=Limits)
     log: bool = True
     log_queries: bool = False
-    shared: Path | None = None
     page: Path = PAGE
 
 
-def make_app(index: Path | Settings) -> Starlette:
-    """The application that serves an index."""
-    settings = index if isinstance(index, Settings) else Settings(index)
-    limits = settings.limits
-    reranker = load_reranker(settings.rerank, settings.rerank_depth) if settings.rerank else None
-    service = Service(settings.index, settings.compare, limits, reranker)
-    searches, writes = WorkPool(limits.threads, limits.in_flight), WorkPool(1, limits.writes_in_flight)
-    metrics = Metrics(list(dict.fromkeys(PREFIX + one.path for one in OPERATIONS)), settings.shared)
-    writer = Writer(service.main)
-    endpoints = Endpoints(service, writer, searches, writes, metrics, limits, settings.token)
-    guard = Middleware(
-        Guard, metrics=metrics, hosts=settings.hosts, log=settings.log, log_queries=settings.log_queries
-    )  # fmt: skip
+class Backend:
+    """What the routes call: the service and its queues. Cheap requests, dear ones and writes each have their own."""
 
-    @asynccontextmanager
-    async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        await asyncio.to_thread(service.warm)
-        yield
-        searches.close(wait=False)
-        service.close()
-        metrics.close()
+    def __init__(self, settings: Settings) -> None:
+        limits = settings.limits
+        reranker = load_reranker(settings.rerank, settings.rerank_depth) if settings.rerank else None
+        self.limits = limits
+        self.service = Service(settings.index, settings.compare, limits, reranker)
+        self.writer = Writer(self.service.main)
+        self.metrics = Metrics(lambda: self.service.main.seen)
+        self.writable = bool(settings.token)
+        self._cheap = WorkPool(limits.threads, limits.in_flight)
+        self._dear = WorkPool(1, limits.dear_in_flight)
+        self._writes = WorkPool(1, limits.writes_in_flight)
+        self._decoding = WorkPool(1, limits.in_flight)
+        self._reading = 0
+        self._closing = False
+
+    @property
+    def busy(self) -> bool:
+        """Whether a thread still works."""
+        return bool(self._cheap.in_flight or self._dear.in_flight or self.writer.busy)
+
+    @property
+    def ready(self) -> bool:
+        """Whether a search would be taken now, and a thread is free of late work to do it."""
+        return self._cheap.ready and not self._closing
+
+    async def search(self, work: Callable[[], BaseModel], cost: float = 0.0, brief: bool = False) -> Response:
+        """The answer of a search or another reading, made and encoded in a thread of the queue for its cost."""
+        pool = self._cheap if cost <= CHEAP else self._dear
+        return _json_response(await pool.run(lambda: encoded(work(), brief), self.limits.seconds))
+
+    async def write(self, work: Callable[[], BaseModel]) -> Response:
+        """The answer to a change; one that takes too long goes on all the same, so that nothing is half done."""
+        seconds = self.limits.write_seconds
+        late = _UNSURE.format(seconds)
+        return _json_response(await self._writes.run(lambda: encoded(work()), seconds, late, may_stop=False))
+
+    async def decoded(self, body: bytes, decode: Callable[[bytes], _T]) -> _T:
+        """A body as a model; a large one is decoded on a thread, one after the other."""
+        if len(body) <= _LARGE:
+            return decode(body)
+        return await self._decoding.run(lambda: decode(body), self.limits.seconds)
+
+    async def read(self, request: Request, most: int, seconds: float, accepted: tuple[str, ...] = (JSON,)) -> bytes:
+        """A body; of so many at a time only as are worked on, since each takes memory before its work begins."""
+        if self._reading >= self.limits.in_flight:
+            raise too_much(self.limits.in_flight)
+        self._reading += 1
+        try:
+            return await read_body(request, most, seconds, accepted)
+        finally:
+            self._reading -= 1
+
+    async def close(self) -> None:
+        """Begin nothing more; return when the writes that were begun are done."""
+        self._closing = True
+        for pool in (self._cheap, self._dear, self._decoding):
+            pool.close(wait=False)
+        await asyncio.to_thread(self._writes.close, wait=True)
+        self.service.close()
         await asyncio.to_thread(flush)
 
-    app = Starlette(
-        routes=[*_routes(endpoints), _page_route(read_page(settings.page))],
-        middleware=[guard],
-        exception_handlers={Refusal: _refused, InputError: _input_error, HTTPException: _http_error},
-        lifespan=lifespan,
+
+class Application(FastAPI):
+    """FastAPI, whose description also has the bodies that the routes decode themselves."""
+
+    def openapi(self) -> dict[str, Any]:
+        if not self.openapi_schema:
+            schemas = super().openapi()["components"]["schemas"]
+            _, made = models_json_schema([(body, "validation") for body in models.BODIES], ref_template=_REFERENCE)
+            schemas.update(made["$defs"])
+        return super().openapi()
+
+
+def make_app(index: Path | Settings) -> FastAPI:
+    """The application that serves an index."""
+    settings = index if isinstance(index, Settings) else Settings(index)
+    backend = Backend(settings)
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        await asyncio.to_thread(backend.service.warm)
+        yield
+        await backend.close()
+
+    app = Application(
+        title="isogloss", version=isogloss.__version__, description=_DESCRIPTION, openapi_url=None, docs_url=None,
+        redoc_url=None, redirect_slashes=False, dependencies=[Depends(check_address)],
+        generate_unique_id_function=lambda route: route.name, lifespan=lifespan, separate_input_output_schemas=False,
+        exception_handlers={
+            InputError: _input_error, HTTPException: _http_error, RequestValidationError: _validation_error
+        },
+    )  # fmt: skip
+    app.add_middleware(
+        Guard, metrics=backend.metrics, hosts=settings.hosts, log=settings.log, log_queries=settings.log_queries
     )
-    app.router.redirect_slashes = False
-    app.state.searches, app.state.writes, app.state.writer = searches, writes, writer
-    app.state.service = service
+    app.state.backend = backend
+    _add_reading(app, backend)
+    _add_writing(app, backend, settings.token.encode())
+    _add_state(app, backend)
+    files = read_page(settings.page)
+
+    async def page(request: Request) -> Response:
+        return page_response(files, request)
+
+    app.router.routes.append(Route("/{path:no_operation}", page, methods=["GET"]))
     return app
+
+
+def _add_reading(app: FastAPI, backend: Backend) -> None:
+    service, limits = backend.service, backend.limits
+
+    async def search_for(http: Request, request: models.SearchRequest, cost: float) -> Response:
+        _note_queries(http, [request.q])
+        return await backend.search(lambda: service.search(request), cost)
+
+    @app.get(f"{PREFIX}/search", response_model=models.SearchAnswer, responses=_errors(_WORK))
+    async def search(http: Request, parameters: Annotated[models.SearchParameters, Query()]) -> Response:
+        """The best documents for a query."""
+        request = search_request(parameters)
+        return await search_for(http, request, _search_cost(request))
+
+    @app.post(
+        f"{PREFIX}/search", response_model=models.SearchAnswer | models.BatchAnswer, dependencies=[_NO_PARAMETERS],
+        responses=_errors((*_WORK, *_BODY)), openapi_extra=_body(models.SearchRequest, models.BatchRequest),
+    )  # fmt: skip
+    async def search_posted(http: Request) -> Response:
+        """The best documents for a query, or for each of many."""
+        body = await backend.read(http, limits.search_bytes, limits.seconds)
+        request, cost = await backend.decoded(body, _search_and_cost)
+        if isinstance(request, models.SearchRequest):
+            return await search_for(http, request, cost)
+        batch = request
+        _note_queries(http, batch.queries)
+        return await backend.search(lambda: service.search_batch(batch), cost)
+
+    @app.get(f"{PREFIX}/explain", response_model=models.ExplainAnswer, responses=_errors(_WORK))
+    async def explain(http: Request, parameters: Annotated[models.ExplainParameters, Query()]) -> Response:
+        """What made the score of a document for a query."""
+        _note_queries(http, [parameters.q])
+        return await backend.search(lambda: service.explain(parameters), cost_of([parameters.q], 0, 1))
+
+    @app.post(
+        f"{PREFIX}/explain", response_model=models.ExplainAnswer, responses=_errors((*_WORK, *_BODY)),
+        dependencies=[_NO_PARAMETERS], openapi_extra=_body(models.ExplainRequest),
+    )  # fmt: skip
+    async def explain_posted(http: Request) -> Response:
+        """What made the score of a document for a query."""
+        body = await backend.read(http, limits.search_bytes, limits.seconds)
+        request = await backend.decoded(body, lambda body: model_body(body, models.ExplainRequest))
+        _note_queries(http, [request.q])
+        return await backend.search(lambda: service.explain(request), cost_of([request.q], 0, 1))
+
+    @app.get(_DOCUMENT, response_model=models.DocumentMessage, responses=_errors(_WORK))
+    async def get_document(language: str, id: str, query: Annotated[models.DocumentParameters, Query()]) -> Response:
+        """A document by its language and id (percent-encoded)."""
+        return await backend.search(lambda: service.get(language, id, query.index), brief=True)
+
+
+def _add_writing(app: FastAPI, backend: Backend, token: bytes) -> None:
+    limits, writer = backend.limits, backend.writer
+
+    async def check_token(sent: Annotated[HTTPAuthorizationCredentials | None, Depends(_BEARER)]) -> None:
+        if not token:
+            what = "writing is off: the service was started without a token (--token-file or ISOGLOSS_TOKEN)"
+            raise Refusal(403, what)
+        if sent is None or not hmac.compare_digest(sent.credentials.strip().encode("utf-8", "surrogateescape"), token):
+            what = "writing needs the header 'Authorization: Bearer TOKEN' with the token of this service"
+            raise Refusal(401, what, {"WWW-Authenticate": "Bearer"})
+
+    guarded = [Depends(check_token), _NO_PARAMETERS]
+    documents: dict[str, Any] = {
+        "response_model": models.AddAnswer, "responses": _errors((*_WORK, *_BODY, *_WRITE)), "dependencies": guarded,
+        "openapi_extra": _body(models.DocumentMessage, models.DocumentsRequest),
+    }  # fmt: skip
+
+    @app.put(f"{PREFIX}/documents", **documents)
+    async def put_documents(http: Request) -> Response:
+        """Add documents, or replace those of the same language and id; on disk when it is answered."""
+        body = await backend.read(http, limits.document_bytes, limits.write_seconds, (JSON, LINES))
+        kind = media_type(http)
+        return await backend.write(lambda: writer.add(document_body(body, kind)))
+
+    @app.post(f"{PREFIX}/documents", **documents)
+    async def post_documents(http: Request) -> Response:
+        """The same as PUT."""
+        return await put_documents(http)
+
+    @app.delete(
+        _DOCUMENT, response_model=models.DeleteAnswer, responses=_errors((*_WORK, *_WRITE)), dependencies=guarded
+    )
+    async def delete_document(language: str, id: str) -> Response:
+        """Delete a document; gone when it is answered."""
+        return await backend.write(lambda: writer.delete(language, id))
+
+
+def _add_state(app: FastAPI, backend: Backend) -> None:
+    @app.get(
+        f"{PREFIX}/status", response_model=models.StatusAnswer, responses=_errors(_WORK), dependencies=[_NO_PARAMETERS]
+    )
+    async def status() -> Response:
+        """What the service holds and takes."""
+        return await backend.search(lambda: backend.service.status(backend.writable))
+
+    not_ready = {"model": models.HealthAnswer, "description": "It would refuse a search"}
+
+    @app.get(
+        f"{PREFIX}/health", response_model=models.HealthAnswer, responses={**_errors(_ANY), 503: not_ready}
+    )  # fmt: skip
+    async def health() -> Response:
+        """Whether it lives and whether it can search."""
+        ready = backend.ready
+        return _json_response(encoded(models.HealthAnswer(live=True, ready=ready)), 200 if ready else 503)
+
+    text = {"content": {"text/plain": {"schema": {"type": "string"}, "example": EXAMPLE}}}
+
+    @app.get(f"{PREFIX}/metrics", response_class=Response, responses={**_errors(_ANY), 200: text})
+    async def metrics() -> Response:
+        """Counts and durations for Prometheus."""
+        return Response(backend.metrics.text(), media_type=CONTENT_TYPE)
+
+    description = {"content": {JSON: {"schema": {"type": "object"}, "example": {"openapi": "3.1.0"}}}}
+
+    @app.get(f"{PREFIX}/openapi.json", response_class=Response, responses={**_errors(_ANY), 200: description})
+    async def openapi() -> Response:
+        """The description of the service (OpenAPI)."""
+        return Response(to_json(app.openapi()), media_type=JSON)
 
 
 class _Anything(Convertor[str]):
@@ -117,43 +341,82 @@ register_url_convertor("anything", _Anything())
 register_url_convertor("no_operation", _NoOperation())
 
 
-def _routes(endpoints: Endpoints) -> list[Route]:
-    """One route a path, so that a method it does not take is answered with all that it does."""
-    ways: dict[str, dict[str, _Endpoint]] = {}
-    for one in OPERATIONS:
-        ways.setdefault(one.path, {})[one.method] = getattr(endpoints, one.name)
-    return [_route(path, methods) for path, methods in ways.items()]
+def _errors(statuses: Iterable[int]) -> dict[int | str, dict[str, Any]]:
+    """The refusals of an operation, as FastAPI describes them."""
+    described: dict[int | str, dict[str, Any]] = {}
+    for status in statuses:
+        code, meaning, sentence = STATUSES[status]
+        example = {"error": {"code": code, "message": sentence, "request_id": "5f3a9c01"}}
+        described[status] = {"model": ErrorAnswer, "description": meaning, "content": {JSON: {"example": example}}}
+    return described
 
 
-def _route(path: str, ways: Mapping[str, _Endpoint]) -> Route:
-    async def answer(request: Request) -> Response:
-        return await ways["GET" if request.method == "HEAD" else request.method](request)
-
-    return Route(PREFIX + path.replace("{id}", "{id:anything}"), answer, methods=list(ways))
-
-
-def _page_route(files: Mapping[str, PageFile]) -> Route:
-    async def page(request: Request) -> Response:
-        return page_response(files, request)
-
-    return Route("/{path:no_operation}", page, methods=["GET"])
+def _body(*models: type[BaseModel]) -> dict[str, Any]:
+    """The body of an operation, as OpenAPI describes it."""
+    schemas = [{"$ref": _REFERENCE.format(model=model.__name__)} for model in models]
+    schema = schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
+    return {"requestBody": {"required": True, "content": {JSON: {"schema": schema}}}}
 
 
-async def _refused(request: Request, error: Exception) -> Response:
-    assert isinstance(error, Refusal)
-    return refusal_response(error, request.scope[TRACE].request_id)
+def _search_and_cost(body: bytes) -> tuple[models.SearchRequest | models.BatchRequest, float]:
+    request = search_body(body)
+    if isinstance(request, models.BatchRequest):
+        return request, cost_of(request.queries, request.k)
+    return request, _search_cost(request)
+
+
+def _search_cost(request: models.SearchRequest) -> float:
+    return cost_of([request.q], request.offset + request.k, request.k if request.explain else 0)
+
+
+def _note_queries(http: Request, queries: list[str]) -> None:
+    """For the log."""
+    trace = http.scope[TRACE]
+    trace.query_length = sum(map(len, queries))
+    trace.query = "\n".join(queries)
+
+
+def _json_response(body: bytes, status: int = 200) -> Response:
+    """An answer; a long one goes in chunks, so that the server does not hold it twice."""
+    if len(body) <= _CHUNK:
+        return Response(body, status, media_type=JSON)
+
+    async def chunks() -> AsyncIterator[memoryview]:
+        whole = memoryview(body)
+        for begin in range(0, len(body), _CHUNK):
+            yield whole[begin : begin + _CHUNK]
+
+    return StreamingResponse(chunks(), status, {"Content-Length": str(len(body))}, JSON)
 
 
 async def _input_error(request: Request, error: Exception) -> Response:
     status = 503 if isinstance(error, EngineUnavailableError) else 422
-    return refusal_response(Refusal(status, " ".join(str(error).split())), request.scope[TRACE].request_id)
+    return Refusal(status, " ".join(str(error).split())).response(request.scope[TRACE].request_id)
+
+
+async def _validation_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    return validation_refusal(error.errors()).response(request.scope[TRACE].request_id)
 
 
 async def _http_error(request: Request, error: Exception) -> Response:
+    """A refusal of ours, or one of the router, which knows neither our sentences nor all methods of an address."""
     assert isinstance(error, HTTPException)
-    what = {
-        404: "there is nothing at this address",
-        405: f"this address does not take {request.method[:20]}",
-    }.get(error.status_code, error.detail)
-    refusal = Refusal(error.status_code, what, error.headers)
-    return refusal_response(refusal, request.scope[TRACE].request_id)
+    if not isinstance(error, Refusal):
+        sentence = {
+            404: "there is nothing at this address",
+            405: f"this address does not take {request.method[:20]}",
+        }.get(error.status_code, error.detail)
+        headers = {"Allow": ", ".join(_methods(request))} if error.status_code == 405 else error.headers
+        error = Refusal(error.status_code, sentence, headers)
+    return error.response(request.scope[TRACE].request_id)
+
+
+def _methods(request: Request) -> list[str]:
+    found = {
+        method
+        for route in request.app.routes
+        if route.matches(request.scope)[0] is not Match.NONE
+        for method in route.methods
+    }
+    return sorted(found | ({"HEAD"} if "GET" in found else set()))

@@ -1,4 +1,4 @@
-"""Around every request: its id, who may ask under which name, the headers that protect a reader, the count, the log."""
+"""Around every request: its id, the host names that are answered, headers that protect a reader, the count, the log."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import secrets
 import traceback
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from time import perf_counter
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from isogloss.server.errors import Refusal
+from isogloss.server.log import write_line
 from isogloss.server.metrics import Metrics
-from isogloss.server.refusals import Refusal, refusal_response
-from isogloss.server.request_log import write_line
-from isogloss.server.stopwatch import Stopwatch
 
 TRACE = "isogloss.trace"
 _SANE_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
@@ -37,7 +37,7 @@ class Trace:
     """What is known of a request for the log."""
 
     request_id: str
-    watch: Stopwatch = field(default_factory=Stopwatch)
+    started: float = field(default_factory=perf_counter)
     status: int = 0
     query_length: int | None = None
     query: str | None = None
@@ -56,7 +56,7 @@ def is_loopback(host: str) -> bool:
 
 
 class Guard:
-    """The outermost layer. ``hosts``: the names under which it may be asked; None if any name will do.
+    """The outermost layer. ``hosts``: the host names that are answered; None if any name will do.
 
     A page elsewhere can have its own name point to 127.0.0.1 and would then be of the same origin as this service, so
     on loopback only loopback's names are answered.
@@ -76,9 +76,14 @@ class Guard:
             await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        given = headers.get("x-request-id", "")
-        trace = Trace(given if _SANE_ID.fullmatch(given) else secrets.token_hex(8))
-        scope[TRACE] = trace
+        wished = headers.get("x-request-id", "")
+        trace = Trace(wished if _SANE_ID.fullmatch(wished) else secrets.token_hex(8))
+        method = scope["method"]
+        scope = {
+            **scope,
+            TRACE: trace,
+            "method": "GET" if method == "HEAD" else method,
+        }  # the server sends no body then
 
         async def send_marked(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -93,19 +98,19 @@ class Guard:
         try:
             await self._answer(scope, receive, send_marked, headers, trace)
         finally:
-            self._note(scope, trace)
+            self._note(scope, method, trace)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send, headers: Headers, trace: Trace) -> None:
         try:
             self._check_host(headers.get("host", ""))
             await self._app(scope, receive, send)
         except Refusal as refusal:
-            await refusal_response(refusal, trace.request_id)(scope, receive, send)
+            await refusal.response(trace.request_id)(scope, receive, send)
         except Exception:
             write_line("error", id=trace.request_id, path=scope["path"], traceback=traceback.format_exc())
             if not trace.status:
                 fault = Refusal(500, "something went wrong here; the log of the service says what")
-                await refusal_response(fault, trace.request_id)(scope, receive, send)
+                await fault.response(trace.request_id)(scope, receive, send)
 
     def _check_host(self, host: str) -> None:
         if self._hosts is None:
@@ -114,12 +119,12 @@ class Guard:
         if not (is_loopback(name) or name in self._hosts):
             raise Refusal(421, f"this service does not answer to the name {name[:100]!r}; start it with --allow-host")
 
-    def _note(self, scope: Scope, trace: Trace) -> None:
-        path = getattr(scope.get("route"), "path", "").replace(":anything", "")
-        self._metrics.ended(path, scope["method"], trace.status, trace.watch.seconds)
+    def _note(self, scope: Scope, method: str, trace: Trace) -> None:
+        seconds = perf_counter() - trace.started
+        self._metrics.ended(getattr(scope.get("route"), "path_format", ""), method, trace.status, seconds)
         if self._log:
             write_line(
-                "request", id=trace.request_id, method=scope["method"], path=scope["path"], status=trace.status,
-                ms=trace.watch.milliseconds, query_length=trace.query_length,
+                "request", id=trace.request_id, method=method, path=scope["path"], status=trace.status,
+                ms=round(seconds * 1000, 3), query_length=trace.query_length,
                 query=trace.query if self._log_queries else None,
             )  # fmt: skip

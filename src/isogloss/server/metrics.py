@@ -1,114 +1,95 @@
-"""What the service counts, in the text form that Prometheus reads."""
+"""What the service counts, for Prometheus; of several worker processes together where they share a folder."""
 
 from __future__ import annotations
 
 import os
-from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import numpy as np
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics, generate_latest
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4 as CONTENT_TYPE
+from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client.registry import Collector
 
-from isogloss.server.counters import SharedCells
+from isogloss.index.reader import OpenIndex
 
-CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-_STATUSES = (200, 304, 400, 401, 403, 404, 405, 408, 409, 413, 415, 421, 422, 500, 503, 504, 507)
-_METHODS = ("GET", "POST", "PUT", "DELETE", "HEAD", "other")
+FOLDER = "PROMETHEUS_MULTIPROC_DIR"
+"""The environment variable, to be set before a worker starts, that names the folder in which workers count together."""
+EXAMPLE = 'isogloss_requests_total{method="GET",path="/api/v1/search",status="200"} 42.0\n'
+_METHODS = frozenset(("GET", "POST", "PUT", "DELETE", "HEAD"))
 _BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-_HISTOGRAM = len(_BOUNDS) + 2  # one over all bounds, and the sum
-_OTHER = "other"
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+
+__all__ = ["CONTENT_TYPE", "EXAMPLE", "FOLDER", "Metrics"]
 
 
 class Metrics:
-    """Requests by path, method and status, their durations, and how many are being answered.
+    """Requests by path, method and status, their durations, how many are being answered, and what the index holds.
 
-    Paths are those of the routes, statuses those that the service gives: a hostile client cannot make the table grow.
+    Paths are those of the routes and methods those that the service takes: a hostile client cannot make the table grow.
     """
 
-    def __init__(self, paths: Sequence[str], folder: Path | None = None) -> None:
-        self._paths = [*paths, _OTHER]
-        self._requests = len(self._paths) * len(_METHODS) * (len(_STATUSES) + 1)
-        self._cells = SharedCells(2 + self._requests + len(self._paths) * _HISTOGRAM, folder)
-        self._cells.own[0] = os.getpid()
-        self._cells.own[1] = 0  # what a predecessor was answering when it died is answered by nobody
+    def __init__(self, index: Callable[[], OpenIndex]) -> None:
+        disable_created_metrics()  # type: ignore[no-untyped-call]
+        own = CollectorRegistry()
+        self._requests = Counter("isogloss_requests", "Requests answered.", ["path", "method", "status"], registry=own)
+        self._seconds = Histogram(
+            "isogloss_request_seconds", "Time to answer.", ["path"], buckets=_BOUNDS, registry=own
+        )  # fmt: skip
+        self._in_flight = Gauge(
+            "isogloss_in_flight", "Requests being answered.", multiprocess_mode="livesum", registry=own
+        )
+        folder = os.environ.get(FOLDER)
+        self._shown = own
+        if folder:
+            self._shown = CollectorRegistry()
+            MultiProcessCollector(self._shown, folder)  # type: ignore[no-untyped-call]
+        self._shown.register(_Gauges(index, folder))
 
     def began(self) -> None:
         """A request came."""
-        self._cells.own[1] += 1
+        self._in_flight.inc()
 
     def ended(self, path: str, method: str, status: int, seconds: float) -> None:
-        """A request was answered."""
-        own = self._cells.own
-        own[1] -= 1
-        place = self._paths.index(path) if path in self._paths else len(self._paths) - 1
-        way = _METHODS.index(method if method in _METHODS else "other")
-        kind = _STATUSES.index(status) if status in _STATUSES else len(_STATUSES)
-        own[2 + (place * len(_METHODS) + way) * (len(_STATUSES) + 1) + kind] += 1
-        histogram = own[2 + self._requests + place * _HISTOGRAM :]
-        histogram[bisect_left(_BOUNDS, seconds)] += 1
-        histogram[_HISTOGRAM - 1] += seconds
+        """A request was answered; ``path`` is that of its route, empty if it has none."""
+        path = path or "other"
+        self._in_flight.dec()
+        self._requests.labels(path, method if method in _METHODS else "other", str(status)).inc()
+        self._seconds.labels(path).observe(seconds)
 
-    def close(self) -> None:
-        """Leave the numbers to whoever comes next."""
-        self._cells.close()
-
-    def text(self, documents: Mapping[str, int], generation: int) -> str:
+    def text(self) -> bytes:
         """All numbers, those of all workers together."""
-        tables = list(self._cells.all())
-        total = np.sum(tables, axis=0)
-        lines = [
-            *_family("isogloss_requests_total", "counter", "Requests answered.", self._request_lines(total)),
-            *_family("isogloss_request_seconds", "histogram", "Time to answer.", self._histogram_lines(total)),
-            *_family("isogloss_in_flight", "gauge", "Requests being answered.", [f"isogloss_in_flight {total[1]:g}"]),
-            *_family(
-                "isogloss_documents",
-                "gauge",
-                "Documents that can be found.",
-                [f'isogloss_documents{{language="{_label(name)}"}} {count}' for name, count in documents.items()],
-            ),
-            *_family("isogloss_generation", "gauge", "Commit searched in.", [f"isogloss_generation {generation}"]),
-            *_family(
-                "isogloss_resident_memory_bytes",
-                "gauge",
-                "Resident memory of each worker process.",
-                _memory_lines(int(cells[0]) for cells in tables),
-            ),
-        ]
-        return "\n".join(lines) + "\n"
-
-    def _request_lines(self, total: np.ndarray) -> Iterable[str]:
-        counts = total[2 : 2 + self._requests].reshape(len(self._paths), len(_METHODS), -1)
-        for place, way, kind in np.argwhere(counts).tolist():
-            status = _STATUSES[kind] if kind < len(_STATUSES) else _OTHER
-            labels = f'path="{_label(self._paths[place])}",method="{_METHODS[way]}",status="{status}"'
-            yield f"isogloss_requests_total{{{labels}}} {counts[place, way, kind]:.0f}"
-
-    def _histogram_lines(self, total: np.ndarray) -> Iterable[str]:
-        histograms = total[2 + self._requests :].reshape(len(self._paths), -1)
-        for path, histogram in zip(self._paths, histograms, strict=True):
-            sums = np.cumsum(histogram[:-1])
-            if not sums[-1]:
-                continue
-            label = f'path="{_label(path)}"'
-            for bound, count in zip((*_BOUNDS, "+Inf"), sums.tolist(), strict=True):
-                yield f'isogloss_request_seconds_bucket{{{label},le="{bound}"}} {count:.0f}'
-            yield f"isogloss_request_seconds_sum{{{label}}} {histogram[-1]:.6f}"
-            yield f"isogloss_request_seconds_count{{{label}}} {sums[-1]:.0f}"
+        return generate_latest(self._shown)
 
 
-def _family(name: str, kind: str, help_: str, lines: Iterable[str]) -> list[str]:
-    return [f"# HELP {name} {help_}", f"# TYPE {name} {kind}", *lines]
+class _Gauges(Collector):
+    """What is looked up when it is read: the index, and the memory of each worker."""
 
+    def __init__(self, index: Callable[[], OpenIndex], folder: str | None) -> None:
+        self._index = index
+        self._folder = folder
 
-def _label(value: str) -> str:
-    return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        index = self._index()
+        documents = GaugeMetricFamily("isogloss_documents", "Documents that can be found.", labels=["language"])
+        for language, count in index.manifest.documents.items():
+            documents.add_metric([language], count)
+        memory = GaugeMetricFamily(
+            "isogloss_resident_memory_bytes", "Resident memory of each worker process.", labels=["pid"]
+        )
+        for pid in self._pids():
+            try:
+                pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+            except (OSError, IndexError, ValueError):
+                continue  # it is gone, or this system keeps no such files
+            memory.add_metric([pid], pages * _PAGE_BYTES)
+        yield documents
+        yield GaugeMetricFamily("isogloss_generation", "Commit searched in.", value=index.generation)
+        yield memory
 
-
-def _memory_lines(pids: Iterable[int]) -> Iterable[str]:
-    for pid in pids:
-        try:
-            pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
-        except (OSError, IndexError, ValueError):
-            continue  # it is gone, or this system keeps no such files
-        yield f'isogloss_resident_memory_bytes{{pid="{pid}"}} {pages * _PAGE_BYTES}'
+    def _pids(self) -> list[str]:
+        """The workers that live: each has a file of its own in the folder, which is removed when it dies."""
+        if not self._folder:
+            return [str(os.getpid())]
+        return sorted(path.stem.rpartition("_")[2] for path in Path(self._folder).glob("gauge_livesum_*.db"))

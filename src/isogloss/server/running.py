@@ -1,27 +1,41 @@
-"""One process of the service: a socket, a server on it, and an end that loses nothing."""
+"""Processes and connections: uvicorn on a socket, in this process or in workers that are replaced when they die."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import socket
 import sys
+import tempfile
+import threading
+import time
+from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack
+from multiprocessing import parent_process
 from types import FrameType
+from typing import Any
 
 import uvicorn
-from starlette.applications import Starlette
+from prometheus_client.multiprocess import mark_process_dead
+from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.supervisors.multiprocess import SIGNALS, Multiprocess, Process
 
 from isogloss.server.app import Settings, make_app
-from isogloss.server.limits import HEADER_BYTES
-from isogloss.server.request_log import flush, log_libraries
+from isogloss.server.errors import Refusal
+from isogloss.server.limits import HEADER_BYTES, Limits
+from isogloss.server.log import flush, log_libraries, write_line
+from isogloss.server.metrics import FOLDER
 from isogloss.storage.errors import InputError
 
 STOPS = (signal.SIGTERM, signal.SIGINT)
 _BACKLOG = 2048
-_CONNECTIONS = 1000  # open at once, in a process
 _GRACE = 30  # seconds for requests that were being answered when the service was told to stop
+_LAST_WAIT = 60.0  # seconds for the workers to finish what they have begun
+_SILENCE = 30  # seconds without a sign of life after which a worker is killed and replaced
+_LONGEST_PAUSE = 30.0  # seconds between two attempts to replace a worker that does not start
+_FAILED = 3  # exit status of a worker that could not start
 
 
 def serve(settings: Settings, host: str, port: int, workers: int, announce: Callable[[str], None]) -> None:
@@ -29,39 +43,38 @@ def serve(settings: Settings, host: str, port: int, workers: int, announce: Call
 
     ``announce`` is called with the address as soon as clients may come.
     """
-    from isogloss.server.workers import Supervisor
-
     with listen(host, port) as listener:
         address = _address(host, listener)
         if workers > 1:
-            make_app(settings).state.service.close()  # what is wrong with the index is said here, once
+            make_app(settings).state.backend.service.close()  # what is wrong with the index is said here, once
             announce(address)
-            Supervisor(settings, listener, workers).run()
+            _serve_in_workers(settings, listener, workers)
         else:
-            serve_on(listener, settings, lambda: announce(address))
+            serve_on(listener, settings, lambda server: announce(address))
 
 
-def serve_on(listener: socket.socket, settings: Settings, announce: Callable[[], None] = lambda: None) -> None:
-    """Serve on a socket in this process."""
+def serve_on(
+    listener: socket.socket, settings: Settings, before: Callable[[uvicorn.Server], None] = lambda server: None
+) -> None:
+    """Serve on a socket in this process; ``before`` is called when the index is open."""
     log_libraries()
     app = make_app(settings)
-    server = uvicorn.Server(_config(app))
+    server = uvicorn.Server(_config(app, settings.limits))
 
     def stop(number: int, frame: FrameType | None) -> None:
         server.should_exit = True  # uvicorn has handlers of its own while it runs, and calls these when it has ended
 
-    before = {number: signal.signal(number, stop) for number in STOPS}
+    handlers = {number: signal.signal(number, stop) for number in STOPS}
     try:
-        announce()
+        before(server)
         server.run(sockets=[listener])
-        app.state.writes.close(wait=True)
-        if app.state.searches.in_flight or app.state.writer.busy:
+        if app.state.backend.busy:
             # A search that nobody waits for any more, or segments being merged, must not keep the process.
             flush()
             sys.stdout.flush()
             os._exit(0)
     finally:
-        for number, handler in before.items():
+        for number, handler in handlers.items():
             signal.signal(number, handler)
 
 
@@ -86,9 +99,233 @@ def _address(host: str, listener: socket.socket) -> str:
     return f"http://{name}:{listener.getsockname()[1]}/"
 
 
-def _config(app: Starlette) -> uvicorn.Config:
+def _config(app: Any, limits: Limits) -> uvicorn.Config:
     return uvicorn.Config(
-        app, http="h11", ws="none", lifespan="on", log_config=None, access_log=False, server_header=False,
-        proxy_headers=False, backlog=_BACKLOG, limit_concurrency=_CONNECTIONS, timeout_graceful_shutdown=_GRACE,
+        app, http=connections(limits), ws="none", lifespan="on", log_config=None, access_log=False, server_header=False,
+        proxy_headers=False, backlog=_BACKLOG, timeout_graceful_shutdown=_GRACE, timeout_keep_alive=limits.idle_seconds,
         h11_max_incomplete_event_size=HEADER_BYTES,
     )  # fmt: skip
+
+
+class Connection(H11Protocol):
+    """uvicorn's connection, with limits on what a client may keep open: how many, and for how long without progress.
+
+    A header must come whole within ``header_seconds`` of its first letter, or of the connection; a client that reads
+    nothing for ``send_seconds`` is cut off. uvicorn itself ends connections that are idle between two requests.
+    """
+
+    limits = Limits()
+    open_by_client: Counter[str]
+    _timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        name = self._client_name
+        self.open_by_client[name] += 1
+        if len(self.connections) > self.limits.connections:
+            self._refuse(Refusal(503, "there are too many connections; try again in a moment"))
+        elif self.open_by_client[name] > self.limits.connections_per_client:
+            self._refuse(Refusal(503, "there are too many connections from this address; try again in a moment"))
+        else:
+            self._arm(self.limits.header_seconds, self._header_is_late)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._disarm()
+        name = self._client_name
+        self.open_by_client[name] -= 1
+        if self.open_by_client[name] <= 0:
+            del self.open_by_client[name]
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        if self.transport.is_closing():
+            return
+        super().data_received(data)
+        if self.cycle is not None and not self.cycle.response_complete:
+            if not self.flow.write_paused:
+                self._disarm()  # the body has its own limit, where it is read
+        elif self._timer is None and not self.transport.is_closing():
+            self._arm(self.limits.header_seconds, self._header_is_late)
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._arm(self.limits.send_seconds, self._answer_is_stuck)
+
+    def resume_writing(self) -> None:
+        self._disarm()
+        super().resume_writing()
+
+    def send_400_response(self, msg: str) -> None:
+        self._refuse(Refusal(400, "this is not HTTP that can be read, or its header is too long"))
+
+    @property
+    def _client_name(self) -> str:
+        return self.client[0] if self.client else ""
+
+    def _arm(self, seconds: float, act: Callable[[], None]) -> None:
+        self._disarm()
+        self._timer = self.loop.call_later(seconds, act)
+
+    def _disarm(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _header_is_late(self) -> None:
+        self._timer = None
+        self._refuse(Refusal(408, f"the header did not come within {self.limits.header_seconds:g} seconds"))
+
+    def _answer_is_stuck(self) -> None:
+        self._timer = None
+        self.transport.abort()
+
+    def _refuse(self, refusal: Refusal) -> None:
+        """Answer without a request, and close."""
+        self._disarm()
+        if self.transport.is_closing():
+            return
+        body = refusal.response("").body
+        head = f"HTTP/1.1 {refusal.status_code} Refused\r\nContent-Type: application/json\r\nConnection: close\r\n"
+        self.transport.write(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + bytes(body))
+        self.transport.close()
+
+
+def connections(limits: Limits) -> type[Connection]:
+    """The class of the connections of one server."""
+    return type("LimitedConnection", (Connection,), {"limits": limits, "open_by_client": Counter()})
+
+
+def _serve_in_workers(settings: Settings, listener: socket.socket, count: int) -> None:
+    handlers = {number: signal.getsignal(number) for number in SIGNALS}
+    folder_before = os.environ.get(FOLDER)
+    with tempfile.TemporaryDirectory(prefix="isogloss-serve-") as shared:
+        os.environ[FOLDER] = shared  # for the workers, which count together there
+        try:
+            Supervisor(settings, listener, count, shared).run()
+        finally:
+            for number, handler in handlers.items():
+                signal.signal(number, handler)
+            os.environ.pop(FOLDER)
+            if folder_before is not None:
+                os.environ[FOLDER] = folder_before
+
+
+class Worker(Process):
+    """A worker process on the shared socket."""
+
+    def __init__(self, settings: Settings, config: uvicorn.Config, listener: socket.socket) -> None:
+        self._settings = settings
+        super().__init__(config, [listener])
+
+    def target(self, sockets: list[socket.socket] | None = None) -> None:
+        def began(server: uvicorn.Server) -> None:
+            self._server = server
+
+        assert sockets is not None
+        threading.Thread(target=self.always_pong, daemon=True).start()
+        threading.Thread(target=_follow_parent, daemon=True).start()
+        try:
+            serve_on(sockets[0], self._settings, began)
+        except InputError as error:
+            write_line("worker", pid=os.getpid(), message=f"cannot start: {error}")
+            flush()
+            sys.exit(_FAILED)
+
+
+def _follow_parent() -> None:
+    """Stop when the supervisor is gone, however it went."""
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os.kill(os.getpid(), signal.SIGTERM)
+
+
+class Supervisor(Multiprocess):
+    """uvicorn's supervisor, which goes on with the workers it has when the replacement of a dead one does not start.
+
+    uvicorn's own ends the service then, although the other workers answer. Attempts go on, with pauses that double;
+    only where no worker has ever been ready there is nothing to go on with.
+    """
+
+    def __init__(
+        self, settings: Settings, listener: socket.socket, count: int, shared: str,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:  # fmt: skip
+        handlers = {number: signal.getsignal(number) for number in SIGNALS if number not in STOPS}
+        super().__init__(uvicorn.Config("", workers=count, log_config=None), [listener])
+        for number, handler in handlers.items():  # of uvicorn's signals only those that stop are taken
+            signal.signal(number, handler)
+        self._settings = settings
+        self._shared = shared
+        self._clock = clock
+        self._seen: dict[int, float] = {}
+        self._failures: Counter[int] = Counter()
+        self._due: dict[int, float] = {}
+        self._was_ready = False
+
+    def run(self) -> None:
+        """Supervise until told to stop."""
+        try:
+            super().run()
+        finally:
+            self.terminate_all()
+            self.join_all()
+
+    def init_processes(self) -> None:
+        """Start the workers."""
+        self.processes = [self._start(place) for place in range(self.processes_num)]
+
+    def keep_subprocess_alive(self) -> None:
+        """Replace the workers that have died, each as soon as that is due."""
+        for place, process in enumerate(self.processes):
+            if self.should_exit.is_set():
+                return
+            if place not in self._due and not self._lives(place, process):
+                self._bury(place, process)
+            if place in self._due and self._clock() >= self._due[place]:
+                del self._due[place]
+                self.processes[place] = self._start(place)
+        if not self._was_ready and len(self._due) == len(self.processes):
+            raise InputError("no worker could start; the log says why")
+
+    def join_all(self) -> None:
+        """Wait for the workers to finish what they have begun, but not for ever."""
+        until = time.monotonic() + _LAST_WAIT
+        for process in self.processes:
+            process.process.join(max(0.0, until - time.monotonic()))
+            if process.exitcode is None:
+                process.kill()
+                process.join()
+
+    def new_worker(self) -> Process:
+        """A worker that is not yet started."""
+        return Worker(self._settings, self.config, self.sockets[0])
+
+    def _start(self, place: int) -> Process:
+        worker = self.new_worker()
+        worker.start()
+        self._seen[place] = self._clock()
+        return worker
+
+    def _lives(self, place: int, process: Process) -> bool:
+        """Whether a worker runs and gives signs of life."""
+        if not process.process.is_alive():
+            return False
+        if process.is_ready(1):
+            self._was_ready = True
+            self._failures[place] = 0
+        elif not process.ping(1):
+            return self._clock() - self._seen[place] < _SILENCE
+        self._seen[place] = self._clock()
+        return True
+
+    def _bury(self, place: int, process: Process) -> None:
+        process.kill()
+        process.join()
+        failures = self._failures[place]
+        pause = min(_LONGEST_PAUSE, 2.0**failures) if process.exitcode == _FAILED or failures else 0.0
+        self._failures[place] += 1
+        self._due[place] = self._clock() + pause
+        if process.pid is not None:
+            mark_process_dead(process.pid, self._shared)  # type: ignore[no-untyped-call]
+        write_line("worker", pid=process.pid, status=process.exitcode, message="died; another takes its place")

@@ -1,35 +1,72 @@
-"""What the service does, without HTTP: search, explain, get, say how things are. Several threads call it at once."""
+"""What the service does, without HTTP: search, explain, get, tell its state. Several threads call it at once."""
 
 from __future__ import annotations
 
+import threading
 import time
 from pathlib import Path
 
 import isogloss
-from isogloss.index.reader import OpenIndex
+from isogloss.index.reader import OpenIndex, open_index
+from isogloss.search.hits import Hits
 from isogloss.search.query_language import guess_query_language, language_note
 from isogloss.search.reranking import Reranker
 from isogloss.search.searcher import Searcher
-from isogloss.server.fresh_index import FreshIndex
-from isogloss.server.limits import BATCH, DEPTH, EXPLAINED, MOST_HITS, QUERY_LENGTH, Limits
-from isogloss.server.marking import Marking
-from isogloss.server.messages import (
-    BatchAnswer,
-    BatchRequest,
-    DocumentMessage,
-    ExplainAnswer,
-    ExplainRequest,
-    FoundMessage,
-    IndexStatus,
-    LimitsMessage,
-    SearchAnswer,
-    SearchRequest,
-    StatusAnswer,
-)
-from isogloss.server.presenting import document_message, hit_message, meanings, reasons
-from isogloss.server.refusals import Refusal
-from isogloss.server.stopwatch import Stopwatch
+from isogloss.server import models
+from isogloss.server.errors import Refusal
+from isogloss.server.limits import BATCH, COST, DEPTH, EXPLAINED, MOST_HITS, QUERY_LENGTH, QUERY_WORDS, Limits
+from isogloss.server.log import write_line
+from isogloss.server.presenting import Marking, document_message, hit_message, reasons, translations_message
+from isogloss.storage.deadline import check
 from isogloss.storage.errors import InputError
+
+_TOGETHER = 32  # queries of a batch that are searched at once, between two checks of the deadline
+_REFRESH_SECONDS = 1.0  # between two checks of the disk
+
+
+class FreshIndex:
+    """The newest commit of an index that could be opened.
+
+    Changes are checked for at most once a second, by one thread; the others meanwhile search in what they have. A
+    change that cannot be opened is logged once and leaves what there was.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock = threading.Lock()
+        self._open = open_index(path)
+        self._next = time.monotonic() + _REFRESH_SECONDS
+        self._problem = ""
+
+    @property
+    def seen(self) -> OpenIndex:
+        """The index as it was last seen; reads nothing, so the event loop may call it."""
+        return self._open
+
+    def now(self) -> OpenIndex:
+        """The index to search in."""
+        if time.monotonic() >= self._next and self._lock.acquire(blocking=False):
+            try:
+                self._refresh()
+            finally:
+                self._lock.release()
+        return self._open
+
+    def after_write(self) -> None:
+        """Open what was just committed."""
+        with self._lock:
+            self._refresh()
+
+    def _refresh(self) -> None:
+        try:
+            self._open = self._open.refreshed()
+            self._problem = ""
+        except (InputError, OSError) as error:
+            if str(error) != self._problem:
+                write_line("stale", index=str(self.path), message=str(error))
+            self._problem = str(error)
+        finally:
+            self._next = time.monotonic() + _REFRESH_SECONDS
 
 
 class Service:
@@ -52,9 +89,9 @@ class Service:
             raise Refusal(404, "index: this service has no second index; start it with --compare")
         return self.compare.now()
 
-    def search(self, request: SearchRequest) -> SearchAnswer:
+    def search(self, request: models.SearchRequest) -> models.SearchAnswer:
         """The best documents for a query."""
-        watch = Stopwatch()
+        started = time.perf_counter()
         if request.offset + request.k > DEPTH:
             raise Refusal(422, f"offset: hits after the first {DEPTH} are not given; ask more precisely")
         if request.explain and request.k > EXPLAINED:
@@ -67,7 +104,7 @@ class Service:
         translations = searcher.translations(request.q, languages)
         marking = Marking(searcher, request.q, translations)
         query_language = _query_language(request, manifest.query_language, list(searcher.languages))
-        return SearchAnswer(
+        return models.SearchAnswer(
             query=request.q,
             query_language=query_language,
             expected_language=manifest.query_language,
@@ -80,35 +117,31 @@ class Service:
                 for rank, hit in enumerate(hits[: request.k], start=request.offset + 1)
             ],
             unknown_words=searcher.unknown_words(request.q, languages),
-            translations={language: meanings(words) for language, words in translations.items()},
+            translations={language: translations_message(words) for language, words in translations.items()},
             missing=list(hits.missing),
             doubtful=hits.doubtful,
             generation=index.generation,
-            milliseconds=watch.milliseconds,
+            milliseconds=_milliseconds(started),
         )
 
-    def search_batch(self, request: BatchRequest) -> BatchAnswer:
+    def search_batch(self, request: models.BatchRequest) -> models.BatchAnswer:
         """The best documents for each of many queries."""
-        watch = Stopwatch()
+        started = time.perf_counter()
         index = self.index(request.index)
         searcher = self.searcher(index, request.index)
-        found = searcher.search_many(request.queries, request.k, request.languages or None, request.filters or None)
-        results = [
-            FoundMessage(
-                query,
-                [hit_message(searcher, hit, rank, _nothing, False) for rank, hit in enumerate(hits, start=1)],
-                list(hits.missing),
-                hits.doubtful,
-            )
-            for query, hits in zip(request.queries, found, strict=True)
-        ]
-        return BatchAnswer(results, index.generation, watch.milliseconds)
+        results = []
+        for begin in range(0, len(request.queries), _TOGETHER):
+            check()
+            queries = request.queries[begin : begin + _TOGETHER]
+            found = searcher.search_many(queries, request.k, request.languages or None, request.filters or None)
+            results += [_result(searcher, query, hits) for query, hits in zip(queries, found, strict=True)]
+        return models.BatchAnswer(results=results, generation=index.generation, milliseconds=_milliseconds(started))
 
     def searcher(self, index: OpenIndex, which: str) -> Searcher:
         """What searches an index; the second one is left as it is, so that re-ranking can be compared with none."""
         return Searcher(index).reranked_by(self._reranker) if self._reranker and which == "main" else Searcher(index)
 
-    def explain(self, request: ExplainRequest) -> ExplainAnswer:
+    def explain(self, request: models.ExplainRequest | models.ExplainParameters) -> models.ExplainAnswer:
         """What made the score of a document: the score of the system that found it, or that of the re-ranker."""
         index = self.index(request.index)
         searcher = self.searcher(index, request.index)
@@ -117,7 +150,7 @@ class Service:
             raise _no_such_document(request.language, request.id)
         parts = searcher.explain(request.q, request.language, request.id, request.reranked)
         languages = [request.language]
-        return ExplainAnswer(
+        return models.ExplainAnswer(
             query=request.q,
             language=request.language,
             id=request.id,
@@ -125,11 +158,11 @@ class Service:
             system=searcher.reranker.name if searcher.reranker and request.reranked else index.manifest.system,
             score=float(sum(part.score for part in parts)),
             explanation=reasons(searcher, request.language, document, parts, request.reranked),
-            translations=meanings(searcher.translations(request.q, languages)[request.language]),
+            translations=translations_message(searcher.translations(request.q, languages)[request.language]),
             unknown_words=searcher.unknown_words(request.q, languages),
         )
 
-    def get(self, language: str, id_: str, which: str = "main") -> DocumentMessage:
+    def get(self, language: str, id_: str, which: str = "main") -> models.DocumentMessage:
         """A document."""
         searcher = Searcher(self.index(which))
         document = searcher.get(id_, language) if language in searcher.languages else None
@@ -140,9 +173,11 @@ class Service:
     def warm(self) -> None:
         """Have read and compiled what the first search would otherwise wait for."""
         query = "what is known about water and stones"
-        for which in ("main", "compare") if self.compare else ("main",):
-            self.search(SearchRequest(query, k=1, index=which))
-            self.search_batch(BatchRequest([query, query], k=1, index=which))
+        self.search(models.SearchRequest(q=query, k=1))
+        self.search_batch(models.BatchRequest(queries=[query, query], k=1))
+        if self.compare:
+            self.search(models.SearchRequest(q=query, k=1, index="compare"))
+            self.search_batch(models.BatchRequest(queries=[query, query], k=1, index="compare"))
 
     def close(self) -> None:
         """Let go of the indexes."""
@@ -150,12 +185,13 @@ class Service:
             if index is not None:
                 index.seen.close()
 
-    def status(self, writable: bool) -> StatusAnswer:
+    def status(self, writable: bool) -> models.StatusAnswer:
         """How things are."""
-        limits = LimitsMessage(
-            QUERY_LENGTH, MOST_HITS, DEPTH, BATCH, self._limits.search_bytes, self._limits.seconds
+        limits = models.LimitsMessage(
+            query_length=QUERY_LENGTH, query_words=QUERY_WORDS, k=MOST_HITS, depth=DEPTH, batch=BATCH, cost=COST,
+            body_bytes=self._limits.search_bytes, seconds=self._limits.seconds,
         )  # fmt: skip
-        return StatusAnswer(
+        return models.StatusAnswer(
             version=isogloss.__version__,
             index=_status_of(self.main.now()),
             compare=_status_of(self.compare.now()) if self.compare else None,
@@ -165,12 +201,17 @@ class Service:
         )
 
 
-def _nothing(word: str) -> bool:
-    """Batches are for programs: nothing is marked."""
-    return False
+def _result(searcher: Searcher, query: str, hits: Hits) -> models.BatchResult:
+    """The hits of one query; batches are for programs: nothing is marked."""
+    shown = [hit_message(searcher, hit, rank, lambda word: False, False) for rank, hit in enumerate(hits, start=1)]
+    return models.BatchResult(query=query, hits=shown, missing=list(hits.missing), doubtful=hits.doubtful)
 
 
-def _status_of(index: OpenIndex) -> IndexStatus:
+def _milliseconds(started: float) -> float:
+    return round((time.perf_counter() - started) * 1000, 3)
+
+
+def _status_of(index: OpenIndex) -> models.IndexStatus:
     manifest = index.manifest
     try:
         about = index.about()
@@ -179,23 +220,18 @@ def _status_of(index: OpenIndex) -> IndexStatus:
     about.pop("path", None)  # where it lies is nobody's business
     if "store" in about:
         about["store"] = {name: about["store"].get(name) for name in ("engine", "search")}
-    return IndexStatus(
-        index.path.name, manifest.system, manifest.query_language, documents_of(index), index.generation, about
-    )
+    return models.IndexStatus(
+        name=index.path.name, system=manifest.system, query_language=manifest.query_language,
+        documents=dict(manifest.documents), generation=index.generation, about=about,
+    )  # fmt: skip
 
 
-def documents_of(index: OpenIndex) -> dict[str, int]:
-    """How many documents of each language can be found."""
-    return dict(index.manifest.documents)
-
-
-def _query_language(request: SearchRequest, expected: str, others: list[str]) -> str:
-    said = request.query_language
-    if said not in ("", "detect"):
-        return said
+def _query_language(request: models.SearchRequest, expected: str, others: list[str]) -> str:
+    if request.query_language not in ("", "detect"):
+        return request.query_language
     try:
         return guess_query_language(request.q, expected, others) or expected
-    except InputError:  # a language that cannot be told from others by its looks
+    except InputError:  # a language that cannot be told from others by its letters
         return expected
 
 

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import errno
 import re
 import threading
 import time
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+from isogloss.engines.base import EngineUnavailableError
 from isogloss.index.lock import IndexBusyError
 from isogloss.index.writer import IndexWriter
-from isogloss.server.fresh_index import FreshIndex
-from isogloss.server.messages import AddAnswer, DeleteAnswer, DocumentMessage
+from isogloss.server.errors import Refusal, damaged, write_refusal
+from isogloss.server.log import write_line
+from isogloss.server.models import AddAnswer, DeleteAnswer, DocumentMessage
 from isogloss.server.presenting import document_of
-from isogloss.server.refusals import Refusal
+from isogloss.server.service import FreshIndex
+from isogloss.storage.errors import InputError
 
 _PATIENCE = 5.0  # seconds for another worker of this service, or a short command, to finish its writing
 _PAUSE = 0.02
@@ -47,7 +49,7 @@ class Writer:
 
         def change(writer: IndexWriter) -> AddAnswer:
             added = writer.add(map(document_of, messages))
-            return AddAnswer(added, writer.commit())
+            return AddAnswer(added=added, generation=writer.commit())
 
         return self._write(change)
 
@@ -58,20 +60,22 @@ class Writer:
             deleted = writer.delete([id_], [language]) if language in writer.index.languages else 0
             if not deleted:
                 raise Refusal(404, f"there is no document {id_[:100]!r} in {language[:50]!r}")
-            return DeleteAnswer(deleted, writer.commit())
+            return DeleteAnswer(deleted=deleted, generation=writer.commit())
 
         return self._write(change)
 
     def _write(self, change: Callable[[IndexWriter], _T]) -> _T:
         with self._turn:
-            writer = self._opened()
             try:
+                writer = self._opened()
                 answer = change(writer)
             except OSError as error:
                 self._close()
-                if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-                    raise Refusal(507, "the disk is full: nothing was changed") from error
-                raise
+                refusal = write_refusal(error)
+                if refusal is None:
+                    raise
+                write_line("error", message=str(error))
+                raise refusal from error
             except BaseException:
                 self._close()  # and what it was given and has not committed is forgotten
                 raise
@@ -90,8 +94,15 @@ class Writer:
                 self._writer = IndexWriter(self._index.path).__enter__()
             except IndexBusyError as error:
                 if time.monotonic() >= until:
-                    raise Refusal(409, str(error), {"Retry-After": "5"}) from error
+                    write_line("locked", message=str(error))
+                    what = "the index is being changed by another process; try again when that is done"
+                    raise Refusal(409, what, {"Retry-After": "5"}) from error
                 time.sleep(_PAUSE)
+            except EngineUnavailableError:
+                raise
+            except InputError as error:
+                write_line("damaged", message=str(error))
+                raise damaged() from error
         return self._writer
 
     def _close_after_merging(self, writer: IndexWriter) -> None:

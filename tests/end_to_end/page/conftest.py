@@ -61,8 +61,8 @@ def own_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def served(index: Path, compare: Path | None = None) -> Iterator[str]:
     """A running service: it listens before it starts, so nobody has to wait for it."""
     uvicorn = pytest.importorskip("uvicorn", reason="the service needs the extra 'serve'")
-    pytest.importorskip("starlette", reason="the service needs the extra 'serve'")
-    pytest.importorskip("msgspec", reason="the service needs the extra 'serve'")
+    pytest.importorskip("fastapi", reason="the service needs the extra 'serve'")
+    pytest.importorskip("prometheus_client", reason="the service needs the extra 'serve'")
     from isogloss.server.app import Settings, make_app
 
     app = make_app(Settings(index, compare=compare, log=False))

@@ -10,7 +10,7 @@ from pathlib import Path
 from starlette.requests import Request
 from starlette.responses import Response
 
-from isogloss.server.refusals import Refusal
+from isogloss.server.errors import Refusal
 
 _TYPES = {
     ".html": "text/html; charset=utf-8",

@@ -1,7 +1,8 @@
 """One line of JSON on standard error for each request, and for whatever else there is to say.
 
 Lines are written by a thread of their own: where nobody reads them any more the service goes on, and what cannot be
-kept is lost and counted.
+kept is lost and counted. (The standard library's ``QueueListener`` waits without a limit when it is stopped, so a log
+that nobody reads would keep the process.)
 """
 
 from __future__ import annotations
@@ -17,10 +18,9 @@ from datetime import UTC, datetime
 from queue import Full, Queue
 from typing import Any
 
-import msgspec
+from pydantic_core import to_json
 
 _MOST_LINES = 10_000
-_ENCODER = msgspec.json.Encoder()
 
 
 class LineWriter:
@@ -75,7 +75,7 @@ def write_line(event: str, **values: Any) -> None:
 def encoded(event: str, **values: Any) -> bytes:
     """A line."""
     line = {"time": datetime.now(UTC).isoformat(timespec="milliseconds"), "event": event, **values}
-    return _ENCODER.encode({name: _clean(value) for name, value in line.items() if value is not None}) + b"\n"
+    return to_json({name: _clean(value) for name, value in line.items() if value is not None}) + b"\n"
 
 
 def _clean(value: Any) -> Any:

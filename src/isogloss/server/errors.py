@@ -1,0 +1,101 @@
+"""Answers that are not a success: a status, a code for programs, and a sentence for people."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import BaseModel
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+STATUSES: dict[int, tuple[str, str, str]] = {
+    400: ("bad_request", "The request could not be read", "the body is not JSON: expected `:` at line 1 column 6"),
+    401: ("unauthorised", "A token is needed", "writing needs the header 'Authorization: Bearer TOKEN'"),
+    403: ("forbidden", "Writing is off", "writing is off: the service was started without a token"),
+    404: ("not_found", "There is no such thing", "there is no document 'fr-sea' in 'fr'"),
+    405: ("method_not_allowed", "The address does not take this method", "this address does not take PATCH"),
+    408: ("body_timeout", "The request came too slowly", "the body did not come within 10 seconds"),
+    409: ("locked", "Another process is writing to the index", "the index is being changed by another process"),
+    413: ("too_large", "The body is too large", "the body is larger than 4194304 bytes"),
+    415: ("unsupported_media_type", "The body has the wrong media type", "send the body as application/json"),
+    421: ("wrong_host", "The service does not answer to this host name", "this service does not answer to 'a.example'"),
+    422: ("invalid", "The request cannot be carried out", "k: input should be less than or equal to 1000"),
+    500: ("internal", "A fault of the service", "something went wrong here; the log of the service says what"),
+    503: ("busy", "Too much to do, or a part does not answer", "more than 64 requests are being worked on"),
+    504: ("timeout", "It took too long", "the answer took more than 10 seconds"),
+    507: ("disk_full", "The disk is full; the index is as it was", "the disk is full: nothing was changed"),
+}
+"""Status to code, meaning, and the sentence of an example."""
+NOT_EMPTY = r"\S"
+"""The pattern of a query that is not empty."""
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_READ_ONLY = (errno.EROFS, errno.EACCES, errno.EPERM)
+
+
+class ErrorDetail(BaseModel):
+    """What went wrong: a code for programs, a sentence for people."""
+
+    code: str
+    message: str
+    request_id: str
+
+
+class ErrorAnswer(BaseModel):
+    """Every answer that is not a success."""
+
+    error: ErrorDetail
+
+
+class Refusal(HTTPException):
+    """A request that is not answered as it wished; ``code`` where it is not the usual one of the status."""
+
+    def __init__(self, status: int, message: str, headers: Mapping[str, str] | None = None, code: str = "") -> None:
+        super().__init__(status, message, dict(headers or {}))
+        self.code = code or STATUSES.get(status, ("error",))[0]
+
+    def response(self, request_id: str) -> Response:
+        """The answer as JSON.
+
+        >>> Refusal(404, "no such document").response("r1").body
+        b'{"error":{"code":"not_found","message":"no such document","request_id":"r1"}}'
+        """
+        message = self.detail.encode("utf-8", "backslashreplace").decode("utf-8")
+        answer = ErrorAnswer(error=ErrorDetail(code=self.code, message=message, request_id=request_id))
+        return Response(answer.model_dump_json(), self.status_code, self.headers, "application/json")
+
+
+def write_refusal(error: OSError) -> Refusal | None:
+    """What a fault of the disk means for a write; None where it is something else."""
+    if error.errno in _FULL:
+        return Refusal(507, "the disk is full: nothing was changed")
+    if error.errno in _READ_ONLY:
+        return Refusal(503, "the index cannot be written, only read: nothing was changed", code="read_only")
+    if isinstance(error, FileNotFoundError):
+        return damaged()
+    return None
+
+
+def damaged() -> Refusal:
+    """The files of an index are not as they were written; where they lie is for the log, not for the answer."""
+    what = "the files of the index are damaged or gone: nothing was changed; the log of the service says more"
+    return Refusal(503, what, code="damaged")
+
+
+def validation_refusal(errors: Sequence[Any]) -> Refusal:
+    """The first of pydantic's errors as a sentence that begins with the place.
+
+    >>> found = {"loc": ("query", "k"), "msg": "Input should be less than or equal to 1000", "type": "less_than_equal"}
+    >>> validation_refusal([found]).detail
+    'k: input should be less than or equal to 1000'
+    """
+    first = errors[0]
+    message = {"extra_forbidden": "this name is not known here", "missing": "is needed"}.get(
+        first["type"], first["msg"]
+    )
+    if first.get("ctx", {}).get("pattern") == NOT_EMPTY:
+        message = "the query is empty"
+    place = ".".join(str(part)[:50] for part in first["loc"] if part not in ("query", "body", "path"))
+    text = " ".join((message[:1].lower() + message[1:]).split())
+    return Refusal(422, f"{place}: {text}" if place else text)

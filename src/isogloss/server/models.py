@@ -1,0 +1,342 @@
+"""The parameters, bodies and answers of the service: checked by pydantic, described by FastAPI, with examples."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from isogloss.server.errors import NOT_EMPTY
+from isogloss.server.limits import BATCH, DEPTH, DOCUMENTS, ID_LENGTH, MOST_HITS, QUERY_LENGTH
+
+QueryText = Annotated[str, Field(max_length=QUERY_LENGTH, pattern=NOT_EMPTY, description="what to look for")]
+HitCount = Annotated[int, Field(ge=1, le=MOST_HITS, description="how many documents")]
+Offset = Annotated[int, Field(ge=0, lt=DEPTH, description="how many of the best documents to pass over")]
+Language = Annotated[str, Field(min_length=2, max_length=35, pattern=r"^[A-Za-z0-9-]+$", description="a language code")]
+Languages = Annotated[list[Language], Field(max_length=100, description="only documents in these; none named: in all")]
+Filter = Annotated[str, Field(max_length=1000, pattern="^[^:]+:", description="name:value of a field")]
+Filters = Annotated[dict[str, str], Field(max_length=20, description="field names and their values")]
+DocumentId = Annotated[str, Field(min_length=1, max_length=ID_LENGTH, description="the id of a document")]
+QueryLanguage = Annotated[
+    str, Field(max_length=35, description="the language of the query; 'detect' (the default) has it guessed")
+]
+Explain = Annotated[bool, Field(description="whether each hit has the words that made its score")]
+IndexName = Annotated[
+    Literal["main", "compare"], Field(description="the index of the service, or the one beside it (--compare)")
+]
+Reranked = Annotated[
+    bool, Field(description="explain the re-ranker's score, as hits show it that are marked as re-ranked")
+]
+Missing = Annotated[
+    list[str], Field(description="parts of the index that did not answer: the hits are only those of the others")
+]
+Doubtful = Annotated[
+    bool, Field(description="probably nothing here: even the best hit scores below what counts as relevant")
+]
+
+
+def _example(**values: Any) -> ConfigDict:
+    return ConfigDict(json_schema_extra={"examples": [values]})
+
+
+_QUERY = "why is the sea salty"
+_REASONS = [
+    {"query_word": "sea", "document_words": ["mer"], "score": 0.31},
+    {"query_word": "salty", "document_words": ["salée"], "score": 0.27},
+]
+_TRANSLATIONS = [{"word": "sea", "translations": ["mer", "marin"]}, {"word": "salty", "translations": ["salé"]}]
+_HIT = {
+    "rank": 1, "score": 0.58, "language": "fr", "id": "fr-sea", "title": "La mer", "url": "https://example.org/mer",
+    "fields": {"topic": "water"}, "relevance": "relevant", "reranked": False,
+    "snippet": [{"text": "La ", "match": False}, {"text": "mer", "match": True}],
+}  # fmt: skip
+_DOCUMENT = {
+    "id": "fr-sea", "text": "La mer est salée.", "title": "La mer", "lang": "fr", "url": "https://example.org/mer",
+    "links": ["fr-salt"], "translations": {"en": "en-sea"}, "fields": {"topic": "water"},
+}  # fmt: skip
+_INDEX = {
+    "name": "my-index", "system": "psq", "query_language": "en", "documents": {"fr": 104, "sw": 104}, "generation": 7,
+    "about": {"deleted": 3, "segments": 2},
+}  # fmt: skip
+
+
+class Parameters(BaseModel):
+    """The parameters of an address; an unknown name is refused, so that a misspelt one does not pass for a default."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class RequestBody(Parameters):
+    """A body; numbers are numbers and not text that holds one."""
+
+    model_config = ConfigDict(strict=True)
+
+
+class SearchParameters(Parameters):
+    """The parameters of ``GET /search``."""
+
+    q: Annotated[QueryText, Field(examples=[_QUERY])]
+    k: Annotated[HitCount, Field(examples=[5])] = 10
+    offset: Annotated[Offset, Field(examples=[0])] = 0
+    lang: Annotated[Languages, Field(examples=[["fr"]])] = []
+    filter: Annotated[list[Filter], Field(max_length=20, examples=[["topic:water"]])] = []
+    query_lang: Annotated[QueryLanguage, Field(examples=["en"])] = "detect"
+    explain: Annotated[Explain, Field(examples=[True])] = False
+    index: Annotated[IndexName, Field(examples=["main"])] = "main"
+
+
+class ExplainParameters(Parameters):
+    """The parameters of ``GET /explain``."""
+
+    q: Annotated[QueryText, Field(examples=[_QUERY])]
+    language: Annotated[Language, Field(examples=["fr"])]
+    id: Annotated[DocumentId, Field(examples=["fr-sea"])]
+    index: Annotated[IndexName, Field(examples=["main"])] = "main"
+    reranked: Annotated[Reranked, Field(examples=[False])] = False
+
+
+class DocumentParameters(Parameters):
+    """The parameters of ``GET /documents/{language}/{id}``."""
+
+    index: Annotated[IndexName, Field(examples=["main"])] = "main"
+
+
+class SearchRequest(RequestBody):
+    """One query, as the body of ``POST /search``."""
+
+    model_config = _example(q=_QUERY, k=5, languages=["fr"], filters={"topic": "water"}, explain=True)
+
+    q: QueryText
+    k: HitCount = 10
+    offset: Offset = 0
+    languages: Languages = []
+    filters: Filters = {}
+    query_language: QueryLanguage = "detect"
+    explain: Explain = False
+    index: IndexName = "main"
+
+
+class BatchRequest(RequestBody):
+    """Many queries, as the body of ``POST /search``."""
+
+    model_config = _example(queries=[_QUERY, "how bees make honey"], k=3)
+
+    queries: Annotated[list[QueryText], Field(min_length=1, max_length=BATCH)]
+    k: HitCount = 10
+    languages: Languages = []
+    filters: Filters = {}
+    index: IndexName = "main"
+
+
+class ExplainRequest(RequestBody):
+    """A query and a document whose score is to be explained."""
+
+    model_config = _example(q=_QUERY, language="fr", id="fr-sea")
+
+    q: QueryText
+    language: Language
+    id: DocumentId
+    index: IndexName = "main"
+    reranked: Reranked = False
+
+
+class DocumentMessage(RequestBody):
+    """A document, as in a line of a ``jsonl:`` source."""
+
+    model_config = _example(**_DOCUMENT)
+
+    id: DocumentId
+    text: str
+    title: str = ""
+    lang: Language | Literal[""] = ""
+    url: Annotated[str, Field(max_length=10_000)] = ""
+    links: list[str] = []
+    translations: dict[str, str] = {}
+    fields: dict[str, Any] = {}
+
+
+class DocumentsRequest(RequestBody):
+    """Many documents to add or replace."""
+
+    model_config = _example(documents=[_DOCUMENT])
+
+    documents: Annotated[list[DocumentMessage], Field(min_length=1, max_length=DOCUMENTS)]
+
+
+BODIES = (SearchRequest, BatchRequest, ExplainRequest, DocumentMessage, DocumentsRequest)
+
+
+class SnippetPart(BaseModel):
+    """A span of a snippet; the parts one after the other are its text."""
+
+    text: str
+    match: Annotated[bool, Field(description="whether this word helped to find the document")]
+
+
+class Reason(BaseModel):
+    """What one word of the query added to the score, through which words of the document."""
+
+    query_word: str
+    document_words: list[str]
+    score: float
+
+
+class HitMessage(BaseModel):
+    """A document that was found."""
+
+    rank: int
+    score: float
+    language: str
+    id: str
+    title: str
+    url: str
+    fields: dict[str, Any]
+    snippet: list[SnippetPart]
+    relevance: Annotated[
+        str | None,
+        Field(description="'relevant', 'partially relevant', 'not relevant'; null where the system has none"),
+    ]
+    reranked: Annotated[bool, Field(description="whether score and class are the re-ranker's (--rerank)")]
+    explanation: Annotated[
+        list[Reason] | None, Field(exclude_if=lambda reasons: reasons is None, description="only where requested")
+    ] = None
+
+
+class Translations(BaseModel):
+    """A word of the query and its translations, best first."""
+
+    word: str
+    translations: list[str]
+
+
+class SearchAnswer(BaseModel):
+    """The best documents for a query."""
+
+    model_config = _example(
+        query=_QUERY, query_language="en", expected_language="en", note="", languages=["fr"], offset=0, more=True,
+        hits=[{**_HIT, "explanation": _REASONS}], unknown_words=[], translations={"fr": _TRANSLATIONS}, missing=[],
+        doubtful=False, generation=7, milliseconds=3.4,
+    )  # fmt: skip
+
+    query: str
+    query_language: Annotated[str, Field(description="as requested or detected; else what the index expects")]
+    expected_language: Annotated[str, Field(description="the language the index expects queries in")]
+    note: Annotated[str, Field(description="what the reader should know, where the two differ; else empty")]
+    languages: Annotated[list[str], Field(description="the languages that were searched")]
+    offset: int
+    more: Annotated[bool, Field(description="whether there are hits after these")]
+    hits: list[HitMessage]
+    unknown_words: list[str]
+    translations: dict[str, list[Translations]]
+    missing: Missing
+    doubtful: Doubtful
+    generation: int
+    milliseconds: float
+
+
+class BatchResult(BaseModel):
+    """The hits of one query of a batch."""
+
+    query: str
+    hits: list[HitMessage]
+    missing: Missing
+    doubtful: Doubtful
+
+
+class BatchAnswer(BaseModel):
+    """The best documents for each query of a batch, in the order of the queries."""
+
+    model_config = _example(
+        results=[{"query": _QUERY, "hits": [_HIT], "missing": [], "doubtful": False}], generation=7, milliseconds=5.1
+    )
+
+    results: list[BatchResult]
+    generation: int
+    milliseconds: float
+
+
+class ExplainAnswer(BaseModel):
+    """What made the score of a document."""
+
+    model_config = _example(
+        query=_QUERY, language="fr", id="fr-sea", title="La mer", system="psq", score=0.58, explanation=_REASONS,
+        translations=_TRANSLATIONS, unknown_words=[],
+    )  # fmt: skip
+
+    query: str
+    language: str
+    id: str
+    title: str
+    system: Annotated[str, Field(description="whose score it is: the system of the index, or that of the re-ranker")]
+    score: Annotated[float, Field(description="the sum of what the words added")]
+    explanation: list[Reason]
+    translations: list[Translations]
+    unknown_words: list[str]
+
+
+class AddAnswer(BaseModel):
+    """Documents that are on disk now and found by searches from this generation on."""
+
+    model_config = _example(added=1, generation=8)
+
+    added: int
+    generation: int
+
+
+class DeleteAnswer(BaseModel):
+    """Documents that are gone from this generation on."""
+
+    model_config = _example(deleted=1, generation=9)
+
+    deleted: int
+    generation: int
+
+
+class IndexStatus(BaseModel):
+    """What an index holds and what made it."""
+
+    name: str
+    system: str
+    query_language: str
+    documents: Annotated[dict[str, int], Field(description="how many documents of each language")]
+    generation: int
+    about: Annotated[dict[str, Any], Field(description="segments, deleted documents, bytes, recall measured at build")]
+
+
+class LimitsMessage(BaseModel):
+    """What the service takes at most."""
+
+    query_length: int
+    query_words: int
+    k: int
+    depth: int
+    batch: int
+    cost: Annotated[int, Field(description="of one request: words of all queries times (10 + offset + k) / 20")]
+    body_bytes: int
+    seconds: float
+
+
+class StatusAnswer(BaseModel):
+    """The state of the service."""
+
+    model_config = _example(
+        version="0.1.0", index=_INDEX, compare=_INDEX, writable=True, uptime_seconds=86400.0,
+        limits={"query_length": 4000, "query_words": 1000, "k": 1000, "depth": 10_000, "batch": 256, "cost": 20_000,
+                "body_bytes": 4_194_304, "seconds": 10.0},
+    )  # fmt: skip
+
+    version: str
+    index: IndexStatus
+    compare: IndexStatus | None
+    writable: bool
+    uptime_seconds: float
+    limits: LimitsMessage
+
+
+class HealthAnswer(BaseModel):
+    """Whether the process lives (it answers) and whether it would take a search now."""
+
+    model_config = _example(live=True, ready=True)
+
+    live: bool
+    ready: bool
