@@ -25,8 +25,8 @@ test: lint
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(CORES)  # a process a core already: threads would fight
 
 test-fast: $(VENV)/.dev
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(CORES) --ignore tests/cluster --ignore tests/end_to_end --ignore tests/stores \
-		--ignore tests/docs --ignore tests/training/test_distributed_processes.py
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(CORES) --ignore tests/engines --ignore tests/end_to_end --ignore tests/docs \
+		--ignore tests/training/test_distributed_processes.py
 
 lint: $(VENV)/.dev
 	@echo "== ruff"
@@ -45,7 +45,7 @@ soak: $(VENV)/.dev
 	$(BIN)/python tests/end_to_end/crashing.py --kills 200
 	OPENBLAS_NUM_THREADS=1 ISOGLOSS_HOSTILE=10000 ISOGLOSS_FUZZ=3000 $(BIN)/python -m pytest -v --timeout 0 --durations=5 \
 		tests/server/test_hostile_queries.py tests/server/test_fuzzed_service.py \
-		tests/indexing/test_index_writer.py tests/indexing/test_index_care.py
+		tests/index/test_index_writer.py tests/index/test_index_care.py
 
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/tokenizers.py
