@@ -95,7 +95,7 @@ def test_bad_lines_are_gathered_by_kind_and_the_rest_is_read(tiny, gather, forma
         changes = {file: changes[file] + last[format_]}
     data = gather(tiny(format_, changes), "en-en" if format_ == "jsonl" else "en-fr")
     assert data.problems.errors[kind] >= 1
-    found = [p for p in data.problems.kept if p.kind == kind and str(p.place).endswith(f"{file}:{line}")]
+    found = [p for p in data.problems.kept if p.kind == kind and str(p.location).endswith(f"{file}:{line}")]
     assert len(found) == 1
     assert found[0].fatal
 
@@ -110,7 +110,7 @@ def test_what_is_odd_but_usable_is_a_warning_that_does_not_stop(tiny, read, form
     assert not data.problems.errors
     assert data.problems.warnings == {kind: 1}
     [problem] = data.problems.kept
-    assert str(problem.place).endswith(f"/{file}:{line}")
+    assert str(problem.location).endswith(f"/{file}:{line}")
     assert words in problem.message
     assert not problem.fatal
 
@@ -118,7 +118,7 @@ def test_what_is_odd_but_usable_is_a_warning_that_does_not_stop(tiny, read, form
 def test_links_and_translations_that_lead_nowhere_are_warnings(tiny, read):
     data = read(tiny("jsonl", {"pages.jsonl": PAGES}))
     assert data.problems.warnings == {"unknown link": 1, "unknown translation": 1}
-    assert [(p.place.line, p.message) for p in data.problems.kept] == [
+    assert [(p.location.line, p.message) for p in data.problems.kept] == [
         (2, "page 'g' names 'e' as its translation, which is no page in 'fr'"),
         (3, "page 'f' links to 'nowhere', which does not exist"),
     ]
@@ -152,4 +152,4 @@ def test_only_the_first_of_each_kind_are_kept_but_all_are_counted(tmp_path):
         problems.error(Location(tmp_path, line), "this", "wrong")
         problems.warn(Location(tmp_path, line), "that", "odd")
     assert (problems.errors["this"], problems.warnings["that"]) == (100, 100)
-    assert [problem.place.line for problem in problems.kept if problem.fatal] == list(range(1, 21))
+    assert [problem.location.line for problem in problems.kept if problem.fatal] == list(range(1, 21))

@@ -135,7 +135,7 @@ def test_where_1_is_the_highest_grade_wikiclir_calls_it_relevant():
 
 
 def test_wikiclir_has_no_place_for_higher_grades_and_nothing_is_written(tmp_path):
-    with pytest.raises(InputError, match=r"grade 3 of query 'q' and document 'd' has no place .* write beir: or trec:"):
+    with pytest.raises(InputError, match=r"grade 3 of query 'q' and document 'd' does not exist .* write beir: or trec:"):
         find_writer(f"wikiclir:{tmp_path / 'out'}")(tiny_dataset(grade=3), False)
     assert not list(tmp_path.iterdir())
 

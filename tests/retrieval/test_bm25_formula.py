@@ -76,7 +76,7 @@ def test_a_concept_with_one_translation_is_plain_bm25(invert, naive_bm25, docume
     assert one == pytest.approx(naive_bm25(documents, [Concept(term, ((term, 1.0),))], 1.5, 0.75), rel=1e-5)
 
 
-def test_synonyms_do_not_add_up_as_independent_evidence(invert):
+def test_synonyms_do_not_add_up_as_independent_terms(invert):
     """A document with both translations of one word stays behind one that answers both words of the query."""
     postings = invert(["cheval jument", "cheval rouge", "rien du tout", "jument", "rouge"])
     horse, red = (("cheval", 1.0), ("jument", 1.0)), (("rouge", 1.0),)

@@ -97,7 +97,7 @@ def test_without_documents_each_sentence_is_a_text_and_its_words_may_be_its_text
         ("".join(f"{n}\ta\t_\tN\t_\t_\t{n - 1}\tx\t_\t_\n" for n in range(1, 400)), "200 deep"),
     ],
 )
-def test_bad_conllu_is_an_error_with_its_place(lines, said, tmp_path):
+def test_bad_conllu_is_an_error_with_its_location(lines, said, tmp_path):
     with pytest.raises(InputError, match=f"trees:[0-9]+: .*{said}"):
         read_trees(written(tmp_path, "# text = a\n" + lines))
 

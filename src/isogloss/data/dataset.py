@@ -105,13 +105,13 @@ def load_training(source: Source, pair: Pair, problems: Problems | None = None) 
 
 def _unique(records: Iterable[tuple[Location, Record]], what: str, problems: Problems) -> Iterator[Record]:
     seen: set[str] = set()
-    for place, record in records:
+    for location, record in records:
         if record.id in seen:
-            problems.error(place, f"duplicate {what} id", f"{what} id {record.id!r} stands a second time")
+            problems.error(location, f"duplicate {what} id", f"{what} id {record.id!r} stands a second time")
             continue
         seen.add(record.id)
         if not record.text.strip():
-            problems.warn(place, f"empty {what} text", f"{what} {record.id!r} has an empty text")
+            problems.warn(location, f"empty {what} text", f"{what} {record.id!r} has an empty text")
         yield record
 
 
@@ -119,19 +119,21 @@ def _checked(
     lines: Iterable[tuple[Location, Judgment]], queries: Iterable[str], documents: Iterable[str], problems: Problems
 ) -> Iterator[Judgment]:
     seen: dict[tuple[str, str], int] = {}
-    for place, judgment in lines:
+    for location, judgment in lines:
         query, document, grade = judgment
         if query not in queries:
-            problems.error(place, "unknown query id", f"query id {query!r} does not exist")
+            problems.error(location, "unknown query id", f"query id {query!r} does not exist")
         elif document not in documents:
-            problems.error(place, "unknown document id", f"document id {document!r} does not exist")
+            problems.error(location, "unknown document id", f"document id {document!r} does not exist")
         elif (query, document) not in seen:
             seen[query, document] = grade
             yield judgment
         elif seen[query, document] == grade:
-            problems.warn(place, "duplicate judgment", f"query {query!r} and document {document!r} stand a second time")
+            problems.warn(
+                location, "duplicate judgment", f"query {query!r} and document {document!r} stand a second time"
+            )
         else:
             problems.error(
-                place, "contradicting judgment",
+                location, "contradicting judgment",
                 f"query {query!r} and document {document!r} were judged {seen[query, document]} before, {grade} here",
             )  # fmt: skip

@@ -92,7 +92,7 @@ class Collection(Sequence[Document]):
 
     @cached_property
     def id_order(self) -> NDArray[np.int64]:
-        """``id_order[row]`` is the place of the row's id among all ids in ascending order."""
+        """``id_order[row]`` is the rank of the row's id among all ids, ascending."""
         return id_order(self.ids)
 
     def texts(self, fields: tuple[str, ...]) -> list[str]:
@@ -101,7 +101,7 @@ class Collection(Sequence[Document]):
 
 
 def id_order(ids: Sequence[str]) -> NDArray[np.int64]:
-    """The place of each id in the ascending order of strings."""
+    """The rank of each id in the ascending order of strings."""
     order = np.empty(len(ids), dtype=np.int64)
     order[sorted(range(len(ids)), key=ids.__getitem__)] = np.arange(len(ids))
     return order

@@ -61,11 +61,11 @@ def _source_pages(dataset: Dataset) -> _Pages:
         return {}
     row_of = dataset.source_documents.row_of
     known = []
-    for place, judgment in lines:
+    for location, judgment in lines:
         if judgment.document in row_of:
             known.append(judgment)
         else:
-            problems.error(place, "unknown document id", f"document id {judgment.document!r} does not exist")
+            problems.error(location, "unknown document id", f"document id {judgment.document!r} does not exist")
     judgments = Judgments(known, dataset.source.top_grade)
     return {
         query: [dataset.source_documents[row_of[document]] for document in _relevant(judgments, query)]

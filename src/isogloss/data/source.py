@@ -17,7 +17,7 @@ Pair = tuple[str, str]
 
 
 class Source(ABC):
-    """Data somewhere, in some format. Each record comes with the place it was read at."""
+    """Data somewhere, in some format. Each record comes with the location it was read from."""
 
     format: ClassVar[str]
     top_grade: ClassVar[int | None] = None

@@ -47,16 +47,16 @@ def check_splits(
     """
     split_of: dict[str, str] = {}
     for split, lines in listed.items():
-        for place, query in lines:
+        for location, query in lines:
             if query not in queries:
-                problems.error(place, "unknown query id", f"query id {query!r} does not exist")
+                problems.error(location, "unknown query id", f"query id {query!r} does not exist")
             elif query not in split_of:
                 split_of[query] = split
             elif split_of[query] == split:
-                problems.error(place, "duplicate query id", f"query id {query!r} stands a second time")
+                problems.error(location, "duplicate query id", f"query id {query!r} stands a second time")
             else:
                 problems.error(
-                    place, "query in two splits", f"query id {query!r} is in the split {split_of[query]!r} already"
+                    location, "query in two splits", f"query id {query!r} is in the split {split_of[query]!r} already"
                 )
     return {split: [query for query, found in split_of.items() if found == split] for split in listed}
 

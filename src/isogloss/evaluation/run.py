@@ -50,13 +50,13 @@ class Run:
         """Read a TREC run file. The order is that of the scores, ties by document id, whatever the ranks say."""
         name, row_of = path.stem, dict[str, int]()
         found: dict[str, dict[int, float]] = {}
-        for place, line in read_lines(path):
+        for location, line in read_lines(path):
             if not line.strip():
                 continue
-            query, document, score, name = _parse(place, line)
+            query, document, score, name = _parse(location, line)
             scores, row = found.setdefault(query, {}), row_of.setdefault(document, len(row_of))
             if row in scores:
-                raise InputError(f"{place}: document {document!r} is ranked a second time for query {query!r}")
+                raise InputError(f"{location}: document {document!r} is ranked a second time for query {query!r}")
             scores[row] = score
         order = id_order(list(row_of))
         rankings = (
@@ -66,14 +66,14 @@ class Run:
         return cls(name, list(row_of), rankings)
 
 
-def _parse(place: Location, line: str) -> tuple[str, str, float, str]:
+def _parse(location: Location, line: str) -> tuple[str, str, float, str]:
     try:
         query, _, document, _, score, name = line.split()
         number = float(score)
     except ValueError:
-        raise InputError(f"{place}: expected query, Q0, document, rank, score and name, got {line[:60]!r}") from None
+        raise InputError(f"{location}: expected query, Q0, document, rank, score and name, got {line[:60]!r}") from None
     if not math.isfinite(number):
-        raise InputError(f"{place}: the score {score!r} is not a finite number")
+        raise InputError(f"{location}: the score {score!r} is not a finite number")
     return query, document, number, name
 
 

@@ -1,4 +1,4 @@
-"""Lines of plain or gzipped UTF-8 text files, each with its place, so that an error can say where it is."""
+"""Lines of plain or gzipped UTF-8 text files, each with its location, so that an error can say where it is."""
 
 from __future__ import annotations
 

@@ -90,8 +90,8 @@ def join_trees(trees: Sequence[Tree]) -> Tree:
 
 def read_trees(path: Path | str) -> dict[str, Tree]:
     """The trees of a file of either kind, by :func:`text_key`."""
-    lines = ((place, line) for place, line in read_lines(Path(path)))
-    first = next(((place, line) for place, line in lines if line.strip()), None)
+    lines = ((location, line) for location, line in read_lines(Path(path)))
+    first = next(((location, line) for location, line in lines if line.strip()), None)
     if first is None:
         raise InputError(f"{path}: holds no tree")
     rest = (line for part in ([first], lines) for line in part)
@@ -123,16 +123,16 @@ def _plain(token: str) -> str:
 
 
 def _read_bracketed(lines: Iterable[tuple[Location, str]]) -> Iterator[tuple[str, Tree]]:
-    for place, line in lines:
+    for location, line in lines:
         if not line.strip():
             continue
         text, _, brackets = line.rpartition("\t")
         try:
             trees = parse_trees(brackets)
         except ValueError as error:
-            raise InputError(f"{place}: {error}; one line holds all brackets of a text's trees") from error
+            raise InputError(f"{location}: {error}; one line holds all brackets of a text's trees") from error
         if not trees:
-            raise InputError(f"{place}: holds no tree, only a text")
+            raise InputError(f"{location}: holds no tree, only a text")
         tree = join_trees(trees)
         yield text_key(text or " ".join(tree.words())), tree
 
@@ -166,35 +166,35 @@ def _read_conllu(lines: Iterable[tuple[Location, str]]) -> Iterator[tuple[str, T
 def _sentences(lines: Iterable[tuple[Location, str]]) -> Iterator[tuple[bool, str, Tree]]:
     """Whether a document starts with it, its text, its tree."""
     rows: list[_Row] = []
-    text, starts_document, place = "", False, Location(Path())
-    for place, line in lines:
+    text, starts_document, location = "", False, Location(Path())
+    for location, line in lines:
         if line.startswith("#"):
             name, _, value = line[1:].partition("=")
             starts_document = starts_document or name.split()[:1] == ["newdoc"]
             text = value if name.strip() == "text" else text
         elif line.strip():
-            rows += _row(place, line)
+            rows += _row(location, line)
         elif rows:
-            yield starts_document, text or " ".join(row.word for row in rows), _dependencies(place, rows)
+            yield starts_document, text or " ".join(row.word for row in rows), _dependencies(location, rows)
             rows, text, starts_document = [], "", False
     if rows:
-        yield starts_document, text or " ".join(row.word for row in rows), _dependencies(place, rows)
+        yield starts_document, text or " ".join(row.word for row in rows), _dependencies(location, rows)
 
 
-def _row(place: Location, line: str) -> list[_Row]:
+def _row(location: Location, line: str) -> list[_Row]:
     """A word; nothing for what is no word of its own (``1-2`` spans several, ``1.1`` is not in the text)."""
     columns = line.split("\t")
     if len(columns) != _COLUMNS:
-        raise InputError(f"{place}: expected the {_COLUMNS} columns of CoNLL-U, got {len(columns)}")
+        raise InputError(f"{location}: expected the {_COLUMNS} columns of CoNLL-U, got {len(columns)}")
     number, word, _, tag, _, _, head, relation = columns[:8]
     if "-" in number or "." in number:
         return []
     if not number.isdecimal() or not head.isdecimal():
-        raise InputError(f"{place}: the number {number!r} or the head {head!r} of a word is not a number")
+        raise InputError(f"{location}: the number {number!r} or the head {head!r} of a word is not a number")
     return [_Row(int(number), word, tag, int(head), relation)]
 
 
-def _dependencies(place: Location, rows: Sequence[_Row]) -> Tree:
+def _dependencies(location: Location, rows: Sequence[_Row]) -> Tree:
     """The tree beneath the words whose head is 0."""
     beneath: dict[int, list[_Row]] = {}
     for row in rows:
@@ -204,7 +204,7 @@ def _dependencies(place: Location, rows: Sequence[_Row]) -> Tree:
     if len(reached) != len(rows):
         apart = len(rows) - len(reached)
         what = f"the heads of the sentence that ends here do not make a tree at most {_DEEPEST} deep"
-        raise InputError(f"{place}: {what} ({apart} of its words are apart)")
+        raise InputError(f"{location}: {what} ({apart} of its words are apart)")
     return Tree(ROOT, trees)
 
 

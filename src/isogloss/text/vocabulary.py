@@ -76,10 +76,10 @@ class Vocabulary:
     def load(cls, path: Path | str) -> Vocabulary:
         """Read what :meth:`save` wrote."""
         words, counts, seen = [], [], set()
-        for place, line in read_lines(Path(path)):
+        for location, line in read_lines(Path(path)):
             word, tab, count = line.partition("\t")
             if not tab or not _COUNT.fullmatch(count) or word in seen:
-                raise InputError(f"{place}: expected a new word, a tab and its count, got {line[:60]!r}")
+                raise InputError(f"{location}: expected a new word, a tab and its count, got {line[:60]!r}")
             seen.add(word)
             words.append(word)
             counts.append(int(count))

@@ -63,7 +63,7 @@ def test_a_broken_topic_is_reported_where_it_starts_and_the_others_are_read(put,
     directory = put(DOCUMENTS | {"topics": markup, "qrels": ""})
     data = gather(f"trec:{directory}")
     assert len(data.queries) == 1
-    assert [(str(p.place), p.kind, p.message) for p in data.problems.kept] == [
+    assert [(str(p.location), p.kind, p.message) for p in data.problems.kept] == [
         (f"{directory / 'topics'}:{line}", "malformed topic", words)
     ]
     with pytest.raises(InputError, match=rf"topics:{line}: {words}"):

@@ -35,12 +35,12 @@ class Beir(Source):
         self.directory = existing_directory(where)
 
     def documents(self, language: str, problems: Problems) -> Iterator[tuple[Location, Document]]:
-        for place, entry in read_objects(self.directory / "corpus.jsonl", ("_id", "text"), problems):
-            yield place, Document(entry["_id"], entry["text"], str(entry.get("title") or ""), language)
+        for location, entry in read_objects(self.directory / "corpus.jsonl", ("_id", "text"), problems):
+            yield location, Document(entry["_id"], entry["text"], str(entry.get("title") or ""), language)
 
     def queries(self, language: str, problems: Problems) -> Iterator[tuple[Location, Query]]:
-        for place, entry in read_objects(self.directory / "queries.jsonl", ("_id", "text"), problems):
-            yield place, Query(entry["_id"], entry["text"], str(entry.get("title") or ""), language)
+        for location, entry in read_objects(self.directory / "queries.jsonl", ("_id", "text"), problems):
+            yield location, Query(entry["_id"], entry["text"], str(entry.get("title") or ""), language)
 
     def judgments(self, pair: Pair, problems: Problems) -> Iterator[tuple[Location, Judgment]]:
         paths = self._qrels()
@@ -61,21 +61,21 @@ class Beir(Source):
 
 
 def _read_qrels(path: Path, problems: Problems) -> Iterator[tuple[Location, Judgment]]:
-    for place, fields in read_table(path, _HEADER, problems):
+    for location, fields in read_table(path, _HEADER, problems):
         if tuple(fields) == _HEADER:
             continue
-        grade = parse_grade(place, fields[2], problems)
+        grade = parse_grade(location, fields[2], problems)
         if grade is not None:
-            yield place, Judgment(fields[0], fields[1], grade)
+            yield location, Judgment(fields[0], fields[1], grade)
 
 
 def _first_lines(path: Path, queries: Collection[str]) -> Iterator[tuple[Location, str]]:
     """Where each known query first stands in a file; what is wrong was reported when the judgments were read."""
     seen = set()
-    for place, judgment in _read_qrels(path, Problems(stop_at_errors=False)):
+    for location, judgment in _read_qrels(path, Problems(stop_at_errors=False)):
         if judgment.query in queries and judgment.query not in seen:
             seen.add(judgment.query)
-            yield place, judgment.query
+            yield location, judgment.query
 
 
 def write_beir(directory: Path, dataset: Dataset, overwrite: bool = False) -> None:

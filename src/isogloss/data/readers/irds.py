@@ -45,7 +45,7 @@ class IrDatasets(Source):
         for record in self._records(part, "docs"):
             title = getattr(record, "title", "") or ""
             text = _text_of(record, "text", "body")
-            yield self._place, Document(str(record.doc_id), text, title, language)
+            yield self._location, Document(str(record.doc_id), text, title, language)
 
     def queries(self, language: str, problems: Problems) -> Iterator[tuple[Location, Query]]:
         earlier: set[str] = set()  # parts may share queries; within a part an id stands once
@@ -54,7 +54,10 @@ class IrDatasets(Source):
             earlier.update(str(record.query_id) for record in records)
             for record in records:
                 title = getattr(record, "title", "") or ""
-                yield self._place, Query(str(record.query_id), _text_of(record, "text", "first_sent"), title, language)
+                yield (
+                    self._location,
+                    Query(str(record.query_id), _text_of(record, "text", "first_sent"), title, language),
+                )
 
     def judgments(self, pair: Pair, problems: Problems) -> Iterator[tuple[Location, Judgment]]:
         judged = [part for part in self._parts.values() if part.has_qrels() and part.has_queries()]
@@ -65,7 +68,7 @@ class IrDatasets(Source):
             pairs = "-".join(language or "any" for language in here)
             raise InputError(f"{self.name}: has no judgments for the pair {'-'.join(pair)}; pairs here: {pairs}")
         return (
-            (self._place, Judgment(str(record.query_id), str(record.doc_id), max(0, int(record.relevance))))
+            (self._location, Judgment(str(record.query_id), str(record.doc_id), max(0, int(record.relevance))))
             for part in judged
             for record in self._records(part, "qrels")
         )
@@ -74,7 +77,7 @@ class IrDatasets(Source):
         if "" in self._parts:
             return None
         listed = {
-            name: [(self._place, str(record.query_id)) for record in self._records(part, "queries")]
+            name: [(self._location, str(record.query_id)) for record in self._records(part, "queries")]
             for name, part in self._parts.items()
         }
         unique = {name: list(dict.fromkeys(lines)) for name, lines in listed.items()}
@@ -89,7 +92,7 @@ class IrDatasets(Source):
             raise InputError(f"{self.name}: ir_datasets cannot read its {kind} ({_one_line(error)})") from error
 
     @cached_property
-    def _place(self) -> Location:
+    def _location(self) -> Location:
         return Location(Path(self.name))
 
     def _find_parts(self) -> dict[str, Any]:

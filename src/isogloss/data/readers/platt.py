@@ -228,30 +228,30 @@ class Platt(Source):
         self.directory = existing_directory(where)
 
     def documents(self, language: str, problems: Problems) -> Iterator[tuple[Location, Document]]:
-        for place, id_, text in self._texts(language, problems):
-            yield place, Document(id_, text, "", language)
+        for location, id_, text in self._texts(language, problems):
+            yield location, Document(id_, text, "", language)
 
     def queries(self, language: str, problems: Problems) -> Iterator[tuple[Location, Query]]:
-        for place, id_, text in self._texts(language, problems):
-            yield place, Query(id_, text, "", language)
+        for location, id_, text in self._texts(language, problems):
+            yield location, Query(id_, text, "", language)
 
     def judgments(self, pair: Pair, problems: Problems) -> Iterator[tuple[Location, Judgment]]:
         ours, theirs = (self._size(language) for language in pair)
         if ours.rows != theirs.rows:
-            what = f"{theirs.rows} rows, but {ours.rows} in {ours.place.path.name}; row i of both must be mates"
-            problems.error(theirs.place, "different numbers of rows", what)
-        place = Location(theirs.place.path)
+            what = f"{theirs.rows} rows, but {ours.rows} in {ours.location.path.name}; row i of both must be mates"
+            problems.error(theirs.location, "different numbers of rows", what)
+        location = Location(theirs.location.path)
         mates = range(1, min(ours.rows, theirs.rows) + 1)
-        return ((place, Judgment(str(row), str(row), _MATE)) for row in mates)
+        return ((location, Judgment(str(row), str(row), _MATE)) for row in mates)
 
     def _texts(self, language: str, problems: Problems) -> Iterator[tuple[Location, str, str]]:
-        place = Location(self._size(language).place.path)
+        location = Location(self._size(language).location.path)
         matrix = read_sparse(self.directory, language, problems)
         counts, word_of = word_counts(matrix), matrix.vocabulary.__getitem__
         for row in range(len(matrix)):
             span = slice(matrix.offsets[row], matrix.offsets[row + 1])
             words = np.repeat(matrix.columns[span], counts[span]).tolist()
-            yield place, str(row + 1), " ".join(map(word_of, words))
+            yield location, str(row + 1), " ".join(map(word_of, words))
 
     def _size(self, language: str) -> MatrixSize:
         try:

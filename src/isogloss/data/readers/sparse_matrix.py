@@ -56,7 +56,7 @@ class SparseRows:
 class MatrixSize(NamedTuple):
     """The first line of a matrix file."""
 
-    place: Location
+    location: Location
     rows: int
     columns: int
     entries: int
@@ -72,22 +72,22 @@ def read_sparse(directory: Path | str, language: str, problems: Problems | None 
     vocabulary = _read_vocabulary(Path(directory) / f"{language}.vocab", size, problems)
     reading = _Reading(size, problems)
     for line, block in _blocks(size):
-        reading.add(*_parse(Location(size.place.path, line), block, problems))
+        reading.add(*_parse(Location(size.location.path, line), block, problems))
     return SparseRows(vocabulary, *reading.arrays())
 
 
 def read_size(path: Path) -> MatrixSize:
     """What the header of a matrix file says."""
-    for place, line in read_lines(path):
+    for location, line in read_lines(path):
         fields = line.split()
         if not fields or line.startswith("%"):
             continue
         numbers = [int(text) for text in fields if text.isdecimal() and text.isascii() and len(text) < 19]
         if len(numbers) != 3 or len(fields) != 3:
-            raise InputError(f"{place}: expected the numbers of rows, columns and non-zeros, got {line[:60]!r}")
-        size = MatrixSize(place, *numbers)
+            raise InputError(f"{location}: expected the numbers of rows, columns and non-zeros, got {line[:60]!r}")
+        size = MatrixSize(location, *numbers)
         if max(size.rows, size.columns) > _LARGEST_INDEX or size.entries > size.rows * size.columns:
-            raise InputError(f"{place}: {size.rows} x {size.columns} with {size.entries} non-zeros cannot be")
+            raise InputError(f"{location}: {size.rows} x {size.columns} with {size.entries} non-zeros cannot be")
         return size
     raise InputError(f"{path}: is empty, its first line must say rows, columns and non-zeros")
 
@@ -95,18 +95,18 @@ def read_size(path: Path) -> MatrixSize:
 def _read_vocabulary(path: Path, size: MatrixSize, problems: Problems) -> list[str]:
     words: list[str] = []
     line_of: dict[str, int] = {}
-    for place, line in read_lines(path, problems.broken_text):
+    for location, line in read_lines(path, problems.broken_text):
         word = line.strip()
-        words += [""] * (place.line - 1 - len(words))  # lines that are not UTF-8 still are columns
+        words += [""] * (location.line - 1 - len(words))  # lines that are not UTF-8 still are columns
         words.append(word)
-        if word and line_of.setdefault(word, place.line) != place.line:
+        if word and line_of.setdefault(word, location.line) != location.line:
             what = f"the word {word!r} stands a second time, first in line {line_of[word]}"
-            problems.error(place, "duplicate word", what)
+            problems.error(location, "duplicate word", what)
     while words and not words[-1]:
         words.pop()
     if len(words) != size.columns:
-        place = Location(find_file(path), min(len(words), size.columns + 1))
-        raise InputError(f"{place}: {len(words)} words for the {size.columns} columns of {size.place}")
+        location = Location(find_file(path), min(len(words), size.columns + 1))
+        raise InputError(f"{location}: {len(words)} words for the {size.columns} columns of {size.location}")
     for number in (number for number, word in enumerate(words, start=1) if not word):
         problems.error(Location(find_file(path), number), "missing word", f"no word for column {number}")
     return words
@@ -114,11 +114,11 @@ def _read_vocabulary(path: Path, size: MatrixSize, problems: Problems) -> list[s
 
 def _blocks(size: MatrixSize) -> Iterator[tuple[int, bytes]]:
     """The lines after the header, some megabytes of whole lines at a time, with the number of the first."""
-    path, line = size.place
+    path, line = size.location
     line += 1
     try:
         with open_bytes(path) as file:
-            for _ in range(size.place.line):
+            for _ in range(size.location.line):
                 file.readline()
             while block := file.read(_BLOCK_BYTES):
                 block += file.readline()
@@ -205,10 +205,10 @@ class _Reading:
         """Offsets, columns and values of the rows, in order."""
         if self.seen != self.size.entries:
             what = f"says {self.size.entries} non-zeros, but {self.seen} follow; is the file whole?"
-            self.problems.error(self.size.place, "wrong number of entries", what)
+            self.problems.error(self.size.location, "wrong number of entries", what)
         if self.base is None and self.seen:
             what = "has neither an index 0 nor one as high as there are rows or columns; taken to count from 1"
-            self.problems.warn(Location(self.size.place.path), "unclear indices", what)
+            self.problems.warn(Location(self.size.location.path), "unclear indices", what)
         base = 1 if self.base is None else self.base
         width = max(1, self.size.columns)
         keys: NDArray[np.int64] = self._gathered("row").astype(np.int64)
@@ -234,15 +234,15 @@ class _Reading:
             self.base, self.base_line = 0 if zero[telling[0]] else 1, lines[telling[0]]
 
     def _refuse(self, entry: Any, line: int) -> None:
-        place = Location(self.size.place.path, line)
+        location = Location(self.size.location.path, line)
         for name, count in (("row", self.size.rows), ("column", self.size.columns)):
             lowest, highest = (0, count) if self.base is None else (self.base, count - 1 + self.base)
             if not lowest <= entry[name] <= highest:
                 why = f" (line {self.base_line} shows that indices count from {self.base})" if self.base_line else ""
                 what = f"{name} {entry[name]} is not between {lowest} and {highest}{why}"
-                self.problems.error(place, "index out of range", what)
+                self.problems.error(location, "index out of range", what)
                 return
-        self.problems.error(place, "wrong value", f"value {entry['value']:g} is not a number from 0 up")
+        self.problems.error(location, "wrong value", f"value {entry['value']:g} is not a number from 0 up")
 
     def _firsts(self, keys: NDArray[np.int64], order: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Of the sorted entries, those that do not repeat the one before."""
@@ -253,5 +253,5 @@ class _Reading:
             line = self.lines[block][number - int(ends[block])]  # counted from the end of its block
             row, column = (self.blocks[block][name][number - int(ends[block])] for name in ("row", "column"))
             what = f"row {row}, column {column} stands a second time"
-            self.problems.error(Location(self.size.place.path, line), "duplicate entry", what)
+            self.problems.error(Location(self.size.location.path, line), "duplicate entry", what)
         return first

@@ -36,9 +36,9 @@ class Trec(Source):
 
     def documents(self, language: str, problems: Problems) -> Iterator[tuple[Location, Document]]:
         path = self._first(f"documents.{language}.jsonl", "documents.jsonl")
-        for place, page in read_pages(path, problems):
+        for location, page in read_pages(path, problems):
             if page.language in ("", language):
-                yield place, page
+                yield location, page
 
     def queries(self, language: str, problems: Problems) -> Iterator[tuple[Location, Query]]:
         names = [
@@ -46,8 +46,8 @@ class Trec(Source):
         ]
         path = self._first(*names)
         if path.name.removesuffix(".gz").endswith(".tsv"):
-            for place, (id_, text) in read_table(path, ("id", "text"), problems):
-                yield place, Query(id_, text, "", language)
+            for location, (id_, text) in read_table(path, ("id", "text"), problems):
+                yield location, Query(id_, text, "", language)
         else:
             yield from _read_topics(path, language, problems)
 
@@ -72,31 +72,31 @@ class Trec(Source):
 
 def read_qrels(path: Path, problems: Problems) -> Iterator[tuple[Location, Judgment]]:
     """``query 0 document grade`` lines, separated by white space."""
-    for place, line in read_lines(path, problems.broken_text):
+    for location, line in read_lines(path, problems.broken_text):
         fields = line.split()
         if not fields:
             continue
         if len(fields) != 4:
-            problems.error(place, "malformed line", f"expected query, 0, document and grade, got {line[:60]!r}")
+            problems.error(location, "malformed line", f"expected query, 0, document and grade, got {line[:60]!r}")
             continue
-        grade = parse_grade(place, fields[3], problems)
+        grade = parse_grade(location, fields[3], problems)
         if grade is not None:
-            yield place, Judgment(fields[0], fields[2], grade)
+            yield location, Judgment(fields[0], fields[2], grade)
 
 
 def _read_topics(path: Path, language: str, problems: Problems) -> Iterator[tuple[Location, Query]]:
     """Topics in markup: the title is what people type, the description is the text where there is no title."""
     found = False
-    for place, parts in _topic_parts(path, problems):
+    for location, parts in _topic_parts(path, problems):
         found = True
         values = {name: _LABEL.sub("", html.unescape(value)).strip() for name, value in parts.items()}
         if not values.get("num"):
-            problems.error(place, "malformed topic", "a <top> without <num>")
+            problems.error(location, "malformed topic", "a <top> without <num>")
         elif "top" not in parts:
-            problems.error(place, "malformed topic", f"topic {values['num']!r} has no </top>")
+            problems.error(location, "malformed topic", f"topic {values['num']!r} has no </top>")
         else:
             title = values.get("title", "")
-            yield place, Query(values["num"], title or values.get("desc", ""), title, language)
+            yield location, Query(values["num"], title or values.get("desc", ""), title, language)
     if not found:
         problems.error(Location(path), "malformed topic", "has no <top> at all, so there are no topics")
 
@@ -105,12 +105,12 @@ def _topic_parts(path: Path, problems: Problems) -> Iterator[tuple[Location, dic
     """Each topic's texts by tag, tags closed or not; ``top`` is among them where the topic has an end."""
     parts: dict[str, str] | None = None
     start, tag = Location(path), ""
-    for place, line in read_lines(path, problems.broken_text):
+    for location, line in read_lines(path, problems.broken_text):
         for name, closing, text in _pieces(line):
             if name == "top":
                 if parts is not None:
                     yield start, parts | ({"top": ""} if closing else {})
-                start, parts, tag = place, None if closing else {}, ""
+                start, parts, tag = location, None if closing else {}, ""
             elif name:
                 tag = "" if closing else name
             if parts is not None and tag:

@@ -38,13 +38,13 @@ class WikiClir(Source):
 
     def documents(self, language: str, problems: Problems) -> Iterator[tuple[Location, Document]]:
         path = self._file(f"wiki_{language}.documents", f"documents in {language!r}")
-        for place, (id_, title, text) in read_table(path, ("id", "title", "text"), problems):
-            yield place, Document(id_, text, title, language)
+        for location, (id_, title, text) in read_table(path, ("id", "title", "text"), problems):
+            yield location, Document(id_, text, title, language)
 
     def queries(self, language: str, problems: Problems) -> Iterator[tuple[Location, Query]]:
         path = self._file(f"wiki_{language}.queries", f"queries in {language!r}")
-        for place, (id_, title, text) in read_table(path, ("id", "title", "text"), problems):
-            yield place, Query(id_, text, title, language)
+        for location, (id_, title, text) in read_table(path, ("id", "title", "text"), problems):
+            yield location, Query(id_, text, title, language)
 
     def judgments(self, pair: Pair, problems: Problems) -> Iterator[tuple[Location, Judgment]]:
         path = self._file(f"{pair[0]}2{pair[1]}.rel", f"judgments for the pair {pair[0]}-{pair[1]}")
@@ -76,7 +76,7 @@ class WikiClir(Source):
 
 
 def _read_ids(path: Path, problems: Problems) -> Iterator[tuple[Location, str]]:
-    return ((place, line.strip()) for place, line in read_lines(path, problems.broken_text) if line.strip())
+    return ((location, line.strip()) for location, line in read_lines(path, problems.broken_text) if line.strip())
 
 
 def write_wikiclir(directory: Path, datasets: Iterable[Dataset], overwrite: bool = False) -> None:
@@ -108,7 +108,7 @@ def write_wikiclir(directory: Path, datasets: Iterable[Dataset], overwrite: bool
 def _refuse_high_grades(judgments: Judgments) -> None:
     for query, document, grade in judgments:
         if grade > _HIGHEST:
-            what = f"grade {grade} of query {query!r} and document {document!r} has no place in the WikiCLIR layout"
+            what = f"grade {grade} of query {query!r} and document {document!r} does not exist in the WikiCLIR layout"
             raise InputError(f"{what} (0, 1, 2); write beir: or trec: instead")
 
 
