@@ -58,7 +58,7 @@ def test_brackets_around_nothing_but_a_tree_are_its_root():
 @pytest.mark.parametrize(
     ("brackets", "said"),
     [
-        ("(S (N a)", "never closed"), ("(S a))", "never opened"), ("()", "empty"), ("(S)", "no word beneath"),
+        ("(S (N a)", "never closed"), ("(S a))", "never opened"), ("()", "empty"), ("(S)", "no word"),
         ("(A " * 300 + "b" + ")" * 300, "200 deep"),
     ],
 )  # fmt: skip
@@ -103,7 +103,7 @@ def test_bad_conllu_is_an_error_with_its_location(lines, said, tmp_path):
 
 
 def test_a_file_without_a_tree_is_an_error(tmp_path):
-    with pytest.raises(InputError, match="holds no tree"):
+    with pytest.raises(InputError, match="has no tree"):
         read_trees(written(tmp_path, "\n \n"))
     with pytest.raises(InputError, match="only a text"):
         read_trees(written(tmp_path, "some text\t \n"))

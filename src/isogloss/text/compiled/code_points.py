@@ -1,19 +1,19 @@
 """What the tokeniser does with each code point, as tables for compiled code.
 
-Normalising a text (NFKC, case folding, invisible characters out) is normalising its characters one by one, except where
-characters compose or change places. The tables hold the folded form of every character and what it is to a word, and
-mark the characters for which a look at one character is not enough:
+Normalising a text (NFKC, case folding, no invisible characters) is normalising its characters one by one, except where
+characters compose or are reordered. The tables contain the folded form of every character and its role in words, and
+mark the characters that depend on their neighbours:
 
 =========== ==============================================================================================
-``HARD``    composes, reorders or folds to several words: its stretch of text goes to the tokeniser itself
+``HARD``    composes, reorders or folds to several words: the text around it goes to the tokeniser itself
 ``SEVERAL`` folds to several characters of one word (``ß``, ``ﬁ``, the Thai ``ำ``)
 ``NOTHING`` is invisible and vanishes
-``ORDERED`` a combining mark that composes with nothing: stays where it is unless a mark of a higher class precedes
+``ORDERED`` a combining mark that composes with nothing: stays in order unless a mark of a higher class precedes
 ``FOLLOWS`` composes with a few characters directly before it (marked ``JOINS_NEXT``) and with no other
 =========== ==============================================================================================
 
-Everything is derived from the house's own ``normalize`` and patterns under the running Python, so that it holds for
-whatever version of Unicode that Python knows.
+Everything is derived from ``normalize`` and the patterns of isogloss under the running Python, so that it agrees with
+the version of Unicode of that Python.
 """
 
 from __future__ import annotations
