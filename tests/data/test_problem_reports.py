@@ -24,11 +24,11 @@ BAD_LINES = [
     ("wikiclir", "en2fr.rel", b"q1\td1\t2\nq\xe9\td1\t2\n", 2, "broken UTF-8", r"not UTF-8 \(byte 0xe9 at position 2"),
     ("wikiclir", DOCUMENTS, "d1\tChat\n", 1, MALFORMED, "expected id, title, text separated by tabs"),
     ("wikiclir", DOCUMENTS, "d1\ta\tb\n \tc\td\n", 2, MALFORMED, "expected id, title, text separated"),
-    ("wikiclir", DOCUMENTS, "d1\ta\tb\nd2\ta\tb\nd1\tc\td\n", 3, DUPLICATE, "document id 'd1' st"),
+    ("wikiclir", DOCUMENTS, "d1\ta\tb\nd2\ta\tb\nd1\tc\td\n", 3, DUPLICATE, "document id 'd1' occurs"),
     ("wikiclir", DOCUMENTS, b"d1\ta\tb\nd2\ta\t\xff\n", 2, "broken UTF-8", r"not UTF-8 \(byte 0xff at"),
-    ("wikiclir", QUERIES, "q1\ta\tb\nq2\ta\tb\nq1\ta\tb\n", 3, "duplicate query id", "query id 'q1' stands a"),
+    ("wikiclir", QUERIES, "q1\ta\tb\nq2\ta\tb\nq1\ta\tb\n", 3, "duplicate query id", "query id 'q1' occurs a"),
     ("wikiclir", "splits/en.dev", "q1\nq9\n", 2, "unknown query id", "query id 'q9' does not exist"),
-    ("wikiclir", "splits/en.dev", "q1\n\nq1\n", 3, "duplicate query id", "query id 'q1' stands a second time"),
+    ("wikiclir", "splits/en.dev", "q1\n\nq1\n", 3, "duplicate query id", "query id 'q1' occurs a second time"),
     ("wikiclir", "splits/en.dev", b"q1\n\xff\n", 2, "broken UTF-8", "not UTF-8"),
     ("beir", "corpus.jsonl", '{"_id": "d1", "text": "a"}\n{"_id"\n', 2, MALFORMED, r"not JSON \(.* at column 7\)"),
     ("beir", "corpus.jsonl", "[1]\n", 1, MALFORMED, "expected a JSON object"),
@@ -37,7 +37,7 @@ BAD_LINES = [
     ("beir", "corpus.jsonl", '{"_id": "", "text": "a"}\n', 1, MALFORMED, "'_id' must be a string, got ''"),
     ("beir", "corpus.jsonl", '{"_id": "a", "text": "\\ud800"}\n', 1, MALFORMED, "half a character"),
     ("beir", "corpus.jsonl", "[" * 100_000 + "\n", 1, MALFORMED, r"not JSON \("),
-    ("beir", "queries.jsonl", '{"_id": "q1", "text": "a"}\n' * 2, 2, "duplicate query id", "query id 'q1' stands"),
+    ("beir", "queries.jsonl", '{"_id": "q1", "text": "a"}\n' * 2, 2, "duplicate query id", "query id 'q1' occurs"),
     ("beir", "qrels/test.tsv", "q2\td2\n", 1, MALFORMED, "expected query-id, corpus-id, score separated"),
     ("beir", "qrels/test.tsv", "q2\td2\tyes\n", 1, "wrong grade", "grade 'yes' is not an integer"),
     ("beir", "qrels/test.tsv", "q2\td2\t1\nq9\td2\t1\n", 2, "unknown query id", "query id 'q9' does not exist"),
@@ -46,7 +46,7 @@ BAD_LINES = [
     ("trec", "qrels", "q1 0 d1 1.5\n", 1, "wrong grade", "grade '1.5' is not an integer"),
     ("trec", "qrels", b"q1 0 d1 1\nq1 0 \xff 1\n", 2, "broken UTF-8", "not UTF-8"),
     ("trec", "topics.tsv", "q1\tcat\nq2\n", 2, MALFORMED, "expected id, text separated by tabs"),
-    ("trec", "documents.jsonl", '{"id": "d1", "text": "a"}\n' * 2, 2, DUPLICATE, "document id 'd1' stands"),
+    ("trec", "documents.jsonl", '{"id": "d1", "text": "a"}\n' * 2, 2, DUPLICATE, "document id 'd1' occurs"),
     ("jsonl", "pages.jsonl", '{"id": "e", "lang": "en", "text": "a b"}\nnot\n', 2, MALFORMED, "not JSON"),
     ("jsonl", "pages.jsonl", '{"id": "e", "lang": "en", "text": "a b"}\n{"id": "f", "text": "c", "links": "e"}\n', 2,
      MALFORMED, "'links' has the wrong type: 'e'"),
@@ -55,7 +55,7 @@ BAD_LINES = [
 WARNINGS = [
     ("wikiclir", DOCUMENTS, "d1\ta\tb\nd2\tc\t\n", 2, EMPTY, "document 'd2' has an empty text"),
     ("wikiclir", QUERIES, "q1\ta\tb\nq2\tc\t  \n", 2, "empty query text", "query 'q2' has an empty text"),
-    ("wikiclir", "en2fr.rel", "q1\td1\t2\nq1\td1\t2\n", 2, "duplicate judgment", "'q1' and document 'd1' stand"),
+    ("wikiclir", "en2fr.rel", "q1\td1\t2\nq1\td1\t2\n", 2, "duplicate judgment", "'q1' and document 'd1' occur"),
     ("beir", "corpus.jsonl", '{"_id": "d1", "text": ""}\n{"_id": "d2", "text": "b"}\n', 1, EMPTY, "'d1'"),
     ("trec", "topics.tsv", "q1\tcat\nq2\t\n", 2, "empty query text", "query 'q2' has an empty text"),
 ]  # fmt: skip
@@ -81,8 +81,8 @@ def test_a_bad_line_stops_the_reading_with_one_line_that_says_where_and_what(
 ):
     source = tiny(format_, {file: content}, packed)
     pair = "en-en" if format_ == "jsonl" else "en-fr"
-    place = f"{file}.gz:{line}" if packed else f"{file}:{line}"
-    with pytest.raises(InputError, match=rf"/{place}: .*{words}") as caught:
+    location = f"{file}.gz:{line}" if packed else f"{file}:{line}"
+    with pytest.raises(InputError, match=rf"/{location}: .*{words}") as caught:
         read(source, pair)
     assert "\n" not in str(caught.value)
 

@@ -135,7 +135,9 @@ def test_where_1_is_the_highest_grade_wikiclir_calls_it_relevant():
 
 
 def test_wikiclir_has_no_place_for_higher_grades_and_nothing_is_written(tmp_path):
-    with pytest.raises(InputError, match=r"grade 3 of query 'q' and document 'd' does not exist .* write beir: or trec:"):
+    with pytest.raises(
+        InputError, match=r"grade 3 of query 'q' and document 'd' does not exist .* write beir: or trec:"
+    ):
         find_writer(f"wikiclir:{tmp_path / 'out'}")(tiny_dataset(grade=3), False)
     assert not list(tmp_path.iterdir())
 
@@ -148,7 +150,7 @@ def test_wikiclir_has_no_place_for_higher_grades_and_nothing_is_written(tmp_path
     ],
 )  # fmt: skip
 def test_an_id_that_a_table_cannot_hold_is_refused_and_nothing_is_written(tmp_path, format_, names):
-    with pytest.raises(InputError, match=r"id '.*': has white space that this format cannot hold"):
+    with pytest.raises(InputError, match=r"id '.*': has white space, which this format cannot have"):
         find_writer(f"{format_}:{tmp_path / 'out'}")(tiny_dataset(**names), False)
     assert not list(tmp_path.iterdir())
 

@@ -1,4 +1,4 @@
-"""``format:where`` to a source."""
+"""The formats of data by name: ``format:where`` to a source or a writer."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SIGNS = (
     (WikiClir.format, "wiki_*.documents*"), (Beir.format, "corpus.jsonl*"), (Trec.format, "qrels*"),
     (Platt.format, "*.mtx*"),
 )  # fmt: skip
-"""A format and a file that only its folders have."""
+"""A format, and a file by which its folders are recognised."""
 
 
 def open_source(source: str) -> Source:

@@ -1,4 +1,4 @@
-"""A run: what a system ranked for each query; TREC run files in and out."""
+"""A run: the ranking of each query; TREC run files."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Run:
     def write(self, path: Path, overwrite: bool = False) -> None:
         """Write ``query Q0 document rank score name`` lines.
 
-        Where neighbours tie, trec_eval would order them its own way; ranks are written for those who read them.
+        Ties are in our order; trec_eval, which ignores the ranks, orders them its own way.
         """
         _refuse_spaces(path, "query", self.rankings)
         _refuse_spaces(path, "document", self.ids)
@@ -41,13 +41,13 @@ class Run:
 
     def _lines(self, query: str) -> Iterator[str]:
         scores = self.rankings[query].scores
-        exact = "{:.9g}".format if scores.dtype == np.float32 else repr  # what is read back ranks the same
+        exact = "{:.9g}".format if scores.dtype == np.float32 else repr  # as many digits as the ranking needs
         for rank, (document, score) in enumerate(zip(self.documents(query), scores.tolist(), strict=True), start=1):
             yield f"{query} Q0 {document} {rank} {exact(score)} {self.name}\n"
 
     @classmethod
     def read(cls, path: Path) -> Run:
-        """Read a TREC run file. The order is that of the scores, ties by document id, whatever the ranks say."""
+        """Read a TREC run file. The order is that of the scores, ties by document id; ranks are ignored."""
         name, row_of = path.stem, dict[str, int]()
         found: dict[str, dict[int, float]] = {}
         for location, line in read_lines(path):
@@ -80,4 +80,4 @@ def _parse(location: Location, line: str) -> tuple[str, str, float, str]:
 def _refuse_spaces(path: Path, what: str, ids: Iterable[str]) -> None:
     for id_ in ids:
         if len(id_.split()) != 1:
-            raise InputError(f"{path}: the {what} id {id_!r} has white space, which a TREC run file cannot hold")
+            raise InputError(f"{path}: the {what} id {id_!r} has white space, which a TREC run file cannot have")

@@ -1,6 +1,6 @@
 """BEIR: ``corpus.jsonl``, ``queries.jsonl`` (``_id``, ``title``, ``text``), ``qrels/{train,dev,test}.tsv``.
 
-The files may be gzipped. A BEIR directory does not say its languages; those of the asked pair are taken at their word.
+The files may be gzipped. A BEIR directory does not say its languages; the languages of the pair are not checked.
 Judgments of queries that are in no split are written to ``qrels/rest.tsv`` and read from there.
 """
 
@@ -19,7 +19,7 @@ from isogloss.data.source import Pair, Source, existing_directory
 from isogloss.data.splits import SPLITS, check_splits
 from isogloss.storage.errors import InputError
 from isogloss.storage.files import atomic_directory
-from isogloss.storage.lines import Location
+from isogloss.storage.lines import Location, is_there
 
 _HEADER = ("query-id", "corpus-id", "score")
 _REST = "rest"
@@ -55,9 +55,7 @@ class Beir(Source):
 
     def _qrels(self) -> dict[str, Path]:
         paths = {name: self.directory / "qrels" / f"{name}.tsv" for name in (*SPLITS, _REST)}
-        return {
-            name: path for name, path in paths.items() if path.exists() or path.with_name(path.name + ".gz").exists()
-        }
+        return {name: path for name, path in paths.items() if is_there(path)}
 
 
 def _read_qrels(path: Path, problems: Problems) -> Iterator[tuple[Location, Judgment]]:
@@ -70,7 +68,7 @@ def _read_qrels(path: Path, problems: Problems) -> Iterator[tuple[Location, Judg
 
 
 def _first_lines(path: Path, queries: Collection[str]) -> Iterator[tuple[Location, str]]:
-    """Where each known query first stands in a file; what is wrong was reported when the judgments were read."""
+    """The first line of each known query; problems were reported when the judgments were read."""
     seen = set()
     for location, judgment in _read_qrels(path, Problems(stop_at_errors=False)):
         if judgment.query in queries and judgment.query not in seen:

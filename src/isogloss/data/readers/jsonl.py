@@ -21,15 +21,13 @@ from isogloss.storage.errors import InputError
 from isogloss.storage.files import atomic_file
 from isogloss.storage.lines import Location, find_file, read_lines
 
-# One JSON object a line, checked.
-
 _HALF_PAIR = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def read_objects(
     path: Path, required: tuple[str, ...], problems: Problems
 ) -> Iterator[tuple[Location, dict[str, Any]]]:
-    """The objects of a file that have the required keys, ids turned into strings. Empty lines are passed over."""
+    """The objects of a file that have the required keys, ids turned into strings. Empty lines are skipped."""
     for location, line in read_lines(path, problems.broken_text):
         if not line.strip():
             continue
@@ -51,7 +49,7 @@ def _what_is_wrong(line: str, value: Any, required: tuple[str, ...]) -> str | No
     if not isinstance(value, dict):
         return "expected a JSON object"
     if _HALF_PAIR.search(line) and _has_half_pair(value):
-        return r"holds a \u escape that is half a character"
+        return r"has a \u escape that is half a character"
     for key in required:
         if key not in value:
             return f"the object has no {key!r}"
@@ -80,7 +78,7 @@ _SHAPES: dict[str, type | tuple[type, ...]] = {
 
 
 class Jsonl(Source):
-    """A file of pages. A page without ``lang`` belongs to whichever language is asked for."""
+    """A file of pages. A page without ``lang`` belongs to every language."""
 
     format = "jsonl"
     top_grade = 2
@@ -104,8 +102,8 @@ class Jsonl(Source):
         if missing:
             known = ", ".join(self.graded.languages) or "none marked"
             self._refuse(f"has no pages in {missing[0]!r}; languages here: {known}", problems)
-        asked = [(location, page) for location, page in self._pages if page.language == pair[0]]
-        lines = [(location, line) for location, page in asked for line in self.graded.judgments_of(page, pair[1])]
+        pages = [(location, page) for location, page in self._pages if page.language == pair[0]]
+        lines = [(location, line) for location, page in pages for line in self.graded.judgments_of(page, pair[1])]
         if not lines:
             what = f"no page in {pair[0]!r} has a translation in {pair[1]!r}, so nothing can be judged"
             self._refuse(f"{what}; pairs here: {list_pairs(self.graded.pairs())}", problems)
@@ -120,23 +118,23 @@ class Jsonl(Source):
         seen = set()
         for location, page in read_pages(self.path, problems):
             if page.id in seen:
-                problems.error(location, "duplicate document id", f"document id {page.id!r} stands a second time")
+                problems.error(location, "duplicate document id", f"document id {page.id!r} occurs a second time")
                 continue
             seen.add(page.id)
             yield location, page
 
     @cached_property
     def graded(self) -> GradedPages:
-        """The pages with what their links say."""
+        """The pages with their judgments from links."""
         return GradedPages(page for _, page in self._pages)
 
     @cached_property
     def _pages(self) -> list[tuple[Location, Document]]:
-        problems = Problems(stop_at_errors=False)  # what is wrong with a page is reported where documents are read
+        problems = Problems(stop_at_errors=False)  # reported where documents are read
         return list(self.check(problems))
 
     def _refuse(self, what: str, problems: Problems) -> NoReturn:
-        for _ in self.check(problems):  # malformed pages may be the reason: then they are the error
+        for _ in self.check(problems):  # malformed pages may be the reason
             pass
         raise InputError(f"{self.path}: {what}")
 

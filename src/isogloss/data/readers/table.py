@@ -12,7 +12,7 @@ from isogloss.storage.lines import Location, read_lines
 
 
 def read_table(path: Path, names: tuple[str, ...], problems: Problems) -> Iterator[tuple[Location, list[str]]]:
-    """The fields of each line; the last may hold tabs. Empty lines are passed over."""
+    """The fields of each line; the last may contain tabs. Empty lines are skipped."""
     for location, line in read_lines(path, problems.broken_text):
         if not line.strip():
             continue
@@ -55,7 +55,7 @@ def one_line(text: str) -> str:
 
 
 def table_id(id_: str, spaces: bool = True) -> str:
-    """An id as it may stand in a table, perhaps one whose columns are separated by spaces."""
+    """An id as it may be in a table; without ``spaces`` in one whose columns are separated by spaces."""
     if id_ != id_.strip() or any(sign in id_ for sign in "\t\r\n\0") or not (spaces or len(id_.split()) == 1):
-        raise InputError(f"id {id_!r}: has white space that this format cannot hold; write jsonl: or rename it")
+        raise InputError(f"id {id_!r}: has white space, which this format cannot have; write jsonl: or rename it")
     return id_

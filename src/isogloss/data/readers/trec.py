@@ -19,7 +19,7 @@ from isogloss.data.readers.table import one_line, parse_grade, read_table, table
 from isogloss.data.source import Pair, Source, existing_directory, list_pairs
 from isogloss.storage.errors import InputError
 from isogloss.storage.files import atomic_directory
-from isogloss.storage.lines import Location, find_file, read_lines
+from isogloss.storage.lines import Location, find_file, is_there, read_lines
 
 _TAG = re.compile(r"<(/?)\s*(num|title|desc|narr|top)\b[^>]*>", re.IGNORECASE)
 _LABEL = re.compile(r"^\s*(?:Number|Topic|Description|Narrative)\s*:\s*", re.IGNORECASE)
@@ -64,9 +64,8 @@ class Trec(Source):
 
     def _first(self, *names: str) -> Path:
         for name in names:
-            path = self.directory / name
-            if path.is_file() or path.with_name(path.name + ".gz").is_file():
-                return find_file(path)
+            if is_there(self.directory / name):
+                return find_file(self.directory / name)
         raise InputError(f"{self.directory}: has none of {', '.join(names)}")
 
 
@@ -85,7 +84,7 @@ def read_qrels(path: Path, problems: Problems) -> Iterator[tuple[Location, Judgm
 
 
 def _read_topics(path: Path, language: str, problems: Problems) -> Iterator[tuple[Location, Query]]:
-    """Topics in markup: the title is what people type, the description is the text where there is no title."""
+    """Topics in markup: the text is the title, or the description where there is no title."""
     found = False
     for location, parts in _topic_parts(path, problems):
         found = True
@@ -102,11 +101,11 @@ def _read_topics(path: Path, language: str, problems: Problems) -> Iterator[tupl
 
 
 def _topic_parts(path: Path, problems: Problems) -> Iterator[tuple[Location, dict[str, str]]]:
-    """Each topic's texts by tag, tags closed or not; ``top`` is among them where the topic has an end."""
+    """The texts of each topic by tag, closed or not; with a key ``top`` if the topic is closed."""
     parts: dict[str, str] | None = None
     start, tag = Location(path), ""
     for location, line in read_lines(path, problems.broken_text):
-        for name, closing, text in _pieces(line):
+        for name, closing, text in _tags(line):
             if name == "top":
                 if parts is not None:
                     yield start, parts | ({"top": ""} if closing else {})
@@ -119,8 +118,8 @@ def _topic_parts(path: Path, problems: Problems) -> Iterator[tuple[Location, dic
         yield start, parts
 
 
-def _pieces(line: str) -> Iterator[tuple[str, bool, str]]:
-    """The line cut before its tags: the tag (empty: none), whether it closes, and the text after it."""
+def _tags(line: str) -> Iterator[tuple[str, bool, str]]:
+    """The tags of a line (first none): its name, whether it closes, and the text after it."""
     before, *others = _TAG.split(line)
     yield "", False, before
     for slash, name, text in zip(others[::3], others[1::3], others[2::3], strict=True):
