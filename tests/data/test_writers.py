@@ -50,7 +50,7 @@ def written_and_read(dataset, format_):
         return load_dataset(open_source(target), PAIR)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(datasets())
 def test_wikiclir_gives_back_all_but_the_line_breaks(dataset):
     found = written_and_read(dataset, "wikiclir")
@@ -64,7 +64,7 @@ def test_wikiclir_gives_back_all_but_the_line_breaks(dataset):
     assert found.splits == dataset.splits
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(datasets(highest=5))
 def test_beir_gives_back_everything(dataset):
     found = written_and_read(dataset, "beir")
@@ -76,7 +76,7 @@ def test_beir_gives_back_everything(dataset):
     }
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(datasets(highest=5))
 def test_trec_gives_back_everything_but_the_line_breaks_of_queries_and_the_splits(dataset):
     found = written_and_read(dataset, "trec")
@@ -85,7 +85,7 @@ def test_trec_gives_back_everything_but_the_line_breaks_of_queries_and_the_split
     assert found.judgments == dataset.judgments
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     st.lists(
         st.builds(

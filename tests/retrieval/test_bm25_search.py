@@ -59,11 +59,11 @@ def assert_same(found, wanted):
 
 @given(
     seed=st.integers(0, 2**32 - 1), query=st.lists(concepts(), max_size=6), k=st.sampled_from([1, 2, 10, 300, 20_000]),
-    sizes=st.lists(st.sampled_from([0, 1, 40, 3_000, 20_000]), min_size=1, max_size=3), expected_df=st.booleans(),
+    sizes=st.lists(st.sampled_from([0, 1, 40, 3_000, 17_000]), min_size=1, max_size=3), expected_df=st.booleans(),
     gone=st.sampled_from([None, 0.02, 0.6]), barred=st.sampled_from([None, 0.05, 0.9, 1.0]),
     k1=st.sampled_from([0.0, 1.2]), b=st.sampled_from([0.0, 0.75, 1.0]),
 )  # fmt: skip
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=33)
 def test_the_best_are_those_of_all_scores(way, seed, query, k, sizes, expected_df, gone, barred, k1, b):
     """With b = 0 or k1 = 0 many scores are equal, so that ids decide; weights of 2 make the idf of frequent words
     negative where df is expected; the largest collections are searched in several windows."""
@@ -74,7 +74,7 @@ def test_the_best_are_those_of_all_scores(way, seed, query, k, sizes, expected_d
     allowed = None if barred is None else random.random(joined.document_count) >= barred
     bm25, id_order = BM25(joined, k1, b, expected_df), random.permutation(joined.document_count)
     search = BM25Search(bm25)
-    for _ in range(2):  # bounds are worked out, then remembered
+    for _ in range(2):  # bounds are computed, then cached
         assert_same(search.best(query, k, id_order, allowed), best_of_all(bm25, query, k, id_order, allowed))
 
 
@@ -82,7 +82,7 @@ def test_the_best_are_those_of_all_scores(way, seed, query, k, sizes, expected_d
     seed=st.integers(0, 2**32 - 1),
     words=st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=2), min_size=1, max_size=5),
 )
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=20)
 def test_plain_queries_over_many_windows(way, bm25_of_many, seed, words):
     query = [Concept("?", tuple((term, 1.0) for term in terms)) for terms in words]
     id_order = np.random.default_rng(seed).permutation(bm25_of_many.postings.document_count)
@@ -92,7 +92,7 @@ def test_plain_queries_over_many_windows(way, bm25_of_many, seed, words):
 
 @pytest.fixture(scope="module")
 def bm25_of_many():
-    return BM25(zipf_postings(np.random.default_rng(0), 60_000))
+    return BM25(zipf_postings(np.random.default_rng(0), 40_000))
 
 
 def test_lists_of_frequent_words_are_not_read_once_the_best_are_beyond_them(monkeypatch):

@@ -3,6 +3,7 @@
 import threading
 
 import pytest
+
 from isogloss.storage.deadline import Deadline, DeadlineError, check
 
 

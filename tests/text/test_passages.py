@@ -15,6 +15,7 @@ WORDS = ["eau", "L'été", "running", "the", "co\u00adöperate", "½", "我们�
 TEXTS = st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join)
 
 
+@settings(max_examples=40, deadline=None)
 @given(st.lists(st.sampled_from(["eau", "L'été", "x1", "Σ"]), max_size=40), st.integers(1, 9), st.integers(0, 9))
 def test_every_word_is_in_a_passage_of_the_wanted_length(parts, words, step):
     text = ", ".join(parts)
@@ -32,6 +33,7 @@ def _starts(tokens, passage):
     return [i for i in range(len(tokens)) if tokens[i : i + len(passage)] == passage]
 
 
+@settings(max_examples=40, deadline=None)
 @given(st.text(max_size=80), st.integers(1, 5))
 def test_any_text_has_passages_within_it(text, words):
     spans = passage_spans(text, words)
@@ -53,7 +55,7 @@ def test_half_a_window_is_the_usual_step(count, expected):
     assert len(passage_spans(" ".join("abcdefg"[:count]), 4)) == expected
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=20)
 @given(
     st.lists(TEXTS, max_size=6), st.integers(1, 7), st.booleans(),
     st.sampled_from([Tokenizer(), Tokenizer("en", stems=True), Tokenizer("en", stems=True, drop_stop_words=True)]),

@@ -96,6 +96,6 @@ def test_an_unknown_pair_is_answered_with_the_pairs_there_are(put, read):
         read(source, "sw-fr")
 
 
-def test_missing_topics_name_what_was_looked_for(put, read):
+def test_missing_topics_name_the_files_that_were_tried(put, read):
     with pytest.raises(InputError, match=r"has none of topics\.en\.tsv, .*topics\.tsv"):
         read(f"trec:{put(DOCUMENTS)}")

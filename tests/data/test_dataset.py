@@ -1,4 +1,4 @@
-"""What passes between the rooms: collections, judgments, sources, and the counts of Table 1."""
+"""Collections, judgments, sources, and the counts of Table 1."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def test_workers_end_where_the_process_does_not_end_by_a_signal():
         signal.signal(signal.SIGTERM, before)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=33)
 @given(st.lists(st.text(), max_size=8), st.sampled_from(TOKENIZERS))
 def test_any_texts_make_the_same_batch(texts, tokenizer):
     same_as_one_by_one(texts, tokenizer, 1)

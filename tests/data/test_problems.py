@@ -1,4 +1,4 @@
-"""Everything that can be wrong with data: said with file and line, stopping at it or gathering all of it."""
+"""Validation problems have a file and a line; the first one stops the reading, or all are collected."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def expected(text):
     return np.cumsum([len(word) for word in WordBreaker(text, "en")]).tolist()
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=20)
 @given(LINES, st.integers(1, 30), st.sampled_from(["called directly", "through icu4py"]))
 def test_cuts_are_those_of_icu4py_whatever_the_chunks(lines, size, way):
     codes, text = flat(lines)

@@ -45,7 +45,7 @@ def test_lines_come_without_their_ends_plain_or_packed_whatever_the_name(pack, d
     assert [location for location, _ in read] == [Location(path, number) for number in range(1, len(lines) + 1)]
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=33)
 @given(lines=st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n\r\0\ufeff"))))
 def test_any_lines_are_read_as_they_were_written(lines, tmp_path_factory):
     path = tmp_path_factory.mktemp("lines") / "file.gz"
@@ -87,10 +87,10 @@ def test_a_truncated_archive_is_an_input_error_that_names_the_last_whole_line(tm
     assert str(error.value) == f"{path}:{len(read)}: the gzip archive is cut off after this line"
 
 
-@pytest.mark.parametrize("place", [15, -8])
-def test_a_damaged_archive_is_an_input_error(place, tmp_path):
+@pytest.mark.parametrize("position", [15, -8])
+def test_a_damaged_archive_is_an_input_error(position, tmp_path):
     data = bytearray(gzip.compress(b"some lines of text\n" * 10, mtime=0))
-    data[place] ^= 0xFF
+    data[position] ^= 0xFF
     (tmp_path / "file.gz").write_bytes(data)
     assert "damaged gzip archive" in error_of(tmp_path / "file.gz")
 
