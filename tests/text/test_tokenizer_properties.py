@@ -106,9 +106,7 @@ def test_token_spans_have_the_tokens_of_tokenize_in_places_that_hold_them(text):
     for (start, end, token), before in zip(spans, ends, strict=False):
         assert 0 <= start < end <= len(text)
         assert token in normalize(text[start:end])
-        assert (
-            start >= before or normalize(text[start:before]) not in token
-        )  # tokens of one character
+        assert start >= before or normalize(text[start:before]) not in token  # tokens of one character
 
 
 @always

@@ -43,7 +43,7 @@ def open_source(source: str) -> Source:
 
 
 def recognise_format(path: Path) -> str:
-    """The format of a folder or a file, told by the names of its files; a folder of anything else is ``folder``."""
+    """The format of a folder or a file, by the names of its files; any other folder is ``folder``."""
     if path.is_file():
         if ".jsonl" in path.suffixes or ".ndjson" in path.suffixes:
             return Jsonl.format

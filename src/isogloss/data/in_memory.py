@@ -26,7 +26,7 @@ class InMemorySource(Source):
     format = "documents"
 
     def __init__(self, documents: Iterable[str | Document | Mapping[str, Any]], first: int = 1) -> None:
-        super().__init__("given")
+        super().__init__("memory")
         numbers = count(first)
         self._documents = [_document(each, numbers) for each in documents]
 

@@ -19,7 +19,7 @@ _SYNC_THREADS = 8
 
 
 def refuse_existing(path: Path, overwrite: bool) -> None:
-    """Raise unless ``path`` may be written: it is absent, empty, a device, or the user said to overwrite."""
+    """Raise unless ``path`` may be written: it is absent, empty, a device, or ``overwrite`` is set."""
     if overwrite or not path.exists() or _is_device(path):
         return
     if not (any(path.iterdir()) if path.is_dir() else path.stat().st_size):

@@ -120,7 +120,7 @@ def test_a_storage_that_is_asked_for_is_taken_and_its_recall_told():
     assert about["recall"] < 0.9
 
 
-def test_recall_and_storage_of_parts_are_told_together(tmp_path):
+def test_recall_and_storage_of_parts_are_summarised(tmp_path):
     VectorIndex.build(random_matrix(300), np.arange(300), "float32").save(tmp_path / "a")
     VectorIndex.build(1 + random_matrix(100) / 1e4, np.arange(100), "int8").save(tmp_path / "b")
     about = VectorIndex.load([tmp_path / "a", tmp_path / "b"], np.arange(400)).about()

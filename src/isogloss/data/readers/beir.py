@@ -1,6 +1,6 @@
 """BEIR: ``corpus.jsonl``, ``queries.jsonl`` (``_id``, ``title``, ``text``), ``qrels/{train,dev,test}.tsv``.
 
-The files may be gzipped. A BEIR directory does not say its languages; the languages of the pair are not checked.
+The files may be gzipped. A BEIR directory has no languages; those of the pair are not checked.
 Judgments of queries that are in no split are written to ``qrels/rest.tsv`` and read from there.
 """
 

@@ -1,6 +1,6 @@
 """TREC: topics as a table (``topics.tsv``) or in markup (``topics``), ``qrels``, documents as JSON lines.
 
-A directory may hold several languages: ``topics.en.tsv``, ``documents.fr.jsonl`` and ``qrels.en-fr`` are taken before
+A directory may have several languages: ``topics.en.tsv``, ``documents.fr.jsonl`` and ``qrels.en-fr`` are taken before
 ``topics.tsv``, ``documents.jsonl`` and ``qrels``.
 """
 
