@@ -37,7 +37,7 @@ from isogloss.nn.encoders import average
 from isogloss.nn.encoders.average import AverageEncoder
 from isogloss.storage.strings import StringTable
 from isogloss.systems.bridge.documents import Part
-from isogloss.text import positions as placed_words
+from isogloss.text import positions
 from isogloss.text.batches import available_cores, tokenize_texts
 from isogloss.text.passages import passage_spans
 from isogloss.text.tokenizer import Tokenizer
@@ -131,10 +131,10 @@ def _without_numba(encoder: AverageEncoder, texts: list[str]) -> None:
 
 @contextmanager
 def _uncompiled() -> Iterator[None]:
-    installed, pays = average._numba_is_installed, placed_words.pays
-    average._numba_is_installed, placed_words.pays = lambda: False, lambda *_: False
+    installed, pays = average._numba_is_installed, positions.pays
+    average._numba_is_installed, positions.pays = lambda: False, lambda *_: False
     yield
-    average._numba_is_installed, placed_words.pays = installed, pays
+    average._numba_is_installed, positions.pays = installed, pays
 
 
 def _check(ours: AverageEncoder, texts: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""Data that tests of several rooms use."""
+"""Data that tests of several packages use."""
 
 import json
 import random

@@ -58,13 +58,13 @@ def test_no_query_copies_its_article(pages):
     copied = []
     for page in pages.values():
         size = 8 if page.language == "zh" else 4
-        article = pieces(page.text, page.language, size)
-        copied += [query for query in page.fields["queries"] if article & pieces(query, page.language, size)]
+        article = ngrams(page.text, page.language, size)
+        copied += [query for query in page.fields["queries"] if article & ngrams(query, page.language, size)]
     assert copied == []
 
 
-def pieces(text, language, size):
-    """What stands in a row: words, or characters of Chinese."""
+def ngrams(text, language, size):
+    """N-grams of words, or of characters of Chinese."""
     units = re.sub(r"[\W_]", "", normalize(text)) if language == "zh" else tokenize(text)
     return {tuple(units[start : start + size]) for start in range(len(units) - size + 1)}
 
@@ -95,11 +95,11 @@ def test_a_lexicon_of_at_least_400_english_words_ships_for_every_language(langua
 
 
 def test_the_lexicon_has_the_words_of_the_queries(pages):
-    asked = {
+    words = {
         word for page in pages.values() if page.language == "en" for q in page.fields["queries"] for word in tokenize(q)
     }
     lines = (DEMO_FOLDER / "lexicon" / "en-fr.tsv").read_text("utf-8").splitlines()
-    assert len(asked & {line.partition("\t")[0] for line in lines}) >= 400
+    assert len(words & {line.partition("\t")[0] for line in lines}) >= 400
 
 
 def test_there_is_no_lexicon_from_another_language():

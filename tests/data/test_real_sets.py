@@ -15,7 +15,7 @@ def test_the_bible_has_the_counts_of_its_readme(shared_data, read, pair, documen
         pytest.skip("the bible set is not there")
     summary = summarise(read(f"wikiclir:{shared_data / 'bible'}", pair))
     assert summary["documents"] == documents
-    assert summary["queries"] == 18565 + 6185  # the test queries are held back
+    assert summary["queries"] == 18565 + 6185  # the test queries are held out
     assert summary["splits"] == {
         "train": {"queries": 18565, "judged": judged[0]}, "dev": {"queries": 6185, "judged": judged[1]},
     }  # fmt: skip

@@ -43,7 +43,7 @@ class FakeSource(Source):
 
 @dataclass(frozen=True)
 class NearnessOptions(SystemOptions):
-    """How far it looks."""
+    """The depth."""
 
     horizon: float = field(default=1e9, metadata={"help": "numbers farther than this are not found"})
     weight: int = 1
@@ -134,12 +134,12 @@ def make_run() -> Callable[[Mapping[str, Sequence[str]]], Run]:
 
 @pytest.fixture(scope="session")
 def values_of(make_run: Callable[..., Run]) -> Callable[..., dict[str, list[float]]]:
-    """All measures of queries given as (grades of the ranked documents, grades of judged ones that were missed)."""
+    """All measures of queries, each (grades of the ranked documents, grades of judged ones that were missed)."""
 
     def values(*queries: tuple[Sequence[int], Sequence[int]]) -> dict[str, list[float]]:
         names = [f"q{number}" for number in range(len(queries))]
         grades = {
-            name: {f"d{place:04}": grade for place, grade in enumerate((*ranked, *missed))}
+            name: {f"d{rank:04}": grade for rank, grade in enumerate((*ranked, *missed))}
             for name, (ranked, missed) in zip(names, queries, strict=True)
         }
         run = make_run(

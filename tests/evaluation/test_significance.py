@@ -47,7 +47,7 @@ def test_the_t_test_of_differences_without_spread_or_mean(values, expected):
     assert paired_t_test(np.asarray(values)) == expected
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=33, deadline=None)
 @given(differences, st.floats(1e-3, 1e3))
 def test_both_tests_are_symmetric_and_blind_to_scale(values, scale):
     d = np.asarray(values)
@@ -93,7 +93,7 @@ def test_holm_s_correction_worked_out_by_hand():
     assert holm([0.7, 0.6]) == pytest.approx([1.0, 1.0])
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=33, deadline=None)
 @given(probabilities)
 def test_holm_s_correction_keeps_the_order_and_lies_between_none_and_bonferroni_s(values):
     corrected = holm(values)

@@ -25,9 +25,9 @@ def naive_bm25():
         mean = sum(map(len, documents)) / len(documents) if documents else 0.0
 
         def idf(concept):
-            held = {term: sum(term in document for document in documents) for term, _ in concept.terms}
+            frequency = {term: sum(term in document for document in documents) for term, _ in concept.terms}
             union = sum(any(term in document for term, _ in concept.terms) for document in documents)
-            df = sum(weight * held[term] for term, weight in concept.terms) if expected_df else union
+            df = sum(weight * frequency[term] for term, weight in concept.terms) if expected_df else union
             return math.log(1 + (len(documents) - df + 0.5) / (df + 0.5))
 
         def part(concept, document):

@@ -3,10 +3,12 @@
 from collections import Counter
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isogloss.retrieval.postings import Postings
+from isogloss.retrieval import postings as inversion
+from isogloss.retrieval.postings import Postings, inverted
 from isogloss.text.tokenizer import Tokenizer, tokenize
 
 TEXTS = st.lists(st.text(alphabet="aàb 𐌰ｚ中文ꬰ'", max_size=20), max_size=8)
@@ -26,7 +28,7 @@ def naive(texts, tokenizer=tokenize):
 
 
 @given(texts=TEXTS)
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 def test_the_lists_equal_a_naive_count(invert, texts):
     postings, wanted = invert(texts), naive(texts)
     assert list(postings.terms) == sorted(wanted)
@@ -64,3 +66,21 @@ def test_what_was_saved_is_what_is_loaded(invert, tmp_path_factory, texts):
     assert list(loaded.terms) == list(made.terms)
     assert counted(loaded, made.terms) == counted(made, made.terms)
     assert np.array_equal(loaded.lengths, made.lengths)
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(st.lists(st.integers(0, 5), max_size=8), max_size=6), st.permutations(range(6)), st.booleans())
+def test_the_texts_of_each_term(texts, rank, fast):
+    if fast:
+        pytest.importorskip("numba")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(inversion, "pays", lambda _: fast)
+        starts = np.cumsum([0, *map(len, texts)])
+        found = inverted(np.asarray([i for text in texts for i in text], np.int32), starts, np.asarray(rank))
+    wanted = [
+        [(number, Counter(text)[id_]) for number, text in enumerate(texts) if id_ in text]
+        for id_ in sorted(range(6), key=rank.__getitem__)
+    ]
+    pairs = list(zip(found.documents.tolist(), found.frequencies.tolist(), strict=True))
+    assert [pairs[begin:end] for begin, end in zip(found.offsets[:-1], found.offsets[1:], strict=True)] == wanted
+    assert [array.dtype for array in found] == [np.int64, np.int32, np.int32]

@@ -3,7 +3,8 @@
 import threading
 
 import pytest
-from isogloss.base.deadline import Deadline, DeadlineError, check
+
+from isogloss.storage.deadline import Deadline, DeadlineError, check
 
 
 class Clock:

@@ -32,25 +32,25 @@ def watch(monkeypatch):
 LONG_WORK, SHORT_WORK = -1.0, 1e9
 
 
-ITEMS = [3, None, "x", 3]
+VALUES = [3, None, "x", 3]
 
 
-@pytest.mark.parametrize("items", [list, iter, tuple])
-def test_items_are_passed_on_unchanged_and_in_silence_where_nobody_watches(items, capsys):
-    assert list(track(items(ITEMS), "work")) == ITEMS
+@pytest.mark.parametrize("make", [list, iter, tuple])
+def test_values_are_yielded_unchanged_and_silently_without_a_terminal(make, capsys):
+    assert list(track(make(VALUES), "work")) == VALUES
     assert capsys.readouterr() == ("", "")
 
 
-@pytest.mark.parametrize("items", [list, iter])
+@pytest.mark.parametrize("make", [list, iter])
 @pytest.mark.parametrize("sizes", [None, [1, 2, 3, 4]])
-def test_items_are_passed_on_unchanged_under_a_bar(items, sizes, watch, capsys):
+def test_values_are_yielded_unchanged_under_a_bar(make, sizes, watch, capsys):
     terminal = watch(LONG_WORK)
-    assert list(track(items(ITEMS), "counting sheep", total=10, sizes=sizes)) == ITEMS
+    assert list(track(make(VALUES), "counting sheep", total=10, sizes=sizes)) == VALUES
     assert "counting sheep" in terminal.getvalue()
     assert capsys.readouterr().out == ""
 
 
-def test_the_bar_counts_the_sizes_of_the_items_up_to_their_sum(watch):
+def test_the_bar_counts_the_sizes_of_the_values_up_to_their_sum(watch):
     terminal = watch(LONG_WORK)
     list(track(["two", "three"], "work", total=5, sizes=[2, 3]))
     assert "5/5" in terminal.getvalue()
@@ -59,17 +59,17 @@ def test_the_bar_counts_the_sizes_of_the_items_up_to_their_sum(watch):
 def test_quiet_means_no_bar_even_on_a_terminal(watch):
     terminal = watch(LONG_WORK)
     set_quiet(True)
-    assert list(track(ITEMS, "work")) == ITEMS
+    assert list(track(VALUES, "work")) == VALUES
     assert terminal.getvalue() == ""
 
 
 def test_short_work_has_no_bar(watch):
     terminal = watch(SHORT_WORK)
-    assert list(track(ITEMS, "work")) == ITEMS
+    assert list(track(VALUES, "work")) == VALUES
     assert terminal.getvalue() == ""
 
 
-def test_items_are_taken_one_at_a_time():
+def test_make_are_taken_one_at_a_time():
     taken = []
     tracked = track((taken.append(number) or number for number in range(5)), "work")
     assert [next(tracked), next(tracked)] == [0, 1]

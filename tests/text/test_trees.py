@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isogloss.storage.errors import InputError
@@ -46,6 +46,7 @@ def trees(depth=3):
     ).map(lambda tree: tree if tree.children else Tree("S", (tree,)))
 
 
+@settings(max_examples=40, deadline=None)
 @given(trees())
 def test_brackets_read_back_what_was_written(tree):
     assert parse_trees(str(tree)) == [tree]
@@ -56,17 +57,17 @@ def test_brackets_around_nothing_but_a_tree_are_its_root():
 
 
 @pytest.mark.parametrize(
-    ("brackets", "said"),
+    ("brackets", "message"),
     [
-        ("(S (N a)", "never closed"), ("(S a))", "never opened"), ("()", "empty"), ("(S)", "no word beneath"),
+        ("(S (N a)", "never closed"), ("(S a))", "never opened"), ("()", "empty"), ("(S)", "no word"),
         ("(A " * 300 + "b" + ")" * 300, "200 deep"),
     ],
 )  # fmt: skip
-def test_bad_brackets_say_what_is_wrong(brackets, said, tmp_path):
-    with pytest.raises(ValueError, match=said):
+def test_bad_brackets_say_what_is_wrong(brackets, message, tmp_path):
+    with pytest.raises(ValueError, match=message):
         parse_trees(brackets)
     path = written(tmp_path, f"(S good)\n{brackets}\n")
-    with pytest.raises(InputError, match=f"trees:2: .*{said}"):
+    with pytest.raises(InputError, match=f"trees:2: .*{message}"):
         read_trees(path)
 
 
@@ -89,7 +90,7 @@ def test_without_documents_each_sentence_is_a_text_and_its_words_may_be_its_text
 
 
 @pytest.mark.parametrize(
-    ("lines", "said"),
+    ("lines", "message"),
     [
         ("1\ta\t_\tN\t_\t_\t2\tx\t_\t_\n2\tb\t_\tN\t_\t_\t1\tx\t_\t_\n", "do not make a tree"),
         ("1\ta\t_\tN\t_\t_\t0\tx\t_\n", "10 columns of CoNLL-U, got 9"),
@@ -97,18 +98,19 @@ def test_without_documents_each_sentence_is_a_text_and_its_words_may_be_its_text
         ("".join(f"{n}\ta\t_\tN\t_\t_\t{n - 1}\tx\t_\t_\n" for n in range(1, 400)), "200 deep"),
     ],
 )
-def test_bad_conllu_is_an_error_with_its_place(lines, said, tmp_path):
-    with pytest.raises(InputError, match=f"trees:[0-9]+: .*{said}"):
+def test_bad_conllu_is_an_error_with_its_location(lines, message, tmp_path):
+    with pytest.raises(InputError, match=f"trees:[0-9]+: .*{message}"):
         read_trees(written(tmp_path, "# text = a\n" + lines))
 
 
 def test_a_file_without_a_tree_is_an_error(tmp_path):
-    with pytest.raises(InputError, match="holds no tree"):
+    with pytest.raises(InputError, match="has no tree"):
         read_trees(written(tmp_path, "\n \n"))
     with pytest.raises(InputError, match="only a text"):
         read_trees(written(tmp_path, "some text\t \n"))
 
 
+@settings(max_examples=40, deadline=None)
 @given(st.text("the Tax, of 12 是 保险。!", max_size=40), st.sampled_from(["en", "zh", "xx", None]))
 def test_the_shallow_tree_holds_the_words_in_order_under_four_levels(text, language):
     tree = shallow_tree(text, language)

@@ -15,7 +15,7 @@ from isogloss.text.vocabulary import Vocabulary
 token_lists = st.lists(st.lists(st.sampled_from(["a", "b", "é", "中", "zz", "𠀀"])), max_size=6)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=33)
 @given(token_lists, st.integers(0, 4), st.none() | st.integers(0, 5))
 def test_words_are_kept_by_count_and_size_and_ranked_by_count_then_code_points(texts, minimum, maximum):
     counter = Counter(token for text in texts for token in text)
@@ -46,7 +46,7 @@ def test_a_count_for_each_word_and_each_word_once(words, counts):
         Vocabulary(words, counts)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=33)
 @given(texts=st.lists(st.text(), max_size=4))
 def test_what_is_saved_is_loaded_again_for_the_tokens_of_any_text(texts, tmp_path_factory):
     path = tmp_path_factory.mktemp("vocabulary") / "words.tsv"

@@ -54,12 +54,12 @@ class Dataset:
 
     @cached_property
     def source_documents(self) -> Collection:
-        """The query-language documents (unsupervised statistics; see the leakage rule for anything more)."""
+        """The query-language documents, for unsupervised statistics only: they may contain the test queries."""
         return load_collection(self.source, self.pair[0], self.problems)
 
 
 def load_collection(source: Source, language: str, problems: Problems | None = None) -> Collection:
-    """Read the documents of one language, checked."""
+    """Read and check the documents of one language."""
     problems = problems or Problems()
     collection = Collection(_unique(source.documents(language, problems), "document", problems), language)
     if not len(collection):
@@ -68,7 +68,7 @@ def load_collection(source: Source, language: str, problems: Problems | None = N
 
 
 def load_dataset(source: Source | str, pair: Pair | str, seed: int = 0, problems: Problems | None = None) -> Dataset:
-    """Read one language pair of a source: every line is checked, and that judgments name what exists.
+    """Read one language pair of a source; every line is checked, and every id in a judgment exists.
 
     >>> len(load_dataset("demo", "en-fr").documents)
     104
@@ -82,7 +82,7 @@ def load_dataset(source: Source | str, pair: Pair | str, seed: int = 0, problems
     if seed < 0:
         raise InputError(f"seed: {seed} is below 0; choose 0 or more")
     problems = problems or Problems()
-    judgment_lines = source.judgments(pair, problems)  # asked for first: an unknown pair is found before reading much
+    judgment_lines = source.judgments(pair, problems)  # first: an unknown pair is an error before much is read
     documents = load_collection(source, pair[1], problems)
     queries = {query.id: query for query in _unique(source.queries(pair[0], problems), "query", problems)}
     judgments = Judgments(_checked(judgment_lines, queries, documents.row_of, problems), source.top_grade)
@@ -93,11 +93,9 @@ def load_dataset(source: Source | str, pair: Pair | str, seed: int = 0, problems
 
 
 def load_training(source: Source, pair: Pair, problems: Problems | None = None) -> Dataset:
-    """What a system may learn from: a dataset, or the documents alone where the source has no judgments."""
+    """What a system may be trained on: a dataset, or the documents alone where the source has no judgments."""
     try:
-        source.judgments(
-            pair, Problems(stop_at_errors=False)
-        )  # asked for, not read: what is wrong in them stays an error
+        source.judgments(pair, Problems(stop_at_errors=False))  # opened, not read
     except InputError:
         return Dataset(source, pair, load_collection(source, pair[1], problems), {}, Judgments(), {"train": []})
     return load_dataset(source, pair, problems=problems)
@@ -105,13 +103,13 @@ def load_training(source: Source, pair: Pair, problems: Problems | None = None) 
 
 def _unique(records: Iterable[tuple[Location, Record]], what: str, problems: Problems) -> Iterator[Record]:
     seen: set[str] = set()
-    for place, record in records:
+    for location, record in records:
         if record.id in seen:
-            problems.error(place, f"duplicate {what} id", f"{what} id {record.id!r} stands a second time")
+            problems.error(location, f"duplicate {what} id", f"{what} id {record.id!r} occurs a second time")
             continue
         seen.add(record.id)
         if not record.text.strip():
-            problems.warn(place, f"empty {what} text", f"{what} {record.id!r} has an empty text")
+            problems.warn(location, f"empty {what} text", f"{what} {record.id!r} has an empty text")
         yield record
 
 
@@ -119,19 +117,19 @@ def _checked(
     lines: Iterable[tuple[Location, Judgment]], queries: Iterable[str], documents: Iterable[str], problems: Problems
 ) -> Iterator[Judgment]:
     seen: dict[tuple[str, str], int] = {}
-    for place, judgment in lines:
+    for location, judgment in lines:
         query, document, grade = judgment
         if query not in queries:
-            problems.error(place, "unknown query id", f"query id {query!r} does not exist")
+            problems.error(location, "unknown query id", f"query id {query!r} does not exist")
         elif document not in documents:
-            problems.error(place, "unknown document id", f"document id {document!r} does not exist")
+            problems.error(location, "unknown document id", f"document id {document!r} does not exist")
         elif (query, document) not in seen:
             seen[query, document] = grade
             yield judgment
         elif seen[query, document] == grade:
-            problems.warn(place, "duplicate judgment", f"query {query!r} and document {document!r} stand a second time")
+            problems.warn(
+                location, "duplicate judgment", f"query {query!r} and document {document!r} occur a second time"
+            )
         else:
-            problems.error(
-                place, "contradicting judgment",
-                f"query {query!r} and document {document!r} were judged {seen[query, document]} before, {grade} here",
-            )  # fmt: skip
+            what = f"query {query!r} and document {document!r} were judged {seen[query, document]} before, {grade} here"
+            problems.error(location, "contradicting judgment", what)

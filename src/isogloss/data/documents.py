@@ -1,4 +1,4 @@
-"""What passes between the rooms: documents, queries, and one judgment of a document for a query."""
+"""Documents, queries, judgments, and the collection of the documents of one language."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FIELDS = ("title", "text")
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A page: its id and text, and what else is known of it."""
+    """A page: its id and text, and its other fields."""
 
     id: str
     text: str
@@ -31,7 +31,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What somebody looks for."""
+    """A question in words."""
 
     id: str
     text: str
@@ -57,13 +57,10 @@ def parse_fields(fields: str) -> tuple[str, ...]:
 
 
 def joined_fields(record: Document | Query, fields: tuple[str, ...]) -> str:
-    """The text of a record that a system reads: the chosen fields, in order."""
+    """The text of the chosen fields, in order."""
     if fields == ("text",):
         return record.text
     return " ".join(value for value in (getattr(record, name) for name in fields) if value)
-
-
-# The documents of one language, in order, found by row or by id.
 
 
 class Collection(Sequence[Document]):
@@ -92,23 +89,23 @@ class Collection(Sequence[Document]):
 
     @cached_property
     def id_order(self) -> NDArray[np.int64]:
-        """``id_order[row]`` is the place of the row's id among all ids in ascending order."""
+        """``id_order[row]`` is the rank of the row's id among all ids, ascending."""
         return id_order(self.ids)
 
     def texts(self, fields: tuple[str, ...]) -> list[str]:
-        """What a system reads of each document."""
+        """The joined fields of each document."""
         return [joined_fields(document, fields) for document in self.documents]
 
 
 def id_order(ids: Sequence[str]) -> NDArray[np.int64]:
-    """The place of each id in the ascending order of strings."""
+    """The rank of each id in the ascending order of strings."""
     order = np.empty(len(ids), dtype=np.int64)
     order[sorted(range(len(ids)), key=ids.__getitem__)] = np.arange(len(ids))
     return order
 
 
 def document_of(page: dict[str, Any]) -> Document:
-    """A JSON object of this format as a document."""
+    """The document of a JSON object, as in ``jsonl:`` files."""
     return Document(
         page["id"], page["text"], page.get("title") or "", page.get("lang") or "", page.get("url") or "",
         tuple(map(str, page.get("links") or ())),
@@ -118,7 +115,7 @@ def document_of(page: dict[str, Any]) -> Document:
 
 
 def page_object(document: Document) -> dict[str, Any]:
-    """A document as the JSON object of this format."""
+    """The JSON object of a document, without what is empty."""
     page = {
         "id": document.id,
         "lang": document.language,

@@ -1,4 +1,4 @@
-"""``format:where`` to a source."""
+"""The formats of data by name: ``format:where`` to a source or a writer."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SIGNS = (
     (WikiClir.format, "wiki_*.documents*"), (Beir.format, "corpus.jsonl*"), (Trec.format, "qrels*"),
     (Platt.format, "*.mtx*"),
 )  # fmt: skip
-"""A format and a file that only its folders have."""
+"""A format, and a file by which its folders are recognised."""
 
 
 def open_source(source: str) -> Source:
@@ -43,7 +43,7 @@ def open_source(source: str) -> Source:
 
 
 def recognise_format(path: Path) -> str:
-    """The format of a folder or a file, told by the names of its files; a folder of anything else is ``folder``."""
+    """The format of a folder or a file, by the names of its files; any other folder is ``folder``."""
     if path.is_file():
         if ".jsonl" in path.suffixes or ".ndjson" in path.suffixes:
             return Jsonl.format

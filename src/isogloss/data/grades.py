@@ -2,7 +2,7 @@
 
 The query is the first sentence of a page without the words of its title. Its translation in the document language is
 relevant (grade 2); pages there that link to the translation and are linked from it are partially relevant (grade 1).
-A page that brings queries of its own (a list in ``fields["queries"]``) is asked with those instead.
+The queries of a page with a list in ``fields["queries"]`` are those instead.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from isogloss.text.tokenizer import tokenize
 
 
 class GradedPages:
-    """Pages of several languages and the judgments their links make."""
+    """Pages of several languages and the judgments from their links."""
 
     def __init__(self, pages: Iterable[Document], minimum_words: int = 1) -> None:
         self.pages: dict[str, Document] = {}
@@ -39,9 +39,8 @@ class GradedPages:
         return sorted(language for language in self._by_language if language)
 
     def pairs(self, query_languages: Sequence[str] | None = None) -> list[Pair]:
-        """The pairs of languages between which there are judgments, queries of the given languages or of all."""
-        asked = query_languages or self.languages
-        every = [(query, document) for query in asked for document in self.languages]
+        """The pairs of languages with judgments, with queries in ``query_languages`` or in any language."""
+        every = [(query, document) for query in query_languages or self.languages for document in self.languages]
         return [
             pair for pair in every if any(True for page in self.documents(pair[0]) for _ in self._grades(page, pair[1]))
         ]
@@ -67,7 +66,7 @@ class GradedPages:
         }
 
     def queries_of(self, page: Document) -> list[Query]:
-        """What is asked about a page."""
+        """The queries that are made from a page."""
         own = page.fields.get("queries")
         if isinstance(own, list):
             return [
@@ -93,7 +92,7 @@ class GradedPages:
                 yield linked.id, 1
 
     def _translation(self, page: Document, language: str) -> Document | None:
-        """The page's counterpart, whichever of the two names the other."""
+        """The translation of a page, whichever of the two names the other."""
         if page.language == language:
             return page
         for id_ in (page.translations.get(language), self._named_by.get((page.id, language))):
@@ -111,7 +110,7 @@ def first_sentence(text: str, language: str = "") -> str:
     """
     from icu4py.breakers import SentenceBreaker
 
-    return next((piece.strip() for piece in SentenceBreaker(text, language or "en") if piece.strip()), "")
+    return next((found.strip() for found in SentenceBreaker(text, language or "en") if found.strip()), "")
 
 
 def without_title(sentence: str, title: str) -> str:

@@ -1,4 +1,4 @@
-"""Documents as a program has them: texts, documents, objects, or the name of a source."""
+"""Documents in memory: texts, documents, JSON objects, or the name of a source."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ Documents = str | Source | Iterable[str | Document | Mapping[str, Any]]
 
 
 class InMemorySource(Source):
-    """Documents that a program has given. A text has its number for an id: ``first``, and so on."""
+    """Documents of a program. The id of a text is its number: ``first``, and so on."""
 
     format = "documents"
 
     def __init__(self, documents: Iterable[str | Document | Mapping[str, Any]], first: int = 1) -> None:
-        super().__init__("given")
+        super().__init__("memory")
         numbers = count(first)
-        self._documents = [_document(item, numbers) for item in documents]
+        self._documents = [_document(each, numbers) for each in documents]
 
     def documents(self, language: str, problems: Problems) -> Iterator[tuple[Location, Document]]:
         for number, document in enumerate(self._documents, start=1):
@@ -37,35 +37,35 @@ class InMemorySource(Source):
 
 
 def as_source(documents: Documents, first: int = 1) -> Source:
-    """A source of what was given."""
+    """The source of some documents."""
     if isinstance(documents, str):
-        from isogloss.data.formats import open_source  # all readers: not needed to search
+        from isogloss.data.formats import open_source  # imports all readers
 
         return open_source(documents)
     return documents if isinstance(documents, Source) else InMemorySource(documents, first)
 
 
 def documents_of(
-    source: Source, asked: Sequence[str], may_miss: bool = False, problems: Problems | None = None
+    source: Source, languages: Sequence[str], may_miss: bool = False, problems: Problems | None = None
 ) -> Iterator[Document]:
-    """The documents of the languages; one that does not tell its own is given once, and still does not tell it.
+    """The documents of some languages. Those without a language of their own come once, without a language.
 
-    ``may_miss``: that the source has no documents in one of the languages is no error.
+    With ``may_miss`` a language without documents is no error.
     """
-    untold = set()
-    for language in asked:
+    seen = set()
+    for language in languages:
         if may_miss and not _has_some(source, language):
             continue
         for document in track(load_collection(source, language, problems), f"reading {language}"):
-            if document.language or len(asked) == 1:
+            if document.language or len(languages) == 1:
                 yield replace(document, language=language)
-            elif document.id not in untold:
-                untold.add(document.id)
+            elif document.id not in seen:
+                seen.add(document.id)
                 yield document
 
 
 def _has_some(source: Source, language: str) -> bool:
-    """Whether there is anything in a language, right or wrong; what is wrong is an error when it is read."""
+    """Whether there is anything in a language, valid or not; invalid documents are errors when they are read."""
     problems = Problems(stop_at_errors=False)
     try:
         return any(True for _ in source.documents(language, problems)) or bool(problems.errors)
@@ -73,11 +73,11 @@ def _has_some(source: Source, language: str) -> bool:
         return False
 
 
-def _document(item: str | Document | Mapping[str, Any], numbers: Iterator[int]) -> Document:
-    if isinstance(item, Document):
-        return item
-    if isinstance(item, str):
-        return Document(str(next(numbers)), item)
-    if not isinstance(item, Mapping) or not all(isinstance(item.get(name), str) for name in ("id", "text")):
-        raise InputError(f"documents: {str(item)[:60]!r} is neither a text, a Document nor an object with id and text")
-    return document_of(dict(item))
+def _document(value: str | Document | Mapping[str, Any], numbers: Iterator[int]) -> Document:
+    if isinstance(value, Document):
+        return value
+    if isinstance(value, str):
+        return Document(str(next(numbers)), value)
+    if not isinstance(value, Mapping) or not all(isinstance(value.get(name), str) for name in ("id", "text")):
+        raise InputError(f"documents: {str(value)[:60]!r} is neither a text, a Document nor an object with id and text")
+    return document_of(dict(value))

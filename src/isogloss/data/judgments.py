@@ -1,4 +1,4 @@
-"""Graded judgments: which documents are relevant for a query, and how much."""
+"""Graded judgments: how relevant documents are for a query."""
 
 from __future__ import annotations
 
@@ -47,6 +47,6 @@ class Judgments:
         return list(self._grades)
 
     def grade_counts(self) -> dict[int, int]:
-        """How many judgments there are of each grade, highest first."""
+        """The number of judgments of each grade, highest first."""
         counts = Counter(grade for grades in self._grades.values() for grade in grades.values())
         return dict(sorted(counts.items(), reverse=True))

@@ -1,10 +1,11 @@
-"""Pages of two languages that say the same: what lexicons and alignments are learned from.
+"""Pairs of texts of the train split: translated pages, and questions with their answers.
 
 The page a query was taken from (its relevant document of the pair en-en) and its relevant document of the pair en-fr
-are translations of each other. Where no such page is known the query's own text stands in for it.
+are translations of each other. Where no such page is known the query's own text replaces it. Lexicons and alignments
+are trained on such pages; translation language models and topic models on question-answer pairs.
 
-Leakage rule: a page counts only if all queries it answers are in the train split. Pages of dev and test queries, and
-of queries in no split at all, never contribute.
+Leakage rule: a page or an answer counts only if all queries it is relevant for are in the train split. Those of dev and
+test queries, and of queries in no split at all, never contribute.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _Pages = Mapping[str, list[Document]]
 
 
 def translated_pages(dataset: Dataset, fields: tuple[str, ...] = ("text",)) -> list[tuple[str, str]]:
-    """The texts of the train split's translated pages: query language, document language; each pair of pages once."""
+    """The texts of the train split's translated pages, query language first; each pair of pages once."""
     documents, row_of = dataset.documents, dataset.documents.row_of
     targets = {
         query: [documents[row_of[document]] for document in _relevant(dataset.judgments, query)]
@@ -35,13 +36,13 @@ def translated_pages(dataset: Dataset, fields: tuple[str, ...] = ("text",)) -> l
     }
     sources = _source_pages(dataset)
     train = dataset.split("train")
-    held = dataset.queries.keys() - {query.id for query in train}
-    held_sources, held_targets = _ids(sources, held), _ids(targets, held)
+    held_out = dataset.queries.keys() - {query.id for query in train}
+    held_out_sources, held_out_targets = _ids(sources, held_out), _ids(targets, held_out)
     found: dict[tuple[type, str, str], tuple[str, str]] = {}
     for query in train:
         for target in targets[query.id]:
             for source in _others(sources.get(query.id, ()), target) or [query]:
-                if target.id in held_targets or (isinstance(source, Document) and source.id in held_sources):
+                if target.id in held_out_targets or (isinstance(source, Document) and source.id in held_out_sources):
                     continue
                 texts = joined_fields(source, fields), joined_fields(target, fields)
                 found.setdefault((type(source), source.id, target.id), texts)
@@ -52,20 +53,20 @@ def translated_pages(dataset: Dataset, fields: tuple[str, ...] = ("text",)) -> l
 
 
 def _source_pages(dataset: Dataset) -> _Pages:
-    """The pages the queries were taken from; none where the source does not say."""
+    """The pages the queries were taken from, where the source has them."""
     language = dataset.pair[0]
-    problems = Problems(dataset.problems.stop_at_errors)  # what is wrong with the queries was counted before
+    problems = Problems(dataset.problems.stop_at_errors)  # problems of the queries were counted before
     try:
         lines = dataset.source.judgments((language, language), problems)
     except InputError:
         return {}
     row_of = dataset.source_documents.row_of
     known = []
-    for place, judgment in lines:
+    for location, judgment in lines:
         if judgment.document in row_of:
             known.append(judgment)
         else:
-            problems.error(place, "unknown document id", f"document id {judgment.document!r} does not exist")
+            problems.error(location, "unknown document id", f"document id {judgment.document!r} does not exist")
     judgments = Judgments(known, dataset.source.top_grade)
     return {
         query: [dataset.source_documents[row_of[document]] for document in _relevant(judgments, query)]
@@ -82,26 +83,21 @@ def _ids(pages: _Pages, queries: Set[str]) -> set[str]:
 
 
 def _others(pages: Iterable[Document], target: Document) -> list[Document | Query]:
-    """Without the target itself: formats that do not know languages give one collection for both."""
+    """Without the target itself: formats without languages have one collection for both."""
     return [page for page in pages if (page.id, page.text) != (target.id, target.text)]
 
 
-# The question-answer pairs of a train split: what a translation language model (or a topic model) learns from.
-#
-# Leakage rule: an answer counts only if all questions it answers are in the train split.
-
-
 def question_answer_pairs(training: Dataset) -> list[tuple[str, str]]:
-    """The text of each query of the train split beside that of its relevant documents (those of the top grade)."""
+    """The text of each query of the train split with those of its relevant documents (of the top grade)."""
     judgments, documents = training.judgments, training.documents
     train = training.split("train")
-    asked = {query.id for query in train}
-    held = {document for query, document, grade in judgments if query not in asked and grade >= judgments.top_grade}
+    ids = {query.id for query in train}
+    held_out = {document for query, document, grade in judgments if query not in ids and grade >= judgments.top_grade}
     pairs = [
         (query.text, documents[documents.row_of[document]].text)
         for query in train
-        for document, grade in judgments[query.id].items()
-        if grade >= judgments.top_grade and document not in held
+        for document in _relevant(judgments, query.id)
+        if document not in held_out
     ]
     if not pairs:
         what = f"the train split has no query with a relevant document for {'-'.join(training.pair)}"

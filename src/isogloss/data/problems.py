@@ -1,4 +1,4 @@
-"""What is wrong with data: raised at once, or gathered to be shown."""
+"""Validation problems of data: raised at once, or collected."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ _KEPT_PER_KIND = 20
 
 
 class Problem(NamedTuple):
-    """One thing found: where, of what kind, in words, and whether the data can be used in spite of it."""
+    """A problem: its location, kind and message, and whether the record cannot be used."""
 
-    place: Location
+    location: Location
     kind: str
     message: str
     fatal: bool
 
     def __str__(self) -> str:
-        return f"{self.place}: {self.message}"
+        return f"{self.location}: {self.message}"
 
 
 class Problems:
-    """Takes problems as they are found.
+    """Collects problems.
 
     Errors make a record unusable: with ``stop_at_errors`` the first raises :class:`InputError`, otherwise the record is
     skipped and counted. Warnings are always counted only. The first few of each kind are kept in full.
@@ -36,20 +36,20 @@ class Problems:
         self.warnings: Counter[str] = Counter()
         self.kept: list[Problem] = []
 
-    def error(self, place: Location, kind: str, message: str) -> None:
-        """A record that cannot be used."""
-        problem = Problem(place, kind, message, fatal=True)
+    def error(self, location: Location, kind: str, message: str) -> None:
+        """Report a record that cannot be used."""
+        problem = Problem(location, kind, message, fatal=True)
         if self.stop_at_errors:
             raise InputError(str(problem))
         self._keep(problem, self.errors)
 
-    def warn(self, place: Location, kind: str, message: str) -> None:
-        """A record that is odd but usable."""
-        self._keep(Problem(place, kind, message, fatal=False), self.warnings)
+    def warn(self, location: Location, kind: str, message: str) -> None:
+        """Report a record that is odd but usable."""
+        self._keep(Problem(location, kind, message, fatal=False), self.warnings)
 
-    def broken_text(self, place: Location, message: str) -> None:
-        """An error of the kind that :func:`isogloss.storage.lines.read_lines` reports."""
-        self.error(place, "broken UTF-8", message)
+    def broken_text(self, location: Location, message: str) -> None:
+        """Report an error of :func:`isogloss.storage.lines.read_lines`."""
+        self.error(location, "broken UTF-8", message)
 
     def _keep(self, problem: Problem, counts: Counter[str]) -> None:
         counts[problem.kind] += 1

@@ -1,4 +1,4 @@
-"""What every format of data can give, streaming; and the parts that are the same for all of them."""
+"""The interface of all data formats, and what they share."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Pair = tuple[str, str]
 
 
 class Source(ABC):
-    """Data somewhere, in some format. Each record comes with the place it was read at."""
+    """Data in some format, read as a stream. Each record comes with the location it was read from."""
 
     format: ClassVar[str]
     top_grade: ClassVar[int | None] = None
@@ -48,11 +48,11 @@ class Source(ABC):
         return None
 
     def groups(self, pair: Pair) -> Mapping[str, str] | None:
-        """Query id to the group that must stay on one side of a split, where the data know groups."""
+        """Query id to the group that must stay in one split, where the data have groups."""
         return None
 
     def candidates(self, pair: Pair, split: str, problems: Problems) -> Iterator[tuple[Location, Judgment]] | None:
-        """The lists that the ``candidates`` protocol ranks, where the data have them."""
+        """The lists of the ``candidates`` protocol, where the data have them."""
         return None
 
     def lexicon(self, pair: Pair) -> Path | None:

@@ -1,4 +1,7 @@
-"""Train, dev and test: 3:1:1, by query or by group, the same for the same seed; or as the data list them."""
+"""Splits of queries (train, dev, test), and random negatives.
+
+Queries are split 3:1:1 by query or by group, the same for the same seed; or as the data list them.
+"""
 
 from __future__ import annotations
 
@@ -41,27 +44,23 @@ def split_queries(
 def check_splits(
     listed: Mapping[str, Iterable[tuple[Location, str]]], queries: Collection[str], problems: Problems
 ) -> dict[str, list[str]]:
-    """The query ids of each split that the data list: each exists, and stands in one split, once.
+    """The query ids of each split that the data list: each exists, and is in one split, once.
 
-    A query in two splits would be trained on and tested with; one that stands twice would count twice.
+    A query in two splits would be both trained on and tested; one that occurs twice would count twice.
     """
     split_of: dict[str, str] = {}
     for split, lines in listed.items():
-        for place, query in lines:
+        for location, query in lines:
             if query not in queries:
-                problems.error(place, "unknown query id", f"query id {query!r} does not exist")
+                problems.error(location, "unknown query id", f"query id {query!r} does not exist")
             elif query not in split_of:
                 split_of[query] = split
             elif split_of[query] == split:
-                problems.error(place, "duplicate query id", f"query id {query!r} stands a second time")
+                problems.error(location, "duplicate query id", f"query id {query!r} occurs a second time")
             else:
-                problems.error(
-                    place, "query in two splits", f"query id {query!r} is in the split {split_of[query]!r} already"
-                )
+                what = f"query id {query!r} is in the split {split_of[query]!r} already"
+                problems.error(location, "query in two splits", what)
     return {split: [query for query, found in split_of.items() if found == split] for split in listed}
-
-
-# Random irrelevant documents: N a query, none of them judged, fixed by the seed.
 
 
 def sample_negatives(
@@ -69,8 +68,7 @@ def sample_negatives(
 ) -> NDArray[np.int64]:
     """Rows of ``count`` random documents that are not judged for the query (fewer if the collection has no more).
 
-    The draw depends on the seed and the query's id only, so that it does not change with the order or number of the
-    queries.
+    The sample depends on the seed and the query's id only, not on the order or number of the queries.
     """
     rng = np.random.default_rng([seed, zlib.crc32(query.encode("utf-8"))])
     judged = set(judged_rows)

@@ -1,4 +1,4 @@
-"""What is in a dataset, counted: the columns of the smooth paper's Table 1, splits, grades, languages, problems."""
+"""Counts of a dataset: the columns of the smooth paper's Table 1, splits, grades, languages, problems."""
 
 from __future__ import annotations
 
@@ -56,6 +56,6 @@ def _mean_length(texts: Sequence[str]) -> float:
 
 
 def _languages(texts: Sequence[str]) -> dict[str, float]:
-    """What a sample of the texts looks like to the language identifier: language to share, the largest first."""
+    """The languages that are identified in a sample of the texts: language to share, the largest first."""
     found = Counter(identify_language(text) for text in _sample(texts) if text.strip())
     return {language: count / found.total() for language, count in found.most_common(3)}

@@ -1,7 +1,7 @@
-"""The measures of the papers, each one function over the gains of all queries at once.
+"""The measures of the papers, each a function over the gains of all queries at once.
 
 ``gains[q, i]`` is the grade of the document ranked i-th (from 0) for query q, 0 past the end of its list. ``judged``
-holds the grades of all judged documents of each query, sorted downwards. A *relevant* (MR) document has the top grade
+are the grades of all judged documents of each query, descending. A *relevant* (MR) document has the top grade
 (2 in WikiCLIR), a *partially relevant* one (SR) any grade from 1; ``_mr`` measures see the first kind, ``_r`` both.
 """
 
@@ -34,7 +34,7 @@ class Gains:
         return found
 
     def number(self, grade: int) -> NDArray[np.int64]:
-        """How many judged documents of each query have at least the grade."""
+        """The number of judged documents of each query with at least the grade."""
         number: NDArray[np.int64] = (self.judged >= grade).sum(axis=1, dtype=np.int64)
         return number
 
@@ -98,7 +98,7 @@ MEASURES: dict[str, Callable[[Gains], PerQuery]] = {
 
 
 def gather_gains(run: Run, judgments: Judgments, queries: Sequence[str]) -> Gains:
-    """Look up the grades of everything a run ranked for the queries; a query missing from the run found nothing."""
+    """The grades of a run's documents for some queries; a query missing from the run has none."""
     ranked = [_grades(judgments, query, run.documents(query)) for query in queries]
     judged = [np.sort(np.fromiter(judgments[query].values(), np.int32))[::-1] for query in queries]
     return Gains(_padded(ranked), _padded(judged), judgments.top_grade)
@@ -126,7 +126,7 @@ def _dcg(gains: NDArray[np.int32]) -> PerQuery:
 
 
 def _added(parts: PerQuery) -> PerQuery:
-    """Row sums, added in the order of the ranks: however wide the padding, equal rankings have equal values."""
+    """Row sums in the order of the ranks: equal rankings have equal values, whatever the padding."""
     return np.asarray(np.cumsum(parts, axis=1)[:, -1])
 
 

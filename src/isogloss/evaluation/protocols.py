@@ -1,7 +1,8 @@
 """Which documents are ranked for each query.
 
-``full``: the whole collection (real life). ``sampled``: the judged documents and N random others, fixed by the seed
-(smooth paper). ``candidates``: a given list, its labels being the judgments (layer-wise paper).
+``full``: the whole collection. ``sampled``: the judged documents and N random others, fixed by the seed (smooth paper).
+``candidates``: a list of documents whose labels are the judgments (layer-wise paper); ``draw_candidates`` makes such
+lists from the best documents of a system.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ PROTOCOLS = ("full", "sampled", "candidates")
 
 @dataclass(frozen=True)
 class Task:
-    """The queries that count, the judgments they are measured by, and what is ranked for each."""
+    """The judged queries, their judgments, and the documents that are ranked for each."""
 
     dataset: Dataset
     protocol: str
@@ -56,7 +57,7 @@ class Task:
     seed: int
 
     def run(self, system: Ranker) -> Run:
-        """What the system ranks."""
+        """The run of a system."""
         return Run(system.name, self.dataset.documents.ids, self._rankings(system))
 
     def _rankings(self, system: Ranker) -> Iterator[tuple[str, Ranking]]:
@@ -98,9 +99,6 @@ def judged_queries(dataset: Dataset, split: str, judgments: Judgments) -> list[Q
         pair = "-".join(dataset.pair)
         raise InputError(f"{dataset.source.name}: no query of the split {split!r} is judged for {pair}")
     return judged
-
-
-# Candidate lists for the ``candidates`` protocol: the best of a system, labelled by the judgments.
 
 
 def draw_candidates(system: Ranker, dataset: Dataset, split: str, count: int, k: int, seed: int = 0) -> Judgments:

@@ -40,7 +40,7 @@ def compare_results(results: Mapping[str, Result], seed: int = 0) -> list[Compar
 
 
 def as_json(task: Task, split: str, results: Mapping[str, Result], comparisons: list[Comparison]) -> dict[str, Any]:
-    """Everything another program needs to use or repeat the evaluation."""
+    """The evaluation as plain values, with what is needed to repeat it."""
     made: dict[str, Any] = {
         "data": task.dataset.source.name, "pair": "-".join(task.dataset.pair), "split": split,
         "protocol": task.protocol,

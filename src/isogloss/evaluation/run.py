@@ -1,4 +1,4 @@
-"""A run: what a system ranked for each query; TREC run files in and out."""
+"""A run: the ranking of each query; TREC run files."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Run:
     def write(self, path: Path, overwrite: bool = False) -> None:
         """Write ``query Q0 document rank score name`` lines.
 
-        Where neighbours tie, trec_eval would order them its own way; ranks are written for those who read them.
+        Ties are in our order; trec_eval, which ignores the ranks, orders them its own way.
         """
         _refuse_spaces(path, "query", self.rankings)
         _refuse_spaces(path, "document", self.ids)
@@ -41,22 +41,22 @@ class Run:
 
     def _lines(self, query: str) -> Iterator[str]:
         scores = self.rankings[query].scores
-        exact = "{:.9g}".format if scores.dtype == np.float32 else repr  # what is read back ranks the same
+        exact = "{:.9g}".format if scores.dtype == np.float32 else repr  # as many digits as the ranking needs
         for rank, (document, score) in enumerate(zip(self.documents(query), scores.tolist(), strict=True), start=1):
             yield f"{query} Q0 {document} {rank} {exact(score)} {self.name}\n"
 
     @classmethod
     def read(cls, path: Path) -> Run:
-        """Read a TREC run file. The order is that of the scores, ties by document id, whatever the ranks say."""
+        """Read a TREC run file. The order is that of the scores, ties by document id; ranks are ignored."""
         name, row_of = path.stem, dict[str, int]()
         found: dict[str, dict[int, float]] = {}
-        for place, line in read_lines(path):
+        for location, line in read_lines(path):
             if not line.strip():
                 continue
-            query, document, score, name = _parse(place, line)
+            query, document, score, name = _parse(location, line)
             scores, row = found.setdefault(query, {}), row_of.setdefault(document, len(row_of))
             if row in scores:
-                raise InputError(f"{place}: document {document!r} is ranked a second time for query {query!r}")
+                raise InputError(f"{location}: document {document!r} is ranked a second time for query {query!r}")
             scores[row] = score
         order = id_order(list(row_of))
         rankings = (
@@ -66,18 +66,18 @@ class Run:
         return cls(name, list(row_of), rankings)
 
 
-def _parse(place: Location, line: str) -> tuple[str, str, float, str]:
+def _parse(location: Location, line: str) -> tuple[str, str, float, str]:
     try:
         query, _, document, _, score, name = line.split()
         number = float(score)
     except ValueError:
-        raise InputError(f"{place}: expected query, Q0, document, rank, score and name, got {line[:60]!r}") from None
+        raise InputError(f"{location}: expected query, Q0, document, rank, score and name, got {line[:60]!r}") from None
     if not math.isfinite(number):
-        raise InputError(f"{place}: the score {score!r} is not a finite number")
+        raise InputError(f"{location}: the score {score!r} is not a finite number")
     return query, document, number, name
 
 
 def _refuse_spaces(path: Path, what: str, ids: Iterable[str]) -> None:
     for id_ in ids:
         if len(id_.split()) != 1:
-            raise InputError(f"{path}: the {what} id {id_!r} has white space, which a TREC run file cannot hold")
+            raise InputError(f"{path}: the {what} id {id_!r} has white space, which a TREC run file cannot have")

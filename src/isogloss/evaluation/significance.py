@@ -1,4 +1,4 @@
-"""Is one system better than another, or was it luck? Paired tests over the queries.
+"""Significance of differences between systems: paired tests over the queries.
 
 The t-test's tail probability is computed here, by the continued fraction of the incomplete beta function, because
 SciPy would double the size of the install for one number; the tests compare it with SciPy's.
@@ -98,8 +98,8 @@ def holm(probabilities: Sequence[float]) -> list[float]:
     order = np.argsort(probabilities, kind="stable")
     corrected = [0.0] * len(probabilities)
     highest = 0.0
-    for place, index in enumerate(order.tolist()):
-        highest = max(highest, min(1.0, (len(probabilities) - place) * probabilities[index]))
+    for rank, index in enumerate(order.tolist()):
+        highest = max(highest, min(1.0, (len(probabilities) - rank) * probabilities[index]))
         corrected[index] = highest
     return corrected
 
@@ -111,7 +111,7 @@ def student_tails(t: float, degrees: int) -> float:
 
 
 def _incomplete_beta(a: float, b: float, x: float, y: float) -> float:
-    """I_x(a, b); ``y`` is 1 - x, given apart because near x = 1 the subtraction would lose it."""
+    """I_x(a, b); ``y`` is 1 - x, a parameter because the subtraction would be inexact near x = 1."""
     if x == 0.0 or y == 0.0:
         return x
     if x > (a + 1) / (a + b + 2):  # the fraction converges fast on one side only

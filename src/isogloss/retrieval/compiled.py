@@ -1,14 +1,15 @@
-"""The best documents of BM25 in machine code (extra ``fast``): MaxScore, as ``bm25_search`` has it, in windows.
+"""Compiled code for inverted lists (extra ``fast``): MaxScore, as in ``bm25.py`` but in windows, and inversion.
 
-Documents are taken a few thousand at a time, so that what is added up for them stays in the processor's cache, and
-every window profits from the best documents of those before. Let u(c) bound what a concept adds to any score, the
-concepts be in ascending order of it, and s be the least score among the best so far. As long as
+Documents are taken a few thousand at a time, so that their sums stay in the processor's cache, and every window
+profits from the best documents of those before. Let u(c) bound what a concept adds to any score, the concepts be in
+ascending order of it, and s be the least score among the best so far. As long as
 
     u(1) + ... + u(e) < s,
 
-a document that holds none but the concepts 1 to e cannot be among the best. So only the lists of the others are read;
-in those of 1 to e the documents found are looked up, from e downwards, until what is left cannot lift them above s.
-What remains is scored anew in the order of the query, so that every score is the one ``BM25.scores`` gives.
+a document with none but the concepts 1 to e cannot be among the best. So only the lists of the others are read. In
+those of 1 to e the documents found are looked up, from e downwards, until the rest cannot lift them above s. What
+remains is scored again in the order of the query, so that every score is that of ``BM25.scores``. The best so far are
+a heap, ordered as ``top_k`` orders: score descending, then id ascending.
 """
 
 from __future__ import annotations
@@ -20,12 +21,15 @@ from numpy.typing import NDArray
 
 from isogloss.storage.compiled import compiled, compiled_arithmetic
 
-# The best documents so far, in machine code (extra ``fast``): score down, then place of the id up, as ``top_k`` ranks.
-#
-# Whoever changes this file touches ``bm25_compiled`` too: see ``base.compiled``.
+WINDOW = 16_384
+_ENTRIES_A_LOOKUP = 16  # that are read as fast as one is looked up
+_FIRST_WINDOW = 1_024  # then twice as wide each time: before there is an s, everything has to be read
 
 Floats = NDArray[np.float32]
+Doubles = NDArray[np.float64]
 Numbers = NDArray[np.int64]
+Counts = NDArray[np.int32]
+Mask = NDArray[np.bool_]
 
 
 class Best(NamedTuple):
@@ -37,7 +41,7 @@ class Best(NamedTuple):
 
 @compiled_arithmetic
 def take(score: np.float32, row: int, id_order: Numbers, best: Best, count: int) -> int:
-    """Put a document in its place among the best; the last of them goes if there are too many."""
+    """Insert a document into the best; the last of them is dropped if there are too many."""
     if score <= 0 or (count == len(best.rows) and not _before(score, row, best.scores[0], best.rows[0], id_order)):
         return count
     if count < len(best.rows):
@@ -53,21 +57,21 @@ def _before(score: np.float32, row: int, other_score: np.float32, other_row: int
 
 
 @compiled_arithmetic
-def _rise(score: np.float32, row: int, id_order: Numbers, best: Best, place: int) -> None:
-    """From a free place at the bottom of the heap up to where what is above comes behind it."""
-    while place > 0:
-        above = (place - 1) // 2
+def _rise(score: np.float32, row: int, id_order: Numbers, best: Best, position: int) -> None:
+    """Insert at a free leaf of the heap and move up."""
+    while position > 0:
+        above = (position - 1) // 2
         if not _before(best.scores[above], best.rows[above], score, row, id_order):
             break
-        best.scores[place], best.rows[place] = best.scores[above], best.rows[above]
-        place = above
-    best.scores[place], best.rows[place] = score, row
+        best.scores[position], best.rows[position] = best.scores[above], best.rows[above]
+        position = above
+    best.scores[position], best.rows[position] = score, row
 
 
 @compiled_arithmetic
 def _sink(score: np.float32, row: int, id_order: Numbers, best: Best) -> None:
-    """In place of the top, down to where nothing below comes behind it."""
-    place, below = 0, 1
+    """Reposition the root of the heap and move down."""
+    position, below = 0, 1
     while below < len(best.rows):
         other = below + 1
         if other < len(best.rows) and _before(
@@ -76,18 +80,9 @@ def _sink(score: np.float32, row: int, id_order: Numbers, best: Best) -> None:
             below = other
         if not _before(score, row, best.scores[below], best.rows[below], id_order):
             break
-        best.scores[place], best.rows[place] = best.scores[below], best.rows[below]
-        place, below = below, 2 * below + 1
-    best.scores[place], best.rows[place] = score, row
-
-
-Doubles = NDArray[np.float64]
-Counts = NDArray[np.int32]
-Mask = NDArray[np.bool_]
-
-WINDOW = 16_384
-_ENTRIES_A_LOOKUP = 16  # that are read as fast as one is looked up
-_FIRST_WINDOW = 1_024  # then twice as wide each time: before there is an s, everything has to be read
+        best.scores[position], best.rows[position] = best.scores[below], best.rows[below]
+        position, below = below, 2 * below + 1
+    best.scores[position], best.rows[position] = score, row
 
 
 class Lists(NamedTuple):
@@ -101,8 +96,8 @@ class Lists(NamedTuple):
 class Query(NamedTuple):
     """Concepts: c has the terms from ``first[c]`` to ``first[c + 1]``, and the factor n_c idf(c).
 
-    ``order`` is ascending by u(c); ``reach[i]`` is the sum of the first i of them. What lies below ``exactness`` times
-    a score is less in whatever order sums are rounded.
+    ``order`` is ascending by u(c); ``reach[i]`` is the sum of the first i of them. ``exactness`` is that of
+    ``bm25.py``.
     """
 
     first: Numbers
@@ -114,7 +109,7 @@ class Query(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """What decides about the documents of a part, whose first is row ``start``. An empty mask lets all pass."""
+    """The filters and the order of a part's documents, whose first is row ``start``. An empty mask allows all."""
 
     start: int
     allowed: Mask
@@ -125,7 +120,7 @@ class Rows(NamedTuple):
 class _Window(NamedTuple):
     """Documents from ``low``: where their entries begin and end in each list; a sum of parts, and of frequencies, each.
 
-    Sums are 0 between two uses. ``candidates`` may be among the best, ``partial`` is what their scores are so far.
+    Sums are 0 between two uses. ``candidates`` may be among the best, ``partial`` are their scores so far.
     """
 
     low: int
@@ -139,7 +134,7 @@ class _Window(NamedTuple):
 
 @compiled_arithmetic
 def search_part(lists: Lists, query: Query, spans: Numbers, rows: Rows, best: Best, count: int) -> int:
-    """Take the documents of a part into the best, of which there are ``count``; how many there are then."""
+    """Insert the documents of a part into the best, of which there are ``count``; the new count."""
     begins, ends = spans[:, 0].copy(), spans[:, 0].copy()
     scores, frequencies = np.zeros(WINDOW, dtype=np.float32), np.zeros(WINDOW, dtype=np.float32)
     candidates, partial = np.empty(WINDOW, dtype=np.int32), np.empty(WINDOW, dtype=np.float32)
@@ -155,8 +150,8 @@ def search_part(lists: Lists, query: Query, spans: Numbers, rows: Rows, best: Be
         for concept in query.order[skipped:]:
             _add(lists, query, window, concept)
         found = _collect(lists, query, window, rows, skipped, least)
-        for place in range(skipped - 1, -1, -1):
-            found = _look_up(lists, query, window, place, found, least)
+        for position in range(skipped - 1, -1, -1):
+            found = _look_up(lists, query, window, position, found, least)
         for number in range(found):
             if partial[number] >= _least(query, best, count):
                 score = _score(lists, query, window, candidates[number])
@@ -175,13 +170,13 @@ def _move(documents: Counts, spans: Numbers, low: int, high: int, begins: Number
 
 @compiled_arithmetic
 def _least(query: Query, best: Best, count: int) -> float:
-    """What a score has to reach, or come so near to that rounding may decide."""
+    """The least score that can be among the best, rounding errors considered."""
     return query.exactness * best.scores[0] if count == len(best.scores) else 0.0
 
 
 @compiled_arithmetic
 def _skipped(query: Query, least: float) -> int:
-    """How many concepts cannot reach the least score together."""
+    """The number of concepts that cannot reach the least score together."""
     skipped = 0
     while skipped < len(query.order) and query.reach[skipped + 1] < least:
         skipped += 1
@@ -190,7 +185,7 @@ def _skipped(query: Query, least: float) -> int:
 
 @compiled_arithmetic
 def _next_document(documents: Counts, query: Query, spans: Numbers, begins: Numbers, skipped: int) -> int:
-    """The first document not yet read that holds a concept of those not skipped, or -1."""
+    """The first document not yet read with a concept that is not skipped, or -1."""
     lowest = -1
     for concept in query.order[skipped:]:
         for term in range(query.first[concept], query.first[concept + 1]):
@@ -203,7 +198,7 @@ def _next_document(documents: Counts, query: Query, spans: Numbers, begins: Numb
 
 @compiled_arithmetic
 def _gallop(documents: Counts, begin: int, end: int, wanted: int) -> int:
-    """Where the first of ascending documents stands that is not below the wanted one; ``end`` if all are."""
+    """The position of the first of ascending documents that is not below the wanted one; ``end`` if all are."""
     step = 1
     while begin + step < end and documents[begin + step] < wanted:
         begin += step
@@ -248,7 +243,7 @@ def _add(lists: Lists, query: Query, window: _Window, concept: int) -> None:
 
 @compiled_arithmetic
 def _collect(lists: Lists, query: Query, window: _Window, rows: Rows, skipped: int, least: float) -> int:
-    """Find the candidates among the documents added up, and set their sums back; how many there are."""
+    """Find the candidates among the documents of the window, and reset their sums; the number of candidates."""
     documents, scores, low = lists.documents, window.scores, window.low
     enough, found = least - query.reach[skipped], 0
     for concept in query.order[skipped:]:
@@ -270,9 +265,9 @@ def _may_be_found(rows: Rows, document: int) -> bool:
 
 
 @compiled_arithmetic
-def _look_up(lists: Lists, query: Query, window: _Window, place: int, found: int, least: float) -> int:
-    """Add what the concept at a place of the order gives to the candidates; how many are left that can get there."""
-    concept, enough, kept = query.order[place], least - query.reach[place], 0
+def _look_up(lists: Lists, query: Query, window: _Window, position: int, found: int, least: float) -> int:
+    """Add the part of one concept to the candidates; the number that can still be among the best."""
+    concept, enough, kept = query.order[position], least - query.reach[position], 0
     candidates, partial, scores = window.candidates, window.partial, window.scores
     entries = 0
     for term in range(query.first[concept], query.first[concept + 1]):
@@ -287,15 +282,10 @@ def _look_up(lists: Lists, query: Query, window: _Window, place: int, found: int
         candidates[kept], partial[kept] = document, score
         kept += score >= enough
     if is_read:
-        _clear(lists, query, window, concept)
+        for term in range(query.first[concept], query.first[concept + 1]):
+            for entry in range(window.begins[term], window.ends[term]):
+                scores[lists.documents[entry] - window.low] = 0
     return kept
-
-
-@compiled_arithmetic
-def _clear(lists: Lists, query: Query, window: _Window, concept: int) -> None:
-    for term in range(query.first[concept], query.first[concept + 1]):
-        for entry in range(window.begins[term], window.ends[term]):
-            window.scores[lists.documents[entry] - window.low] = 0
 
 
 @compiled_arithmetic
@@ -320,18 +310,16 @@ def _score(lists: Lists, query: Query, window: _Window, document: int) -> np.flo
     return score
 
 
-# Inverting by counting, compiled: two walks over the ids, with no sort because texts come in their order.
-
-Ids = NDArray[np.int32]
+# Inversion by counting: two passes over the ids, with no sort because texts come in their order.
 
 
 @compiled
-def count_texts(ids: Ids, starts: Numbers, rank: Numbers) -> Numbers:
-    """How many texts have each term."""
+def count_texts(ids: Counts, starts: Numbers, rank: Numbers) -> Numbers:
+    """The number of texts with each term."""
     counts, latest = np.zeros(len(rank), np.int64), np.full(len(rank), -1, np.int32)
     for text in range(len(starts) - 1):
-        for place in range(starts[text], starts[text + 1]):
-            term = rank[ids[place]]
+        for position in range(starts[text], starts[text + 1]):
+            term = rank[ids[position]]
             if latest[term] != text:
                 latest[term] = text
                 counts[term] += 1
@@ -339,12 +327,14 @@ def count_texts(ids: Ids, starts: Numbers, rank: Numbers) -> Numbers:
 
 
 @compiled
-def fill_lists(ids: Ids, starts: Numbers, rank: Numbers, free: Numbers, documents: Ids, frequencies: Ids) -> None:
-    """Write the texts of each term, and how often it stands there, from ``free[term]`` on."""
+def fill_lists(
+    ids: Counts, starts: Numbers, rank: Numbers, free: Numbers, documents: Counts, frequencies: Counts
+) -> None:
+    """Write the texts of each term, and its frequency in each, from ``free[term]`` on."""
     latest = np.full(len(rank), -1, np.int32)
     for text in range(len(starts) - 1):
-        for place in range(starts[text], starts[text + 1]):
-            term = rank[ids[place]]
+        for position in range(starts[text], starts[text + 1]):
+            term = rank[ids[position]]
             if latest[term] != text:
                 latest[term] = text
                 documents[free[term]], frequencies[free[term]] = text, 0

@@ -1,7 +1,7 @@
-"""Inverted lists of the fields of documents: for ``name=value`` the rows that have it, so that filters cost little.
+"""Inverted lists of the fields of documents: for each ``name=value`` the rows that have it, for fast filters.
 
-A field may be a string, a number, true or false, or a list of those: then each of its values counts. Numbers are
-written as in JSON. Values too long to be asked for are left out.
+The value of a field is a string, a number, true or false, or a list of those: then each of its values counts. Numbers
+are written as in JSON. Values of more than 200 characters are left out.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def build_field_lists(documents: Iterable[Document]) -> Postings:
 
 
 def field_keys(document: Document) -> list[str]:
-    """Every ``name=value`` that a filter can ask for to find a document, each once.
+    """Every ``name=value`` of a document that a filter can name, each once.
 
     >>> field_keys(Document("1", "", fields={"kind": ["manual", "guide"], "year": 2024, "free": True}))
     ['kind=manual', 'kind=guide', 'year=2024', 'free=true']
@@ -42,17 +42,17 @@ def field_keys(document: Document) -> list[str]:
 
 
 def matching_rows(lists: JoinedPostings, filters: Mapping[str, str]) -> NDArray[np.bool_]:
-    """Which rows have every one of the fields with the value that is asked for."""
+    """Which rows match all filters."""
     matching = np.ones(lists.document_count, dtype=bool)
     for name, value in filters.items():
-        having = np.zeros(lists.document_count, dtype=bool)
-        having[lists[f"{name}={value}"].documents] = True
-        matching &= having
+        found = np.zeros(lists.document_count, dtype=bool)
+        found[lists[f"{name}={value}"].documents] = True
+        matching &= found
     return matching
 
 
 def _keys(name: str, value: Any) -> Iterator[str]:
-    for item in value if isinstance(value, list | tuple) else (value,):
-        text = item if isinstance(item, str) else json.dumps(item) if isinstance(item, bool | int | float) else None
+    for each in value if isinstance(value, list | tuple) else (value,):
+        text = each if isinstance(each, str) else json.dumps(each) if isinstance(each, bool | int | float) else None
         if text is not None and len(text) <= _LONGEST:
             yield f"{name}={text}"

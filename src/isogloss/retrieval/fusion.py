@@ -1,10 +1,10 @@
-"""Two rankings of the same documents as one.
+"""Fusion of two rankings of the same documents.
 
     fused(d) = w share_1(d) + (1 - w) share_2(d)
 
 ``weighted``: the share of a document is its score over the spread (standard deviation) of the scores in the query's
-list. Taking their mean away as well, the usual z-score, would change no order, since every document that is looked at
-has both scores; without it the parts of a score stay parts of the sum.
+list. Subtracting their mean as well (the z-score) would not change the order, since every fused document has both
+scores; without it the parts of a score add up to the score.
 
 ``rrf``: the share is 1 / (60 + rank) (reciprocal rank fusion: Cormack, Clarke and Büttcher 2009), whatever the scores
 are. A document beyond the end of the list has the rank after the last.
@@ -51,15 +51,15 @@ def rank_shares(found: Ranking, rows: Rows, scores: Scores) -> Doubles:
     """
     ranks = np.full(len(rows), len(found.rows) + 1)
     order = np.argsort(found.rows)
-    places = np.searchsorted(found.rows, rows, sorter=order)
-    listed = places < len(order)
-    listed[listed] = found.rows[order[places[listed]]] == np.asarray(rows)[listed]
-    ranks[listed] = order[places[listed]] + 1
+    positions = np.searchsorted(found.rows, rows, sorter=order)
+    listed = positions < len(order)
+    listed[listed] = found.rows[order[positions[listed]]] == np.asarray(rows)[listed]
+    ranks[listed] = order[positions[listed]] + 1
     return 1.0 / (_CONSTANT + ranks)
 
 
 class Fusion(NamedTuple):
-    """``shares``: the list of a query, some documents and their scores to the share of each; ``bound`` to the most."""
+    """``shares`` gives the share of some documents of a ranking with their scores; ``bound`` the largest possible."""
 
     shares: Callable[[Ranking, Rows, Scores], Doubles]
     bound: Callable[[Ranking, float], float]
@@ -72,7 +72,7 @@ FUSIONS = {
 
 
 class Shared(NamedTuple):
-    """What both sides say of a query's documents: the shares of each, its place by id, whether it is what was meant."""
+    """The shares of a query's documents on both sides, the rank of each by id, and whether it is relevant."""
 
     first: Doubles
     second: Doubles
@@ -93,5 +93,5 @@ def best_weight(queries: Sequence[Shared]) -> float:
 
 def _reciprocal_rank(query: Shared, weight: float) -> float:
     order = np.lexsort((query.id_order, -(weight * query.first + (1 - weight) * query.second)))
-    places = np.flatnonzero(query.relevant[order])
-    return 1.0 / (1 + int(places[0])) if len(places) else 0.0
+    ranks = np.flatnonzero(query.relevant[order])
+    return 1.0 / (1 + int(ranks[0])) if len(ranks) else 0.0

@@ -1,4 +1,4 @@
-"""The best documents of a score array, in the order of the house: score down, then document id up."""
+"""The best documents of a score array: score descending, then document id ascending."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 Scores = NDArray[np.floating]
 Rows = NDArray[np.integer]
+Allowed = NDArray[np.bool_]
+"""Which rows may be found."""
 
 
 class Ranking(NamedTuple):
@@ -21,18 +23,14 @@ class Ranking(NamedTuple):
 def top_k(scores: Scores, k: int, id_order: Rows, rows: Rows | None = None, above: float = -np.inf) -> Ranking:
     """The ``k`` best of the scores, exactly, ties by ascending document id.
 
-    ``scores[i]`` belongs to row ``rows[i]`` (row ``i`` by default); ``id_order[row]`` is the place of the row's id
-    among all ids. Scores not above ``above`` are left out: a lexical system has not found what it gives 0.
+    ``scores[i]`` belongs to row ``rows[i]`` (row ``i`` by default); ``id_order[row]`` is the rank of the row's id
+    among all ids. Scores not above ``above`` are left out: a lexical system has not found what it scores 0.
     """
     chosen = np.flatnonzero(scores > above)
     if 0 < k < len(chosen):
         found = scores[chosen]
         threshold = np.partition(found, len(found) - k)[len(found) - k]
-        chosen = chosen[found >= threshold]  # with all that tie with the last: which of them stay is decided by id
+        chosen = chosen[found >= threshold]  # ties with the last are decided by id
     found_rows = chosen if rows is None else np.asarray(rows)[chosen]
     order = np.lexsort((id_order[found_rows], -scores[chosen]))[:k]
     return Ranking(found_rows[order], scores[chosen[order]])
-
-
-Allowed = NDArray[np.bool_]
-"""Which rows may be found."""

@@ -1,4 +1,4 @@
-"""Arrays in files: mapped rather than read, and never half written without a word."""
+"""Arrays in files: single ones that are mapped, and named ones packed or in the safetensors format."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from isogloss.storage.files import write_bytes
 
-_reading_headers = threading.Lock()  # numpy parses them as Python, which two threads of Python 3.11 must not do at once
+_reading_headers = threading.Lock()  # numpy parses them as Python, which is not thread-safe in 3.11
 
 
 def save_array(path: Path, array: NDArray[Any]) -> None:
-    """Write a ``.npy`` file. A full disk is an error here; ``np.save`` loses small arrays on one without a word."""
+    """Write a ``.npy`` file. A full disk is an error here; ``np.save`` loses small arrays on one silently."""
     array = np.ascontiguousarray(array)
     with open(path, "wb") as file:
         np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(array))
@@ -27,7 +27,7 @@ def save_array(path: Path, array: NDArray[Any]) -> None:
 def load_array(path: Path) -> NDArray[Any]:
     """Map an array from a file, never a pickle; an empty one cannot be mapped and is read.
 
-    A file that is no array is a ``ValueError``: whoever opens the whole says what to do.
+    A file that is no array is a ``ValueError``.
     """
     try:
         with _reading_headers:
@@ -45,9 +45,6 @@ def save_packed(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
     packed = io.BytesIO()
     np.savez_compressed(packed, **arrays)  # type: ignore[arg-type]  # names are ours: none is "allow_pickle"
     write_bytes(path, packed.getvalue())
-
-
-# Named arrays in one file, in the safetensors format: no pickle, and any other tool can read them.
 
 
 def write_tensors(path: Path, tensors: Mapping[str, NDArray[Any]], metadata: Mapping[str, str] | None = None) -> None:

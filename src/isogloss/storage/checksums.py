@@ -1,6 +1,6 @@
-"""``checksums.json``: the size and hash of every file of a directory that never changes, so that damage can be named.
+"""``checksums.json``: the size and hash of every file of a directory that never changes, to find damaged files.
 
-Sizes are compared whenever an index is opened, which reads nothing; hashes when somebody asks.
+Sizes are compared whenever an index is opened, which reads no file; hashes by ``isogloss check``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class FileNote(NamedTuple):
 
 
 class DamagedFileError(ValueError):
-    """A file of an index that is not as it was written."""
+    """A file of an index is not as it was written."""
 
     def __init__(self, path: Path, what: str) -> None:
         super().__init__(f"{path} {what}")
@@ -32,25 +32,24 @@ class DamagedFileError(ValueError):
 
 
 def note_of(path: Path) -> FileNote:
-    """What there is to know of a file."""
-    made = blake2b(digest_size=16)
-    size = 0
+    """The size and hash of a file."""
+    digest, size = blake2b(digest_size=16), 0
     with open(path, "rb") as file:
         while block := file.read(_BLOCK):
-            made.update(block)
+            digest.update(block)
             size += len(block)
-    return FileNote(size, made.hexdigest())
+    return FileNote(size, digest.hexdigest())
 
 
 def note_of_bytes(content: bytes) -> FileNote:
-    """What there will be to know of a file with this content."""
+    """The size and hash of a file with this content."""
     return FileNote(len(content), blake2b(content, digest_size=16).hexdigest())
 
 
 def write_checksums(directory: Path) -> FileNote:
-    """Note every file below a directory in its ``checksums.json``, and that file itself in what is given back.
+    """Write the size and hash of every file below a directory into its ``checksums.json``; returns those of that file.
 
-    The same files give the same notes, so the hash of the notes stands for the whole directory.
+    The same files give the same ``checksums.json``, so its hash identifies the whole directory.
     """
     notes = {name: note_of(directory / name) for name in sorted(_files(directory))}
     path = directory / FILE
@@ -65,7 +64,7 @@ def check_directory(directory: Path, note: FileNote, hashes: bool = False) -> No
 
 
 def noted_files(directory: Path, note: FileNote) -> Iterator[tuple[Path, FileNote]]:
-    """Every file of a directory with what was noted of it; ``note`` is that of the notes themselves."""
+    """Every file of a directory with its noted size and hash; ``note`` is that of ``checksums.json``."""
     path = directory / FILE
     check_file(path, note, hashes=True)
     for name, noted in json.loads(path.read_text(encoding="utf-8")).items():

@@ -1,8 +1,8 @@
-"""Functions compiled by numba (extra ``fast``): machine code, kept on disk, run without Python's lock.
+"""Functions compiled by numba (extra ``fast``): machine code, cached on disk, run without Python's lock.
 
-What is kept is made anew when the file of the function changes; numba does not look at the files of what it calls, so
-whoever changes one of those touches the files of its callers too, or removes ``__pycache__``. Where there is no
-directory to keep it in, every process compiles anew.
+A function is compiled again when its file changes. numba does not check the files of the functions it calls: after a
+change to one of those, touch the files of its callers, or remove ``__pycache__``. Where there is no directory for the
+cache, every process compiles again.
 """
 
 from __future__ import annotations
@@ -18,22 +18,21 @@ from isogloss.storage.errors import import_extra
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-# Division by zero gives what numpy gives: checking for it would keep divisions out of the wide registers. Nothing else
-# of "fast mathematics" is allowed: with it, code just compiled and the same code loaded from disk may differ in the
-# last bit.
+# Division by zero is as in numpy: checking for it would prevent vectorisation. Nothing else of "fast mathematics" is
+# allowed: with it, code just compiled and the same code loaded from disk may differ in the last bit.
 _ARITHMETIC = {"error_model": "numpy"}
 _NUMBA_SECONDS = 0.5
 _LEAST_SECONDS = 0.03
 
 
 def pays(seconds: float, loading: float = _NUMBA_SECONDS, module: str = "numba") -> bool:
-    """Whether compiled code is there and worth using for work that takes so long without: loading takes time, too."""
+    """Whether numba is installed and worth loading for work that takes so many seconds without it."""
     least = _LEAST_SECONDS if module in sys.modules else loading
     return seconds > least and importlib.util.find_spec("numba") is not None
 
 
 class CompileLater:
-    """The compiled functions of a module, loaded only once a process has done much work without them.
+    """The compiled functions of a module, loaded only after a process has done much work without them.
 
     Loading numba takes as long as hundreds of small jobs. ``threshold`` is the work after which many more are expected.
     """
@@ -47,7 +46,7 @@ class CompileLater:
         self._done = self._threshold
 
     def functions(self, work: float) -> ModuleType | None:
-        """The module for so much work more; None below the threshold, or without numba."""
+        """The module for so much more work; None below the threshold, or without numba."""
         if self._done < self._threshold:
             self._done += work
             return None
@@ -59,17 +58,17 @@ class CompileLater:
 
 
 def compiled(function: Function) -> Function:
-    """Compile on the first call: taking seconds once, and loading ever after."""
+    """Compile on the first call; later processes load the result."""
     return _compile(function, {})
 
 
 def compiled_arithmetic(function: Function) -> Function:
-    """The same for arithmetic over arrays of floats."""
+    """Compile arithmetic over arrays of floats."""
     return _compile(function, _ARITHMETIC)
 
 
 def compiled_parallel(function: Function) -> Function:
-    """The same again; a loop over ``prange`` runs on all threads."""
+    """Compile arithmetic; a loop over ``prange`` runs on all threads."""
     return _compile(function, {**_ARITHMETIC, "parallel": True})
 
 

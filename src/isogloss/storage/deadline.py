@@ -1,7 +1,7 @@
-"""A time limit that code deep inside a search can check without being handed it.
+"""A time limit that code deep inside a search can check without a parameter for it.
 
 The caller enters a :class:`Deadline`; loops call :func:`check` between two steps. Where no deadline was entered a check
-costs a look-up and does nothing. Threads that the code below starts have none.
+does nothing. Threads that are started inside have none.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Self
 
 
 class DeadlineError(Exception):
-    """The deadline passed, or nobody waits for the result any more."""
+    """The deadline passed, or the work was cancelled."""
 
 
 class Deadline:
@@ -37,7 +37,7 @@ class Deadline:
         return self._clock() >= self._until
 
     def cancel(self) -> None:
-        """Have the work stop at its next check."""
+        """Stop the work at its next check."""
         self._until = float("-inf")
 
     def __enter__(self) -> Self:
@@ -54,7 +54,7 @@ _CURRENT: ContextVar[Deadline | None] = ContextVar("isogloss-deadline", default=
 
 
 def check() -> None:
-    """Stop here, with a :class:`DeadlineError`, if the deadline that applies has passed."""
+    """Raise a :class:`DeadlineError` if the deadline has passed."""
     deadline = _CURRENT.get()
     if deadline is not None and deadline.passed:
         raise DeadlineError("the time limit of this work has passed")

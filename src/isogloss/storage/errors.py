@@ -7,7 +7,7 @@ from types import ModuleType
 
 
 class InputError(Exception):
-    """Something the user gave is wrong: the message names the file, the line, the value and the way out."""
+    """An input is wrong: the message names the file, the line, the value and the way out."""
 
 
 class MissingExtraError(InputError):
@@ -18,10 +18,10 @@ class MissingExtraError(InputError):
 
 
 def import_extra(package: str, extra: str, purpose: str) -> ModuleType:
-    """Import an optional package, or say which extra brings it."""
+    """Import an optional package, or raise an error that names its extra."""
     try:
         return importlib.import_module(package)
     except ModuleNotFoundError as error:
         if error.name is not None and error.name.split(".")[0] != package.split(".", maxsplit=1)[0]:
-            raise  # the package is there, something it needs is not: that is a bug to see, not an extra to name
+            raise  # the package is installed, one of its own requirements is not
         raise MissingExtraError(package, extra, purpose) from error

@@ -1,4 +1,4 @@
-"""Writing so that nothing is ever half there: beside the target first, then renamed into place."""
+"""Atomic files and directories: written beside the target, then renamed."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from isogloss.storage.errors import InputError
 
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2
-_SYNCING = 8
+_SYNC_THREADS = 8
 
 
 def refuse_existing(path: Path, overwrite: bool) -> None:
-    """Raise unless ``path`` may be written: it is absent, empty, a device, or the user said to overwrite."""
+    """Raise unless ``path`` may be written: it is absent, empty, a device, or ``overwrite`` is set."""
     if overwrite or not path.exists() or _is_device(path):
         return
     if not (any(path.iterdir()) if path.is_dir() else path.stat().st_size):
@@ -83,7 +83,7 @@ def atomic_directory(path: Path | str, overwrite: bool = False) -> Iterator[Path
 
 @contextmanager
 def _followed(path: Path) -> Iterator[Path]:
-    """Where a path leads, links followed, its parents made; those are taken away again if the work fails."""
+    """The target of a path, links resolved and parents created; the parents are removed again if the work fails."""
     target = Path(os.path.realpath(path))
     made = [parent for parent in target.parents if not parent.exists()]
     try:
@@ -129,10 +129,10 @@ def _exchange(left: Path, right: Path) -> bool:
 
 def sync_tree(directory: Path) -> None:
     """Return when every file below a directory, and its name, is on disk."""
-    from concurrent.futures import ThreadPoolExecutor  # here, for it takes long to import
+    from concurrent.futures import ThreadPoolExecutor  # slow to import
 
     found = [(Path(root), files) for root, _, files in os.walk(directory)]
-    with ThreadPoolExecutor(_SYNCING) as threads:  # a file system syncs many at once for little more than one
+    with ThreadPoolExecutor(_SYNC_THREADS) as threads:  # many at once take little longer than one
         list(threads.map(_sync_file, (root / name for root, files in found for name in files)))
         list(threads.map(sync_directory, (root for root, _ in found)))
 
@@ -147,17 +147,17 @@ def sync_directory(directory: Path) -> None:
     try:
         handle = os.open(directory, os.O_RDONLY)
     except OSError:
-        return  # not every system lets a directory be opened; the rename itself is still atomic
+        return  # some systems cannot open a directory; the rename is still atomic
     try:
         os.fsync(handle)
     finally:
         os.close(handle)
 
 
-def _mode(target: Path, usual: int) -> int:
-    """The permissions of what is replaced, or those the user's mask leaves."""
+def _mode(target: Path, default: int) -> int:
+    """The permissions of what is replaced, or the default ones under the user's mask."""
     if target.exists():
         return target.stat().st_mode & 0o777
     mask = os.umask(0)
     os.umask(mask)
-    return usual & ~mask
+    return default & ~mask

@@ -1,4 +1,4 @@
-"""Lines of plain or gzipped UTF-8 text files, each with its place, so that an error can say where it is."""
+"""Lines of plain or gzipped UTF-8 text files, each with its location, so that an error can say where it is."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ GZIP_MAGIC = b"\x1f\x8b"
 
 
 class Location(NamedTuple):
-    """Where something was read: the file, and the line counted from 1 (0: the file as a whole)."""
+    """A source location: the file, and the line counted from 1 (0: the file as a whole)."""
 
     path: Path
     line: int = 0
@@ -23,8 +23,13 @@ class Location(NamedTuple):
         return f"{self.path}:{self.line}" if self.line else str(self.path)
 
 
+def is_there(path: Path) -> bool:
+    """Whether there is the file or its ``.gz``."""
+    return path.is_file() or Path(f"{path}.gz").is_file()
+
+
 def find_file(path: Path) -> Path:
-    """The file itself or its ``.gz``; an error that says what is there instead otherwise."""
+    """The file itself or its ``.gz``, or an error."""
     for candidate in (path, Path(f"{path}.gz")):
         if candidate.is_file():
             return candidate

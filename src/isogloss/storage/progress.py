@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable, Iterator, Sized
 from typing import Any, TypeVar
 
-Item = TypeVar("Item")
+Value = TypeVar("Value")
 
 _PATIENCE_SECONDS = 1.0
 _state = {"quiet": False}
@@ -19,27 +19,27 @@ def set_quiet(quiet: bool) -> None:
 
 
 def is_shown() -> bool:
-    """Whether someone is watching."""
+    """Whether progress is shown: standard error is a terminal, and not quiet."""
     return not _state["quiet"] and sys.stderr.isatty()
 
 
 def track(
-    items: Iterable[Item], label: str, total: int | None = None, sizes: Iterable[int] | None = None
-) -> Iterator[Item]:
-    """Pass the items on; draw a bar if the work takes longer than a second and someone is watching.
+    values: Iterable[Value], label: str, total: int | None = None, sizes: Iterable[int] | None = None
+) -> Iterator[Value]:
+    """Yield the values; draw a bar on a terminal if the work takes longer than a second.
 
-    ``sizes`` gives the step of each item where items stand for several (batches); ``total`` is the sum of the steps.
+    ``sizes`` are the steps of the values where these are batches; ``total`` is the sum of the steps.
     """
     if not is_shown():
-        yield from items
+        yield from values
         return
-    if total is None and isinstance(items, Sized):
-        total = len(items)
+    if total is None and isinstance(values, Sized):
+        total = len(values)
     steps = iter(sizes) if sizes is not None else None
     started, done, bar, task = time.monotonic(), 0, None, None
     try:
-        for item in items:
-            yield item
+        for value in values:
+            yield value
             done += next(steps) if steps is not None else 1
             if bar is None and time.monotonic() - started > _PATIENCE_SECONDS:
                 bar = _bar()

@@ -1,4 +1,7 @@
-"""Many strings in two flat arrays, memory-mapped: opening a million of them costs nothing, finding one a few steps."""
+"""Many strings in two flat arrays, memory-mapped: a million of them open at once, and one is found by bisection.
+
+Several tables are searched as one (``JoinedStrings``), or copied into one table, in memory or on disk.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +14,14 @@ from numpy.typing import NDArray
 
 from isogloss.storage.arrays import load_array, save_array
 
+_TAKEN = 2**16  # strings copied at a time: for each of their bytes a number is needed
+
 
 class StringTable(Sequence[str]):
-    """Strings by number; by value too (``find``) where they were given in ascending order of their UTF-8 bytes."""
+    """Strings by number; by value too (``find``) where they are in ascending order of their UTF-8 bytes."""
 
     def __init__(self, data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
-        self.data = np.asarray(data)  # a map as a plain array, which is read four times faster, string by string
+        self.data = np.asarray(data)  # a plain array is read four times faster than a map
         self.offsets = np.asarray(offsets)
 
     @classmethod
@@ -68,11 +73,6 @@ class StringTable(Sequence[str]):
         return self.data[self.offsets[number] : self.offsets[number + 1]].tobytes()
 
 
-# Several tables of strings as one: left where they are, or copied into one table, in memory or on disk.
-
-_TAKEN = 2**16  # strings copied at a time: for each of their bytes a number is needed
-
-
 class JoinedStrings(Sequence[str]):
     """The strings of several sequences, one after the other.
 
@@ -95,7 +95,7 @@ class JoinedStrings(Sequence[str]):
 
 
 def save_joined(tables: Sequence[StringTable], keep: NDArray[np.bool_], directory: Path, name: str) -> None:
-    """Write what ``StringTable.save`` would of the strings to keep, without having them all in memory."""
+    """Write a table of the strings to keep, without having them all in memory."""
     starts = np.cumsum([0, *map(len, tables)])
     kept = [keep[start : start + len(table)] for table, start in zip(tables, starts.tolist(), strict=False)]
     lengths = [np.diff(table.offsets)[of_table] for table, of_table in zip(tables, kept, strict=True)]
@@ -109,8 +109,8 @@ def save_joined(tables: Sequence[StringTable], keep: NDArray[np.bool_], director
     save_array(directory / f"{name}.offsets.npy", offsets)
 
 
-def taken(tables: Sequence[StringTable], places: NDArray[np.int64]) -> StringTable:
-    """The strings at some places of several tables that stand one after the other, as one table in that order.
+def taken(tables: Sequence[StringTable], numbers: NDArray[np.int64]) -> StringTable:
+    """Some strings of several tables, numbered one table after the other, as one table.
 
     >>> list(taken([StringTable.of(["a", "bee"]), StringTable.of(["sea"])], np.asarray([2, 0, 1])))
     ['sea', 'a', 'bee']
@@ -118,16 +118,16 @@ def taken(tables: Sequence[StringTable], places: NDArray[np.int64]) -> StringTab
     data = np.concatenate([np.zeros(0, np.uint8), *(table.data for table in tables)])
     lengths = np.concatenate([np.zeros(0, np.int64), *(np.diff(table.offsets) for table in tables)])
     begins = np.cumsum(lengths) - lengths
-    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths[places])])
+    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths[numbers])])
     copied = np.empty(int(offsets[-1]), dtype=np.uint8)
-    for start in range(0, len(places), _TAKEN):
-        some, ends = places[start : start + _TAKEN], offsets[start : start + _TAKEN + 1]
+    for start in range(0, len(numbers), _TAKEN):
+        some, ends = numbers[start : start + _TAKEN], offsets[start : start + _TAKEN + 1]
         source = np.repeat(begins[some] - ends[:-1], lengths[some]) + np.arange(ends[0], ends[-1])
         copied[ends[0] : ends[-1]] = data[source]
     return StringTable(copied, offsets)
 
 
 def _runs(keep: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
-    """The stretches of rows to keep: first, and first after."""
+    """The spans of rows to keep: first, and first after."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], keep, [False]]).astype(np.int8)))
     return zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)

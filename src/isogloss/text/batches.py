@@ -1,6 +1,6 @@
 """Many texts to term ids at once, on all cores where it pays.
 
-What comes back is three arrays instead of millions of strings: the distinct terms, the ids of all tokens one text after
+The result is three arrays instead of millions of strings: the distinct terms, the ids of all tokens one text after
 another, and where each text begins. Each distinct word is stemmed once, however often it occurs.
 """
 
@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 
 from isogloss.storage.progress import track
 from isogloss.text.ids import running_sum, split_chunks
-from isogloss.text.positions import compiled_pays, placed_words
+from isogloss.text.positions import compiled_pays, word_positions
 from isogloss.text.tokenizer import Tokenizer, tokenize
 
 _CHUNK_CHARACTERS = 500_000
-_CHARACTERS_A_SECOND = 8_000_000  # one text after another
+_CHARACTERS_A_SECOND = 8_000_000  # text by text
 _PARALLEL_CHARACTERS = 4_000_000  # below this, starting processes costs more than it saves (benchmarks/tokenizers.py)
 
 
@@ -56,7 +56,7 @@ def tokenize_texts(
     """
     table = TermTable(tokenizer or Tokenizer())
     if processes is None and compiled_pays(texts, _CHARACTERS_A_SECOND):
-        return table.texts((stretch.new, stretch.ids, stretch.offsets) for stretch in placed_words(texts, label))
+        return table.texts((chunk.new, chunk.ids, chunk.offsets) for chunk in word_positions(texts, label))
     chunks = list(split_chunks(texts, _CHUNK_CHARACTERS))
     if processes is None:
         few = sum(map(len, texts)) < _PARALLEL_CHARACTERS
@@ -66,10 +66,10 @@ def tokenize_texts(
 
 
 def available_cores() -> int:
-    """The cores this process may use; ``OMP_NUM_THREADS`` bounds them, as it does for the libraries beneath."""
+    """The cores this process may use; ``OMP_NUM_THREADS`` bounds them, as it does for BLAS."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    told = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]
-    return min(cores, int(told)) if told.isdecimal() and int(told) else cores
+    limit = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]
+    return min(cores, int(limit)) if limit.isdecimal() and int(limit) else cores
 
 
 _Numbered = tuple[list[str], NDArray[np.int32], NDArray[np.int64]]
@@ -77,7 +77,7 @@ _Numbered = tuple[list[str], NDArray[np.int32], NDArray[np.int64]]
 
 
 class TermTable:
-    """Words, numbered as they come, to terms."""
+    """The terms of numbered words."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.terms: list[str] = []
@@ -85,11 +85,11 @@ class TermTable:
         self._term_of_word = np.zeros(0, np.int32)  # -1 is a stop word
         self._id_of_term: dict[str, int] = {}
 
-    def texts(self, split_chunks: Iterable[_Numbered]) -> TokenizedTexts:
-        """One stretch of texts after another, as terms."""
+    def texts(self, chunks: Iterable[_Numbered]) -> TokenizedTexts:
+        """One chunk of texts after another, as terms."""
         ids, lengths = [np.zeros(0, np.int32)], []
-        for words, word_ids, offsets in split_chunks:
-            self._learn(words)
+        for words, word_ids, offsets in chunks:
+            self._add(words)
             own_ids, own_lengths = self._kept(self._term_of_word[word_ids], np.diff(offsets))
             ids.append(own_ids)
             lengths.append(own_lengths)
@@ -104,8 +104,8 @@ class TermTable:
         text_of = np.repeat(np.arange(len(lengths)), lengths)
         return terms[kept], np.bincount(text_of[kept], minlength=len(lengths))
 
-    def _learn(self, words: list[str]) -> None:
-        """Take words in whose numbers follow those of all words before."""
+    def _add(self, words: list[str]) -> None:
+        """Add words whose numbers follow those of all words before."""
         wanted = [word for word in words if self._tokenizer.terms([word])] if self._tokenizer.drop_stop_words else words
         term_of = dict.fromkeys(words, -1)
         for word, term in zip(wanted, self._tokenizer.terms(wanted), strict=True):
@@ -120,7 +120,7 @@ _Chunk = tuple[list[str], NDArray[np.int32], NDArray[np.int64]]
 
 
 def _numbered(chunks: Iterable[_Chunk]) -> Iterator[_Numbered]:
-    """The chunks with ids that go on from one to the next."""
+    """The chunks with ids that are numbered on from one to the next."""
     id_of: dict[str, int] = {}
     for words, ids, lengths in chunks:
         known = len(id_of)
@@ -132,8 +132,8 @@ def _tokenized(chunks: Iterable[Sequence[str]], processes: int) -> Iterator[_Chu
     if processes == 1:
         yield from map(_tokenize_chunk, chunks)
         return
-    # An interrupt is the parent's to handle; workers that print tracebacks of their own help nobody. Not a Pool: it
-    # ends its workers by SIGTERM, and waits for ever where a handler they inherited, such as Ray's, keeps them alive.
+    # Workers ignore interrupts, which the parent handles. Not a Pool: it ends its workers by SIGTERM, and waits for
+    # ever where a handler they inherited, such as Ray's, keeps them alive.
     fork, ignore = multiprocessing.get_context("fork"), (signal.SIGINT, signal.SIG_IGN)
     with ProcessPoolExecutor(processes, fork, signal.signal, ignore) as pool:
         yield from pool.map(_tokenize_chunk, chunks)
@@ -142,11 +142,7 @@ def _tokenized(chunks: Iterable[Sequence[str]], processes: int) -> Iterator[_Chu
 def _tokenize_chunk(texts: Sequence[str]) -> _Chunk:
     tokens = [tokenize(text) for text in texts]
     id_of: dict[str, int] = {}
-    for word in itertools.chain.from_iterable(tokens):
-        if word not in id_of:
-            id_of[word] = len(id_of)
     lengths = np.fromiter(map(len, tokens), dtype=np.int64, count=len(tokens))
-    ids = np.fromiter(
-        map(id_of.__getitem__, itertools.chain.from_iterable(tokens)), dtype=np.int32, count=int(lengths.sum())
-    )
+    numbers = (id_of.setdefault(word, len(id_of)) for word in itertools.chain.from_iterable(tokens))
+    ids = np.fromiter(numbers, dtype=np.int32, count=int(lengths.sum()))
     return list(id_of), ids, lengths

@@ -27,7 +27,7 @@ class TextIds:
 
     @property
     def lengths(self) -> NDArray[np.int64]:
-        """How many known words each text has."""
+        """The number of words of each text."""
         return np.diff(self.offsets)
 
     def words_of(self, texts: NDArray[np.integer]) -> Ids:
@@ -39,18 +39,15 @@ class TextIds:
         starts = self.offsets[texts]
         lengths = self.offsets[texts + 1] - starts
         ends = np.cumsum(lengths)
-        places = np.repeat(starts - ends + lengths, lengths) + np.arange(ends[-1] if len(ends) else 0)
-        found: Ids = self.ids[places]
+        positions = np.repeat(starts - ends + lengths, lengths) + np.arange(ends[-1] if len(ends) else 0)
+        found: Ids = self.ids[positions]
         return found
 
 
-# Lists of texts in stretches of about equal size.
-
-
 def split_chunks(texts: Sequence[str], characters: int) -> Iterator[Sequence[str]]:
-    """Texts one after another in stretches of about so many characters.
+    """Texts one after another in chunks of about so many characters.
 
-    >>> list(stretches(["to", "be", "or not to be", "that"], 6))
+    >>> list(split_chunks(["to", "be", "or not to be", "that"], 6))
     [['to', 'be'], ['or not to be'], ['that']]
     """
     ends = np.cumsum(np.fromiter(map(len, texts), dtype=np.int64, count=len(texts)) + 1)
@@ -63,7 +60,7 @@ def split_chunks(texts: Sequence[str], characters: int) -> Iterator[Sequence[str
 
 
 def running_sum(lengths: Iterable[NDArray[np.int64]]) -> NDArray[np.int64]:
-    """Where each of things of such lengths begins, and where the last one ends."""
+    """Offsets from lengths: where each begins, and where the last one ends."""
     return np.cumsum(np.concatenate([np.zeros(1, np.int64), *lengths]))
 
 
@@ -76,7 +73,7 @@ def choose_words(texts: TokenizedTexts, most: int, least_count: int = 1) -> list
 
 
 def text_ids(texts: TokenizedTexts, words: Sequence[str], longest: int = 0) -> TextIds:
-    """The known words of each text's first ``longest`` ones (0: of all); ids are the places in ``words``."""
+    """The known words of each text's first ``longest`` ones (0: of all), as rows of ``words``."""
     row_of = {word: row for row, word in enumerate(words)}
     rows = np.fromiter((row_of.get(term, -1) for term in texts.terms), dtype=np.int32, count=len(texts.terms))
     lengths = np.diff(texts.offsets)

@@ -11,13 +11,13 @@ _RESERVED = ("deleted", "orders", "segments", "shared", "source")  # folders of 
 
 
 def check_language(code: str) -> None:
-    """Raise unless it can be a language code: each becomes a folder of an index."""
+    """Raise unless it can be a language code, which names a folder of an index."""
     if not code.replace("-", "").isalnum() or len(code) > _LONGEST_CODE or code in _RESERVED:
         raise InputError(f"language: {code!r} is not a language code, like fr or zh")
 
 
 def identify_language(text: str, among: Collection[str] | None = None) -> str:
-    """The code of the likeliest language, among the given ones or else among those with two letters (ISO 639-1).
+    """The code of the likeliest language, among those in ``among`` or else among those with two letters (ISO 639-1).
 
     >>> identify_language("Le chat dort sur la chaise", among=("en", "fr"))
     'fr'

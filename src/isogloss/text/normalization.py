@@ -1,4 +1,12 @@
-"""One spelling for one word: compatibility forms, letter case and invisible characters are folded away."""
+r"""Normalisation, and the patterns of words in normalised text.
+
+One spelling for one word: compatibility forms, letter case and invisible characters are folded.
+
+A word starts with a letter or a digit and goes on with letters, digits and combining marks. Everything else separates
+words, the apostrophe and the underscore too (``l'homme`` is ``l`` and ``homme``: a search for ``homme`` must find it).
+Python's own ``\w`` does not match combining marks and would cut words of Hindi and vocalised Arabic, so the ranges of
+these marks are in a file beside this one; as data they are also the same under every Python version.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +16,8 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from importlib import resources
 
-# Soft hyphens, joiners, direction marks, variation selectors: they steer how text is drawn and say nothing about which
-# word it is. The zero width space U+200B is not among them: Thai and Khmer writers use it to separate words.
+# Soft hyphens, joiners, direction marks, variation selectors: they control how text is drawn. The zero width space
+# U+200B is not among them: it separates words in Thai and Khmer.
 _INVISIBLE = re.compile(
     "[\u00ad\u034f\u061c\u180b-\u180f\u200c-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0100-\U000e01ef]+"
 )
@@ -27,7 +35,7 @@ def normalize(text: str) -> str:
         return text.lower()
     for _ in range(_ROUNDS):
         text = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text)).casefold()
-        if unicodedata.is_normalized("NFKC", text):  # folding what is folded changes nothing: another round would not
+        if unicodedata.is_normalized("NFKC", text):  # another round would change nothing
             break
     return text
 
@@ -44,24 +52,21 @@ def normalize_aligned(text: str) -> tuple[str, Sequence[int], Sequence[int]]:
     starts: list[int] = []
     ends: list[int] = []
     position = 0
-    for piece in _pieces(text):
-        folded.append(_fold_piece(piece))
+    for cluster in _clusters(text):
+        folded.append(_fold(cluster))
         starts += [position] * len(folded[-1])
-        position += len(piece)
+        position += len(cluster)
         ends += [position] * len(folded[-1])
     return "".join(folded), starts, ends
 
 
-def _pieces(text: str) -> Iterator[str]:
-    """Cut a text so that its pieces, normalised one by one, make the normalised text: mostly into characters."""
+def _clusters(text: str) -> Iterator[str]:
+    """Cut a text into clusters that can be normalised one by one: mostly into characters."""
     for run in _RUN.findall(text):
-        if "".join(map(_fold_piece, run)) == normalize(run):
-            yield from run
-        else:
-            yield from _clusters(run)
+        yield from run if "".join(map(_fold, run)) == normalize(run) else _joined_clusters(run)
 
 
-def _clusters(run: str) -> Iterator[str]:
+def _joined_clusters(run: str) -> Iterator[str]:
     cluster = run[0]
     for character in run[1:]:
         if _joins(cluster, character):
@@ -73,7 +78,7 @@ def _clusters(run: str) -> Iterator[str]:
 
 
 def _joins(cluster: str, character: str) -> bool:
-    folded = _fold_piece(character)
+    folded = _fold(character)
     return (
         not folded
         or unicodedata.combining(character) != 0
@@ -83,28 +88,16 @@ def _joins(cluster: str, character: str) -> bool:
 
 
 @lru_cache(maxsize=10_000)
-def _fold_piece(piece: str) -> str:
-    return normalize(piece)
-
-
-# Which characters make words, as compiled patterns.
-#
-# A word starts with a letter or a digit and goes on with letters, digits and combining marks; everything else
-# separates, the apostrophe and the underscore too (``l'homme`` is ``l`` and ``homme``: a search for ``homme`` must
-# find it). Python's own ``\w`` does not know combining marks and would cut Hindi and vocalised Arabic to pieces, so
-# their ranges lie beside this file; as data they are also the same under every Python version.
-
-
-def _mark_ranges() -> list[tuple[int, int]]:
-    lines = resources.files("isogloss.text").joinpath("combining_marks.txt").read_text("utf-8").splitlines()
-    bounds = (line.split("-") for line in lines if line and not line.startswith("#"))
-    return [(int(first, 16), int(last, 16)) for first, last in bounds]
+def _fold(cluster: str) -> str:
+    return normalize(cluster)
 
 
 def _mark() -> str:
-    ranges = _mark_ranges()
-    # Sets within the basic plane compile to a table, those beyond it to a linear scan: one look at the plane first
-    # keeps the scan off nearly every character.
+    lines = resources.files("isogloss.text").joinpath("combining_marks.txt").read_text("utf-8").splitlines()
+    bounds = (line.split("-") for line in lines if line and not line.startswith("#"))
+    ranges = [(int(first, 16), int(last, 16)) for first, last in bounds]
+    # Sets within the basic plane compile to a table, those beyond it to a linear scan: testing the plane first saves
+    # nearly every character the scan.
     basic = "".join(f"{chr(first)}-{chr(last)}" for first, last in ranges if last < 0x10000)
     beyond = "".join(f"{chr(first)}-{chr(last)}" for first, last in ranges if first >= 0x10000)
     return f"(?:[{basic}]|(?=[\U00010000-\U0010ffff])[{beyond}])"
@@ -127,7 +120,7 @@ UNSPACED = re.compile(_UNSPACED)
 """A character of a script written without spaces: Thai, Lao, Burmese, Khmer, Tai, Chinese, Japanese."""
 
 CUT = "\u00ad"
-"""Set between two words: the soft hyphen, which no normalised text holds."""
+"""Inserted between two words: the soft hyphen, which is in no normalised text."""
 
 STRAY_CUT = re.compile(f"{CUT}(?:(?<!{_UNSPACED}{CUT})(?!{_UNSPACED})|(?={_MARK}))")
-"""A cut between two characters of scripts with spaces, or before a combining mark: neither parts words."""
+"""A cut between two characters of scripts with spaces, or before a combining mark: neither separates words."""

@@ -1,4 +1,4 @@
-"""The words of many texts and where they stand, as arrays: by compiled code where that pays, else one by one."""
+"""The words of many texts with their positions, as arrays: by compiled code where that pays, else text by text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from isogloss.text.ids import split_chunks
 from isogloss.text.normalization import UNSPACED
 from isogloss.text.tokenizer import token_spans
 
-_CHARACTERS_A_SECOND = 1_500_000  # one text after another; up to three times as many where no letter changes its length
+_CHARACTERS_A_SECOND = 1_500_000  # text by text; up to three times as many where no letter changes its length
 _LOADING_SECONDS = 1.0  # half of it the tables of code points
 _COMPILED = "isogloss.text.compiled.scan"  # what takes long to load
 _UNSPACED_TIMES = 6
@@ -24,11 +24,11 @@ _BATCH_CHARACTERS = 8_000_000  # bounds the memory
 
 
 @dataclass(frozen=True, slots=True)
-class PlacedWords:
-    """The words of a stretch of texts: those of text ``i`` are ``offsets[i]:offsets[i + 1]``.
+class WordPositions:
+    """The words of a chunk of texts: those of text ``i`` are ``offsets[i]:offsets[i + 1]``.
 
-    ``ids`` are numbers of words; ``new`` are the words that none of the stretches before had, whose numbers go on where
-    theirs ended. A word goes from character ``begins`` of its text to character ``ends``.
+    ``ids`` are numbers of words; ``new`` are the words that are in no chunk before, numbered from where those ended. A
+    word goes from character ``begins`` of its text to character ``ends``.
     """
 
     new: list[str]
@@ -41,26 +41,26 @@ class PlacedWords:
         return len(self.offsets) - 1
 
 
-Words = Callable[[Sequence[str]], PlacedWords]
-"""A stretch of texts to its words; it remembers those of the stretches before."""
+Words = Callable[[Sequence[str]], WordPositions]
+"""A chunk of texts to its words, numbered on from the chunks before."""
 
 
-def placed_words(texts: Sequence[str], label: str = "tokenising") -> Iterator[PlacedWords]:
-    """The words of one stretch of texts after another.
+def word_positions(texts: Sequence[str], label: str = "tokenising") -> Iterator[WordPositions]:
+    """The words of one chunk of texts after another.
 
-    >>> [stretch] = placed_words(["L'Été", "l'été l"])
-    >>> stretch.new, stretch.ids.tolist(), stretch.begins.tolist(), stretch.ends.tolist(), stretch.offsets.tolist()
+    >>> [chunk] = word_positions(["L'Été", "l'été l"])
+    >>> chunk.new, chunk.ids.tolist(), chunk.begins.tolist(), chunk.ends.tolist(), chunk.offsets.tolist()
     (['l', 'été'], [0, 1, 0, 1, 0], [0, 2, 0, 2, 6], [1, 5, 1, 5, 7], [0, 2, 5])
     """
-    words = _compiled_words() if compiled_pays(texts, _CHARACTERS_A_SECOND) else _plain_words()
+    words = _compiled_words() if compiled_pays(texts, _CHARACTERS_A_SECOND) else plain_words()
     batches = list(split_chunks(texts, _BATCH_CHARACTERS))
     return map(words, track(batches, label, len(texts), sizes=map(len, batches)))
 
 
 def compiled_pays(texts: Sequence[str], characters_a_second: int) -> bool:
-    """Whether compiled code is worth loading for texts that take so long without.
+    """Whether compiled code is worth loading for texts that plain Python tokenises so fast.
 
-    Scripts without spaces are so much slower that a sample of the texts is looked at.
+    Scripts without spaces are slower; their share is estimated from a sample of the texts.
     """
     sample = texts[:: len(texts) // _SAMPLE + 1]
     unspaced = sum(UNSPACED.search(text) is not None for text in sample) / max(1, len(sample))
@@ -74,16 +74,17 @@ def _compiled_words() -> Words:
     return CompiledWords().words
 
 
-def _plain_words() -> Words:
+def plain_words() -> Words:
+    """The words of chunks of texts without compiled code."""
     number_of: dict[str, int] = {}
 
-    def words(texts: Sequence[str]) -> PlacedWords:
+    def words(texts: Sequence[str]) -> WordPositions:
         known = len(number_of)
         spans = [token_spans(text) for text in texts]
         ids = [number_of.setdefault(word, len(number_of)) for _, _, word in chain.from_iterable(spans)]
-        places = np.asarray([span[:2] for span in chain.from_iterable(spans)], np.int32).reshape(-1, 2)
+        positions = np.asarray([span[:2] for span in chain.from_iterable(spans)], np.int32).reshape(-1, 2)
         offsets = np.cumsum([0, *map(len, spans)], dtype=np.int64)
         new = list(number_of)[known:]
-        return PlacedWords(new, np.asarray(ids, np.int32), offsets, places[:, 0], places[:, 1])
+        return WordPositions(new, np.asarray(ids, np.int32), offsets, positions[:, 0], positions[:, 1])
 
     return words

@@ -14,7 +14,7 @@ SNOWBALL_NAMES = {
     "pt": "portuguese", "ro": "romanian", "ru": "russian", "sr": "serbian", "st": "sesotho", "sv": "swedish",
     "ta": "tamil", "tr": "turkish", "yi": "yiddish",
 }  # fmt: skip
-"""ISO 639-1 codes to what Snowball, and PostgreSQL after it, calls the languages."""
+"""ISO 639-1 codes to the names of the languages in Snowball and PostgreSQL."""
 
 
 def stem(words: Sequence[str], language: str | None) -> list[str]:
@@ -27,7 +27,7 @@ def stem(words: Sequence[str], language: str | None) -> list[str]:
     if stemmer is None:
         return list(words)
     stems = stemmer.stemWords(list(words))
-    return [found or word for found, word in zip(stems, words, strict=True)]  # nothing is left of some short words
+    return [found or word for found, word in zip(stems, words, strict=True)]  # the stem of some short words is empty
 
 
 @lru_cache(maxsize=None)

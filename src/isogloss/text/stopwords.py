@@ -12,7 +12,7 @@ _FOLDER = resources.files("isogloss.text").joinpath("stopwords")
 
 @lru_cache(maxsize=None)
 def stop_words(language: str | None) -> frozenset[str]:
-    """The stop words of a language as tokens of the house tokeniser; empty where there is no list.
+    """The stop words of a language as tokens; empty where there is no list.
 
     >>> "the" in stop_words("en"), stop_words("xx")
     (True, frozenset())

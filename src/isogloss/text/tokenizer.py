@@ -1,8 +1,8 @@
-r"""The tokeniser of the house: one for every language, used by every lexical and every dense system.
+r"""The tokeniser: one for every language, used by every lexical and every dense system.
 
-Engine: scripts with spaces go through one regular expression, those without (Chinese, Japanese, Thai, Lao, Khmer,
+Scripts with spaces go through one regular expression, those without (Chinese, Japanese, Thai, Lao, Khmer,
 Burmese) through ICU's dictionaries (icu4py) first. ``benchmarks/tokenizers.py`` measures the choice against ICU
-alone, ``\w+`` and others; ``docs/architecture.md`` holds the ratios. Lexical and dense systems see the same tokens.
+alone, ``\w+`` and others; ``docs/architecture.md`` has the ratios.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def tokenize(text: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Tokenizer:
-    """Tokens with stop words taken out and stems taken, if wanted; ``language`` says whose stop words and stems.
+    """Tokens without stop words and as stems, if wanted, those of ``language``.
 
     >>> Tokenizer("en", stems=True, drop_stop_words=True)("The horses were running")
     ['hors', 'run']
@@ -41,7 +41,7 @@ class Tokenizer:
         return self.terms(tokenize(text))
 
     def terms(self, words: Sequence[str]) -> list[str]:
-        """Words (of :func:`tokenize`) to terms: stop words out, then stems."""
+        """The terms of words (of :func:`tokenize`): without stop words, then as stems."""
         if self.drop_stop_words:
             stops = stop_words(self.language)
             words = [word for word in words if word not in stops]
@@ -53,12 +53,12 @@ def _words(text: str) -> list[str]:
         return ASCII_WORD.findall(text)
     if UNSPACED.search(text):
         # ICU also cuts where scripts with spaces meet (LG전자): a word must not depend on what else is in its text.
-        text = STRAY_CUT.sub("", CUT.join(_icu_pieces(text)))
+        text = STRAY_CUT.sub("", CUT.join(_icu_words(text)))
     return WORD.findall(text)
 
 
-def _icu_pieces(text: str) -> Iterable[str]:
-    from icu4py.breakers import WordBreaker  # 40 MB of dictionaries: loaded only when such a script is met
+def _icu_words(text: str) -> Iterable[str]:
+    from icu4py.breakers import WordBreaker  # 40 MB of dictionaries: loaded only for such a script
 
     try:
         return WordBreaker(text, "en")
@@ -67,9 +67,9 @@ def _icu_pieces(text: str) -> Iterable[str]:
 
 
 def token_spans(text: str) -> list[tuple[int, int, str]]:
-    """Where the words of a text stand: start, end and token, for marking words in the text as it was written.
+    """The words of a text with their positions: start, end and token, for marking words in the original text.
 
-    The tokens are those of :func:`tokenize`; where one character stands for several (``½``) they share its place.
+    The tokens are those of :func:`tokenize`; the tokens of one character (``½``) share its position.
 
     >>> token_spans("L'Été")
     [(0, 1, 'l'), (2, 5, 'été')]
@@ -79,7 +79,7 @@ def token_spans(text: str) -> list[tuple[int, int, str]]:
     normalized, starts, ends = normalize_aligned(text)
     spans, position = [], 0
     for token in _words(normalized):
-        begin = normalized.index(token, position)  # no letter lies between two tokens: the first is the right one
+        begin = normalized.index(token, position)  # no letter is between two tokens
         position = begin + len(token)
         spans.append((starts[begin], ends[position - 1], token))
     return spans

@@ -1,21 +1,29 @@
-"""Trees over the words of a text: read from files that a parser wrote, or written as brackets.
+"""Trees over the words of a text: read from the files of a parser, or made by a shallow rule.
 
 A leaf is a word, every other node a label. Two kinds of files are read, plain or ``.gz``:
 
-- bracketed, as in the Penn Treebank, the trees of one text a line: ``(S (NP (NN Tax)) (VP ...)) (S ...)``; what stands
+- bracketed, as in the Penn Treebank, the trees of one text a line: ``(S (NP (NN Tax)) (VP ...)) (S ...)``; a text
   before a tab at the beginning of the line is the text itself;
-- CoNLL-U (Universal Dependencies): a word becomes a node labelled with its relation to its head; beneath it stand, in
+- CoNLL-U (Universal Dependencies): a word becomes a node labelled with its relation to its head; its children are, in
   the order of the text, its part of speech with the word itself, and its dependents (the grammatical relation centred
   tree of Croce et al. 2011). The sentences after a ``# newdoc`` are one text; without any, each sentence is one.
 
-Trees are found again by the text they were made of, whatever its spaces and capitals.
+Trees are looked up by their text, without its spaces and capitals.
+
+Texts without a parse have a shallow tree of clauses, phrases, tags and words:
+
+    ROOT -> CLAUSE,    CLAUSE -> PHRASE | LINK,    PHRASE -> CONTENT | NUMBER,    LINK -> STOP,    a tag -> its word
+
+Punctuation ends a clause. A phrase is a run of words that are no stop words, a link a run of stop words. The labels are
+the same for all languages, so that trees of two languages can be compared. A language without a list of stop words has
+one phrase a clause.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,11 +37,11 @@ _BRACKETS = re.compile(r"\(|\)|[^\s()]+")
 _NAMES = {"(": "-LRB-", ")": "-RRB-"}
 _SIGNS = {name: sign for sign, name in _NAMES.items()}
 _COLUMNS = 10  # of CoNLL-U
-_DEEPEST = 200  # no parser makes such trees; a broken file may, and recursion has an end
+_DEEPEST = 200  # no parser makes deeper trees; recursion is limited
 
 
 class Tree(NamedTuple):
-    """A node and what stands beneath it; a node without children is a word."""
+    """A node and its children; a node without children is a word."""
 
     label: str
     children: tuple[Tree, ...] = ()
@@ -65,7 +73,7 @@ def parse_trees(brackets: str) -> list[Tree]:
     for token in _BRACKETS.findall(brackets):
         if token == "(":
             if len(open_nodes) > _DEEPEST:
-                raise ValueError(f"brackets stand in each other more than {_DEEPEST} deep")
+                raise ValueError(f"brackets are nested more than {_DEEPEST} deep")
             open_nodes.append((None, []))
             continue
         label, children = open_nodes[-1]
@@ -90,17 +98,17 @@ def join_trees(trees: Sequence[Tree]) -> Tree:
 
 def read_trees(path: Path | str) -> dict[str, Tree]:
     """The trees of a file of either kind, by :func:`text_key`."""
-    lines = ((place, line) for place, line in read_lines(Path(path)))
-    first = next(((place, line) for place, line in lines if line.strip()), None)
+    lines = read_lines(Path(path))
+    first = next((entry for entry in lines if entry[1].strip()), None)
     if first is None:
-        raise InputError(f"{path}: holds no tree")
-    rest = (line for part in ([first], lines) for line in part)
+        raise InputError(f"{path}: has no tree")
+    rest = chain([first], lines)
     is_conllu = first[1].startswith("#") or first[1].count("\t") == _COLUMNS - 1
     return dict(_read_conllu(rest) if is_conllu else _read_bracketed(rest))
 
 
 def text_key(text: str) -> str:
-    """What of a text a tree is found by: all but its spaces and capitals."""
+    """The key of a text's tree: the text without spaces and capitals."""
     return "".join(text.split()).casefold()
 
 
@@ -108,7 +116,7 @@ def _closed(label: str | None, children: list[Tree]) -> Tree:
     if label is None and not children:
         raise ValueError("a pair of brackets is empty")
     if label is not None and not children:
-        raise ValueError(f"the node {label!r} has no word beneath it")
+        raise ValueError(f"the node {label!r} has no word")
     return Tree(label if label is not None else ROOT, tuple(children))
 
 
@@ -123,16 +131,16 @@ def _plain(token: str) -> str:
 
 
 def _read_bracketed(lines: Iterable[tuple[Location, str]]) -> Iterator[tuple[str, Tree]]:
-    for place, line in lines:
+    for location, line in lines:
         if not line.strip():
             continue
         text, _, brackets = line.rpartition("\t")
         try:
             trees = parse_trees(brackets)
         except ValueError as error:
-            raise InputError(f"{place}: {error}; one line holds all brackets of a text's trees") from error
+            raise InputError(f"{location}: {error}; one line has all brackets of a text's trees") from error
         if not trees:
-            raise InputError(f"{place}: holds no tree, only a text")
+            raise InputError(f"{location}: has no tree, only a text")
         tree = join_trees(trees)
         yield text_key(text or " ".join(tree.words())), tree
 
@@ -164,70 +172,61 @@ def _read_conllu(lines: Iterable[tuple[Location, str]]) -> Iterator[tuple[str, T
 
 
 def _sentences(lines: Iterable[tuple[Location, str]]) -> Iterator[tuple[bool, str, Tree]]:
-    """Whether a document starts with it, its text, its tree."""
+    """The sentences: whether a document starts with it, its text, its tree."""
     rows: list[_Row] = []
-    text, starts_document, place = "", False, Location(Path())
-    for place, line in lines:
+    text, starts_document, location = "", False, Location(Path())
+    for location, line in lines:
         if line.startswith("#"):
             name, _, value = line[1:].partition("=")
             starts_document = starts_document or name.split()[:1] == ["newdoc"]
             text = value if name.strip() == "text" else text
         elif line.strip():
-            rows += _row(place, line)
+            rows += _row(location, line)
         elif rows:
-            yield starts_document, text or " ".join(row.word for row in rows), _dependencies(place, rows)
+            yield starts_document, text or " ".join(row.word for row in rows), _dependencies(location, rows)
             rows, text, starts_document = [], "", False
     if rows:
-        yield starts_document, text or " ".join(row.word for row in rows), _dependencies(place, rows)
+        yield starts_document, text or " ".join(row.word for row in rows), _dependencies(location, rows)
 
 
-def _row(place: Location, line: str) -> list[_Row]:
-    """A word; nothing for what is no word of its own (``1-2`` spans several, ``1.1`` is not in the text)."""
+def _row(location: Location, line: str) -> list[_Row]:
+    """A word; nothing for a span of several (``1-2``) and for a word that is not in the text (``1.1``)."""
     columns = line.split("\t")
     if len(columns) != _COLUMNS:
-        raise InputError(f"{place}: expected the {_COLUMNS} columns of CoNLL-U, got {len(columns)}")
+        raise InputError(f"{location}: expected the {_COLUMNS} columns of CoNLL-U, got {len(columns)}")
     number, word, _, tag, _, _, head, relation = columns[:8]
     if "-" in number or "." in number:
         return []
     if not number.isdecimal() or not head.isdecimal():
-        raise InputError(f"{place}: the number {number!r} or the head {head!r} of a word is not a number")
+        raise InputError(f"{location}: the number {number!r} or the head {head!r} of a word is not a number")
     return [_Row(int(number), word, tag, int(head), relation)]
 
 
-def _dependencies(place: Location, rows: Sequence[_Row]) -> Tree:
-    """The tree beneath the words whose head is 0."""
-    beneath: dict[int, list[_Row]] = {}
+def _dependencies(location: Location, rows: Sequence[_Row]) -> Tree:
+    """The tree of the words whose head is 0."""
+    dependents_of: dict[int, list[_Row]] = {}
     for row in rows:
-        beneath.setdefault(row.head, []).append(row)
+        dependents_of.setdefault(row.head, []).append(row)
     reached: set[int] = set()
-    trees = tuple(_relation(row, beneath, reached) for row in beneath.get(0, ()))
+    trees = tuple(_relation(row, dependents_of, reached) for row in dependents_of.get(0, ()))
     if len(reached) != len(rows):
         apart = len(rows) - len(reached)
         what = f"the heads of the sentence that ends here do not make a tree at most {_DEEPEST} deep"
-        raise InputError(f"{place}: {what} ({apart} of its words are apart)")
+        raise InputError(f"{location}: {what} ({apart} of its words are apart)")
     return Tree(ROOT, trees)
 
 
-def _relation(row: _Row, beneath: Mapping[int, Sequence[_Row]], reached: set[int], depth: int = 1) -> Tree:
+def _relation(row: _Row, dependents_of: Mapping[int, Sequence[_Row]], reached: set[int], depth: int = 1) -> Tree:
     reached.add(row.number)
     word = Tree(row.tag, (Tree(row.word),))
-    dependents = beneath.get(row.number, ()) if depth < _DEEPEST else ()
-    trees = [(other.number, _relation(other, beneath, reached, depth + 1)) for other in dependents]
+    dependents = dependents_of.get(row.number, ()) if depth < _DEEPEST else ()
+    trees = [(other.number, _relation(other, dependents_of, reached, depth + 1)) for other in dependents]
     parts = sorted([(row.number, word), *trees], key=lambda part: part[0])
     return Tree(row.relation, tuple(tree for _, tree in parts))
 
 
-# A shallow tree for texts that no parser has read: clauses over phrases over tags over words.
-#
-#     ROOT -> CLAUSE,    CLAUSE -> PHRASE | LINK,    PHRASE -> CONTENT | NUMBER,    LINK -> STOP,    a tag -> its word
-#
-# Punctuation ends a clause. In it a phrase is a run of words that are no stop words, a link a run of stop words. The
-# labels are the same for all languages, so that trees of two languages can be compared. A language without a list of
-# stop words has one phrase a clause.
-
-
 class _Word(NamedTuple):
-    """A word, the number of the clause it stands in, and whether it is a stop word."""
+    """A word, the number of its clause, and whether it is a stop word."""
 
     token: str
     clause: int

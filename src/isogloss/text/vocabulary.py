@@ -1,4 +1,4 @@
-"""The words a system knows, with how often each was seen."""
+"""The words a system knows, with the count of each."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ class Vocabulary:
         self.counts: NDArray[np.int64] = np.asarray(counts, dtype=np.int64)
         self.id_of = {word: number for number, word in enumerate(self.words)}
         if len(self.id_of) != len(self.words):
-            raise ValueError("a word stands twice")
+            raise ValueError("a word occurs twice")
 
     @classmethod
     def count(
         cls, texts: Iterable[Iterable[str]], minimum_count: int = 1, maximum_size: int | None = None
     ) -> Vocabulary:
-        """Count the tokens of many texts; keep those seen often enough, at most so many."""
+        """Count the tokens of many texts; keep the most frequent ones with at least ``minimum_count``."""
         counter: Counter[str] = Counter()
         for tokens in texts:
             counter.update(tokens)
@@ -47,7 +47,7 @@ class Vocabulary:
 
     @classmethod
     def from_counts(cls, counts: dict[str, int], minimum_count: int = 1, maximum_size: int | None = None) -> Vocabulary:
-        """The same from counts at hand."""
+        """The same from counts."""
         kept = sorted((-count, word) for word, count in counts.items() if count >= minimum_count)[:maximum_size]
         return cls([word for _, word in kept], [-count for count, _ in kept])
 
@@ -76,10 +76,10 @@ class Vocabulary:
     def load(cls, path: Path | str) -> Vocabulary:
         """Read what :meth:`save` wrote."""
         words, counts, seen = [], [], set()
-        for place, line in read_lines(Path(path)):
+        for location, line in read_lines(Path(path)):
             word, tab, count = line.partition("\t")
             if not tab or not _COUNT.fullmatch(count) or word in seen:
-                raise InputError(f"{place}: expected a new word, a tab and its count, got {line[:60]!r}")
+                raise InputError(f"{location}: expected a new word, a tab and its count, got {line[:60]!r}")
             seen.add(word)
             words.append(word)
             counts.append(int(count))

@@ -58,7 +58,7 @@ def test_html_gives_a_title_and_the_visible_words(html, title, text):
     assert read_html(html) == (title, text)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.text(st.sampled_from("<>!/[]()-#*_`|&;='\"\\ \nabh1é中") | st.characters(codec="utf-8")))
 def test_no_text_is_too_odd_for_the_readers(text):
     for title, body in (read_html(text), read_markdown(text)):
@@ -66,7 +66,7 @@ def test_no_text_is_too_odd_for_the_readers(text):
         assert body == body.strip()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=33, deadline=None)
 @given(st.lists(st.text("abcdéñ中文", min_size=1, max_size=8), min_size=1))
 def test_plain_words_survive_both_readers(words):
     text = " ".join(words)

@@ -1,4 +1,4 @@
-"""The approximate index: it finds most of what an exact search finds, and says how much it was measured to find."""
+"""The approximate index: its recall, its measured recall, filters, threads, and search without faiss."""
 
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -14,7 +14,7 @@ from isogloss.retrieval.vectors.recall import DEPTHS, TARGET, recall, sample_que
 from isogloss.retrieval.vectors.storage import stored_as
 from isogloss.storage.errors import InputError
 
-ROWS = 4_000
+ROWS = 2_500
 
 
 def clustered(rows=ROWS, dimensions=12, seed=0):
@@ -65,7 +65,7 @@ def test_sample_queries_of_equal_rows_are_finite(length):
     assert sample_queries(matrix, 500).tolist() == matrix[:500].tolist()
 
 
-def test_what_it_finds_is_what_it_was_tuned_to(indexes, queries):
+def test_the_recall_reaches_what_it_was_tuned_to(indexes, queries):
     approximate, exact = indexes
     about = approximate.about()
     assert about["kind"] == "approximate"
@@ -77,7 +77,7 @@ def test_what_it_finds_is_what_it_was_tuned_to(indexes, queries):
         assert all(len(ranking.rows) == k for ranking in found)
 
 
-def test_it_looks_at_a_part_of_the_lists_only(indexes):
+def test_only_a_part_of_the_lists_is_probed(indexes):
     (part,) = indexes[0].about()["parts"]
     assert all(level["probes"] <= part["lists"] / 2 for level in part["levels"])
 
@@ -137,8 +137,8 @@ def test_an_index_made_twice_is_the_same_twice(indexes):
     assert again.about() == approximate.about()
 
 
-@pytest.mark.parametrize("dimensions", [1, 3, 130, 257])
-def test_any_dimension_will_do(dimensions):
+@pytest.mark.parametrize("dimensions", [1, 130])
+def test_odd_dimensions_are_padded(dimensions):
     pytest.importorskip("faiss")
     matrix = clustered(1_500, dimensions)
     exact, queries = ExactIndex(matrix, np.arange(1_500)), sample_queries(matrix, 20)
@@ -162,11 +162,11 @@ def test_candidates_are_ranked_by_the_scores_of_the_exact_index(storage, dimensi
             assert ranking.scores.tolist() == scores[best].tolist()  # to the last bit
 
 
-def test_what_lists_cannot_find_is_searched_exactly_with_a_remark():
-    """Noise has no near rows: too many lists would have to be looked into."""
+def test_noise_is_searched_exactly_with_a_remark():
+    """Noise has no near rows: too many lists would have to be probed."""
     pytest.importorskip("faiss")
-    matrix = np.random.default_rng(0).standard_normal((3_000, 40)).astype(np.float32)
-    (part,) = VectorIndex.build(matrix, np.arange(3_000), "float32", approximate="yes").about()["parts"]
+    matrix = np.random.default_rng(0).standard_normal((1_200, 40)).astype(np.float32)
+    (part,) = VectorIndex.build(matrix, np.arange(1_200), "float32", approximate="yes").about()["parts"]
     assert (part["kind"], part["recall"]) == ("exact", 1.0)
     assert part["remark"].startswith("searched exactly: ")
 
@@ -208,15 +208,15 @@ def test_a_query_that_does_not_fit_is_refused(indexes, query, message, dtype):
         indexes[0].search(query.astype(dtype), 10)
 
 
-def test_queries_may_lie_in_memory_as_they_like(indexes, queries):
+def test_queries_may_have_any_memory_layout(indexes, queries):
     approximate, _ = indexes
     wanted = [ranking.rows.tolist() for ranking in approximate.search_batch(queries, 10)]
     frozen = queries.copy()
     frozen.flags.writeable = False
-    for given in (
+    for same in (
         np.asfortranarray(queries),
         queries.astype(np.float64),
         np.repeat(queries, 2, axis=1)[:, ::2],
         frozen,
     ):
-        assert [ranking.rows.tolist() for ranking in approximate.search_batch(given, 10)] == wanted
+        assert [ranking.rows.tolist() for ranking in approximate.search_batch(same, 10)] == wanted

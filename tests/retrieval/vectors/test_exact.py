@@ -42,7 +42,7 @@ def assert_same(left, right):
     assert left.scores.dtype == right.scores.dtype == np.float32
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(small_integer_problems(), st.integers(0, 160), BLOCKS, DTYPES)
 def test_a_search_is_the_beginning_of_a_full_sort(problem, k, block, dtype):
     matrix, queries, id_order = problem
@@ -58,7 +58,7 @@ def test_a_search_is_the_beginning_of_a_full_sort(problem, k, block, dtype):
         assert index.scores(query).tolist() == products.tolist()
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(small_integer_problems(), st.integers(0, 160), BLOCKS, DTYPES, st.floats(0, 1), st.integers(0, 99))
 def test_only_what_is_allowed_is_found_and_all_of_that(problem, k, block, dtype, share, seed):
     matrix, queries, id_order = problem
@@ -104,21 +104,21 @@ def test_many_rows_are_searched_as_exactly_as_few(k):
         assert_same(ranking, top_k(index.scores(query), k, index.id_order))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.integers(1, 70), st.integers(2, 130), st.integers(1, 70), st.integers(1, 8), st.integers(0, 99))
-def test_equal_vectors_have_equal_scores_and_stand_in_the_order_of_their_ids(dimensions, copies, block, count, seed):
+def test_equal_vectors_have_equal_scores_and_are_in_the_order_of_their_ids(dimensions, copies, block, count, seed):
     random = np.random.default_rng(seed)
     matrix = random.standard_normal((150, dimensions)).astype(np.float32)
-    places = random.choice(len(matrix), size=copies, replace=False)
-    matrix[places] = 3 * matrix[places[0]]
+    copied = random.choice(len(matrix), size=copies, replace=False)
+    matrix[copied] = 3 * matrix[copied[0]]
     id_order = random.permutation(len(matrix))
     index = ExactIndex(matrix, id_order, block)
-    queries = np.repeat(matrix[places[:1]], count, axis=0)
-    assert len(set(index.score(queries[0], places).tolist())) == 1
+    queries = np.repeat(matrix[copied[:1]], count, axis=0)
+    assert len(set(index.score(queries[0], copied).tolist())) == 1
     alone = index.search(queries[0], len(matrix))
-    where = np.flatnonzero(np.isin(alone.rows, places))
+    where = np.flatnonzero(np.isin(alone.rows, copied))
     assert np.ptp(where) == copies - 1  # side by side
-    assert alone.rows[where].tolist() == sorted(places.tolist(), key=lambda row: id_order[row])
+    assert alone.rows[where].tolist() == sorted(copied.tolist(), key=lambda row: id_order[row])
     for cut in (1, copies // 2, copies):
         for ranking in index.search_batch(queries, cut):
             assert ranking.rows.tolist() == alone.rows[:cut].tolist()
@@ -233,6 +233,6 @@ def test_a_query_of_another_dimension_is_an_error_that_says_both(method):
         lambda: random_index().search(np.zeros(37), 1, allowed=np.ones(299, dtype=bool)),
     ],
 )
-def test_what_only_a_programmer_gets_wrong_is_a_value_error(wrong):
+def test_wrong_arguments_are_a_value_error(wrong):
     with pytest.raises(ValueError, match=r"needed|do not fit|does not fit"):
         wrong()

@@ -22,7 +22,7 @@ VALUES = st.floats(-(2.0**60), 2.0**60, width=32)
 MATRICES = arrays(np.float32, SIZES, elements=VALUES)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=66, deadline=None)
 @given(MATRICES)
 def test_a_component_is_off_by_half_a_step_at_most(matrix):
     rows = Quantised.of(matrix)
@@ -31,14 +31,14 @@ def test_a_component_is_off_by_half_a_step_at_most(matrix):
     assert (error <= step * 0.501 + np.finfo(np.float32).tiny).all()
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=66, deadline=None)
 @given(MATRICES)
 def test_float32_and_float64_see_the_same_vector(matrix):
     rows = Quantised.of(matrix)
     assert float32_rows(rows).astype(np.float64).tolist() == float64_rows(rows).tolist()
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=66, deadline=None)
 @given(MATRICES)
 def test_what_was_kept_in_eight_bits_is_kept_unchanged_again(matrix):
     once = Quantised.of(matrix)
@@ -64,7 +64,7 @@ def test_integers_without_as_many_scales_are_refused():
         Quantised(np.zeros((3, 2), dtype=np.int8), np.zeros(2, dtype=np.float32))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.integers(1, 300), st.integers(1, 40), st.integers(0, 20), st.floats(0, 1), st.integers(0, 99))
 def test_an_index_of_eight_bits_is_exact_in_its_rounded_vectors(rows, dimensions, k, share, seed):
     random = np.random.default_rng(seed)

@@ -78,9 +78,9 @@ def test_icu_cuts_on_both_sides_of_calm_characters(bit, neighbours):
     assert len(calm) > 300
     for neighbour in neighbours:
         alone = list(WordBreaker(neighbour, "en"))
-        pieces = list(WordBreaker("\n".join(neighbour + character + neighbour for character in calm), "en"))
-        expected = [piece for character in calm for piece in [*alone, character, *alone, "\n"]]
-        assert pieces == expected[:-1], neighbour
+        words = list(WordBreaker("\n".join(neighbour + character + neighbour for character in calm), "en"))
+        expected = [word for character in calm for word in [*alone, character, *alone, "\n"]]
+        assert words == expected[:-1], neighbour
 
 
 @pytest.mark.parametrize("neighbour", ["a", "5", " ", "(", ",", "é", "한", "-", "。"])
@@ -91,8 +91,8 @@ def test_icu_cuts_between_any_character_without_spaces_and_a_calm_one(neighbour)
     lone = [chr(n) for n in numbers if calm & CALM_CHAINED or not INFO[n] & CHAINED]
     lone = [character for character in lone if normalize(character) == character]
     assert len(lone) > 20_000
-    pieces = list(WordBreaker("\n".join(neighbour + character + neighbour for character in lone), "en"))
-    assert pieces == [piece for character in lone for piece in [neighbour, character, neighbour, "\n"]][:-1]
+    words = list(WordBreaker("\n".join(neighbour + character + neighbour for character in lone), "en"))
+    assert words == [word for character in lone for word in [neighbour, character, neighbour, "\n"]][:-1]
 
 
 @pytest.mark.parametrize("beyond", [*" (,;!-", "\n", "“", "、", *".:'’‘·", ""])

@@ -157,7 +157,7 @@ def test_a_bad_line_is_an_error_with_its_place_or_is_skipped_and_counted(file, l
     problems = Problems(stop_at_errors=False)
     assert same(read_vectors(path, problems=problems), ["cat", "bird"], [[0.1, 0.2, 0.3], [4, 5, 6]])
     assert problems.errors.total() == 1
-    assert problems.kept[0].place.line == (3 if header else 2)
+    assert problems.kept[0].location.line == (3 if header else 2)
 
 
 def test_the_place_of_a_bad_line_is_right_far_into_a_file(file):

@@ -1,6 +1,6 @@
 """BEIR: ``corpus.jsonl``, ``queries.jsonl`` (``_id``, ``title``, ``text``), ``qrels/{train,dev,test}.tsv``.
 
-The files may be gzipped. A BEIR directory does not say its languages; those of the asked pair are taken at their word.
+The files may be gzipped. A BEIR directory has no languages; those of the pair are not checked.
 Judgments of queries that are in no split are written to ``qrels/rest.tsv`` and read from there.
 """
 
@@ -19,7 +19,7 @@ from isogloss.data.source import Pair, Source, existing_directory
 from isogloss.data.splits import SPLITS, check_splits
 from isogloss.storage.errors import InputError
 from isogloss.storage.files import atomic_directory
-from isogloss.storage.lines import Location
+from isogloss.storage.lines import Location, is_there
 
 _HEADER = ("query-id", "corpus-id", "score")
 _REST = "rest"
@@ -35,12 +35,12 @@ class Beir(Source):
         self.directory = existing_directory(where)
 
     def documents(self, language: str, problems: Problems) -> Iterator[tuple[Location, Document]]:
-        for place, entry in read_objects(self.directory / "corpus.jsonl", ("_id", "text"), problems):
-            yield place, Document(entry["_id"], entry["text"], str(entry.get("title") or ""), language)
+        for location, entry in read_objects(self.directory / "corpus.jsonl", ("_id", "text"), problems):
+            yield location, Document(entry["_id"], entry["text"], str(entry.get("title") or ""), language)
 
     def queries(self, language: str, problems: Problems) -> Iterator[tuple[Location, Query]]:
-        for place, entry in read_objects(self.directory / "queries.jsonl", ("_id", "text"), problems):
-            yield place, Query(entry["_id"], entry["text"], str(entry.get("title") or ""), language)
+        for location, entry in read_objects(self.directory / "queries.jsonl", ("_id", "text"), problems):
+            yield location, Query(entry["_id"], entry["text"], str(entry.get("title") or ""), language)
 
     def judgments(self, pair: Pair, problems: Problems) -> Iterator[tuple[Location, Judgment]]:
         paths = self._qrels()
@@ -55,27 +55,25 @@ class Beir(Source):
 
     def _qrels(self) -> dict[str, Path]:
         paths = {name: self.directory / "qrels" / f"{name}.tsv" for name in (*SPLITS, _REST)}
-        return {
-            name: path for name, path in paths.items() if path.exists() or path.with_name(path.name + ".gz").exists()
-        }
+        return {name: path for name, path in paths.items() if is_there(path)}
 
 
 def _read_qrels(path: Path, problems: Problems) -> Iterator[tuple[Location, Judgment]]:
-    for place, fields in read_table(path, _HEADER, problems):
+    for location, fields in read_table(path, _HEADER, problems):
         if tuple(fields) == _HEADER:
             continue
-        grade = parse_grade(place, fields[2], problems)
+        grade = parse_grade(location, fields[2], problems)
         if grade is not None:
-            yield place, Judgment(fields[0], fields[1], grade)
+            yield location, Judgment(fields[0], fields[1], grade)
 
 
 def _first_lines(path: Path, queries: Collection[str]) -> Iterator[tuple[Location, str]]:
-    """Where each known query first stands in a file; what is wrong was reported when the judgments were read."""
+    """The first line of each known query; problems were reported when the judgments were read."""
     seen = set()
-    for place, judgment in _read_qrels(path, Problems(stop_at_errors=False)):
+    for location, judgment in _read_qrels(path, Problems(stop_at_errors=False)):
         if judgment.query in queries and judgment.query not in seen:
             seen.add(judgment.query)
-            yield place, judgment.query
+            yield location, judgment.query
 
 
 def write_beir(directory: Path, dataset: Dataset, overwrite: bool = False) -> None:

@@ -14,7 +14,7 @@ DEMO_LANGUAGES = ("en", "fr", "it", "es", "sw", "tl", "zh")
 
 
 class Demo(Jsonl):
-    """The bundled pages, graded by their links like any other pages."""
+    """The bundled pages, graded by their links."""
 
     format = "demo"
 

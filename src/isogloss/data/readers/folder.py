@@ -1,7 +1,7 @@
 """A folder of text, Markdown and HTML files, plain or ``.gz``. The id of a document is its path in the folder.
 
 Languages: files below a sub-folder named by the language (``fr/…``) or with it before the ending (``page.fr.md``) are
-of that language; where the folder has neither for the asked language, every file is taken.
+of that language; where the folder has neither for a language, every file is read.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _ENDINGS = (".txt", *_MARKDOWN, *_HTML)
 
 
 class Folder(Source):
-    """Files below a folder; hidden files and other kinds of file are passed over."""
+    """Files below a folder; hidden files and other kinds of file are skipped."""
 
     format = "folder"
 

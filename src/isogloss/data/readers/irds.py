@@ -1,7 +1,7 @@
 """Any dataset of ir_datasets, by its name there (extra ``data``).
 
-A name whose parts end in ``/train``, ``/dev``, ``/test`` (``clirmatrix/fr/bi139-base/en``) brings those as splits; a
-name that is itself such a part brings only that split. Where ir_datasets knows the languages, others cannot be asked.
+A name with parts that end in ``/train``, ``/dev``, ``/test`` (``clirmatrix/fr/bi139-base/en``) has those as splits; a
+name that is itself such a part has only that split. Where ir_datasets knows the languages, others are an error.
 """
 
 from __future__ import annotations
@@ -45,27 +45,30 @@ class IrDatasets(Source):
         for record in self._records(part, "docs"):
             title = getattr(record, "title", "") or ""
             text = _text_of(record, "text", "body")
-            yield self._place, Document(str(record.doc_id), text, title, language)
+            yield self._location, Document(str(record.doc_id), text, title, language)
 
     def queries(self, language: str, problems: Problems) -> Iterator[tuple[Location, Query]]:
-        earlier: set[str] = set()  # parts may share queries; within a part an id stands once
+        earlier: set[str] = set()  # parts may share queries; within a part an id occurs once
         for part in self._parts.values():
             records = [record for record in self._records(part, "queries") if str(record.query_id) not in earlier]
             earlier.update(str(record.query_id) for record in records)
             for record in records:
                 title = getattr(record, "title", "") or ""
-                yield self._place, Query(str(record.query_id), _text_of(record, "text", "first_sent"), title, language)
+                yield (
+                    self._location,
+                    Query(str(record.query_id), _text_of(record, "text", "first_sent"), title, language),
+                )
 
     def judgments(self, pair: Pair, problems: Problems) -> Iterator[tuple[Location, Judgment]]:
         judged = [part for part in self._parts.values() if part.has_qrels() and part.has_queries()]
         if not judged:
             raise InputError(f"{self.name}: has no judgments")
         here = (_language(judged[0], "queries"), _language(judged[0], "docs"))
-        if any(known not in (None, asked) for known, asked in zip(here, pair, strict=True)):
+        if any(known not in (None, wanted) for known, wanted in zip(here, pair, strict=True)):
             pairs = "-".join(language or "any" for language in here)
             raise InputError(f"{self.name}: has no judgments for the pair {'-'.join(pair)}; pairs here: {pairs}")
         return (
-            (self._place, Judgment(str(record.query_id), str(record.doc_id), max(0, int(record.relevance))))
+            (self._location, Judgment(str(record.query_id), str(record.doc_id), max(0, int(record.relevance))))
             for part in judged
             for record in self._records(part, "qrels")
         )
@@ -74,14 +77,14 @@ class IrDatasets(Source):
         if "" in self._parts:
             return None
         listed = {
-            name: [(self._place, str(record.query_id)) for record in self._records(part, "queries")]
+            name: [(self._location, str(record.query_id)) for record in self._records(part, "queries")]
             for name, part in self._parts.items()
         }
         unique = {name: list(dict.fromkeys(lines)) for name, lines in listed.items()}
         return check_splits(unique, queries, problems)
 
     def _records(self, part: Any, kind: str) -> Iterator[Any]:
-        """What ir_datasets iterates over; what it cannot read is an error of the input."""
+        """The records of a part; what ir_datasets cannot read is an error of the input."""
         try:
             records: Iterable[Any] = getattr(part, f"{kind}_iter")()
             yield from records
@@ -89,7 +92,7 @@ class IrDatasets(Source):
             raise InputError(f"{self.name}: ir_datasets cannot read its {kind} ({_one_line(error)})") from error
 
     @cached_property
-    def _place(self) -> Location:
+    def _location(self) -> Location:
         return Location(Path(self.name))
 
     def _find_parts(self) -> dict[str, Any]:
@@ -121,7 +124,7 @@ def _language(part: Any, kind: str) -> str | None:
 
 
 def _text_of(record: Any, *names: str) -> str:
-    """The field of the text where there is one, else what ir_datasets takes for the text."""
+    """The field of the text where there is one, else the default text of ir_datasets."""
     for name in names:
         value = getattr(record, name, None)
         if isinstance(value, str):

@@ -21,37 +21,35 @@ from isogloss.storage.errors import InputError
 from isogloss.storage.files import atomic_file
 from isogloss.storage.lines import Location, find_file, read_lines
 
-# One JSON object a line, checked.
-
 _HALF_PAIR = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def read_objects(
     path: Path, required: tuple[str, ...], problems: Problems
 ) -> Iterator[tuple[Location, dict[str, Any]]]:
-    """The objects of a file that have the required keys, ids turned into strings. Empty lines are passed over."""
-    for place, line in read_lines(path, problems.broken_text):
+    """The objects of a file that have the required keys, ids turned into strings. Empty lines are skipped."""
+    for location, line in read_lines(path, problems.broken_text):
         if not line.strip():
             continue
         try:
             value = json.loads(line)
         except (ValueError, RecursionError) as error:
             what = f"{error.msg} at column {error.colno}" if isinstance(error, json.JSONDecodeError) else str(error)
-            problems.error(place, "malformed line", f"not JSON ({what})")
+            problems.error(location, "malformed line", f"not JSON ({what})")
             continue
         wrong = _what_is_wrong(line, value, required)
         if wrong:
-            problems.error(place, "malformed line", wrong)
+            problems.error(location, "malformed line", wrong)
             continue
         value[required[0]] = str(value[required[0]])
-        yield place, value
+        yield location, value
 
 
 def _what_is_wrong(line: str, value: Any, required: tuple[str, ...]) -> str | None:
     if not isinstance(value, dict):
         return "expected a JSON object"
     if _HALF_PAIR.search(line) and _has_half_pair(value):
-        return r"holds a \u escape that is half a character"
+        return r"has a \u escape that is half a character"
     for key in required:
         if key not in value:
             return f"the object has no {key!r}"
@@ -80,7 +78,7 @@ _SHAPES: dict[str, type | tuple[type, ...]] = {
 
 
 class Jsonl(Source):
-    """A file of pages. A page without ``lang`` belongs to whichever language is asked for."""
+    """A file of pages. A page without ``lang`` belongs to every language."""
 
     format = "jsonl"
     top_grade = 2
@@ -90,22 +88,22 @@ class Jsonl(Source):
         self.path = find_file(Path(where))
 
     def documents(self, language: str, problems: Problems) -> Iterator[tuple[Location, Document]]:
-        for place, page in self.check(problems):
+        for location, page in self.check(problems):
             if page.language in ("", language):
-                yield place, page
+                yield location, page
 
     def queries(self, language: str, problems: Problems) -> Iterator[tuple[Location, Query]]:
-        for place, page in self._pages:
+        for location, page in self._pages:
             if page.language == language:
-                yield from ((place, query) for query in self.graded.queries_of(page))
+                yield from ((location, query) for query in self.graded.queries_of(page))
 
     def judgments(self, pair: Pair, problems: Problems) -> Iterator[tuple[Location, Judgment]]:
         missing = [language for language in pair if language not in self.graded.languages]
         if missing:
             known = ", ".join(self.graded.languages) or "none marked"
             self._refuse(f"has no pages in {missing[0]!r}; languages here: {known}", problems)
-        asked = [(place, page) for place, page in self._pages if page.language == pair[0]]
-        lines = [(place, line) for place, page in asked for line in self.graded.judgments_of(page, pair[1])]
+        pages = [(location, page) for location, page in self._pages if page.language == pair[0]]
+        lines = [(location, line) for location, page in pages for line in self.graded.judgments_of(page, pair[1])]
         if not lines:
             what = f"no page in {pair[0]!r} has a translation in {pair[1]!r}, so nothing can be judged"
             self._refuse(f"{what}; pairs here: {list_pairs(self.graded.pairs())}", problems)
@@ -118,52 +116,52 @@ class Jsonl(Source):
     def check(self, problems: Problems) -> Iterator[tuple[Location, Document]]:
         """Every page of every language, its problems reported. An id names one page, whatever its language."""
         seen = set()
-        for place, page in read_pages(self.path, problems):
+        for location, page in read_pages(self.path, problems):
             if page.id in seen:
-                problems.error(place, "duplicate document id", f"document id {page.id!r} stands a second time")
+                problems.error(location, "duplicate document id", f"document id {page.id!r} occurs a second time")
                 continue
             seen.add(page.id)
-            yield place, page
+            yield location, page
 
     @cached_property
     def graded(self) -> GradedPages:
-        """The pages with what their links say."""
+        """The pages with their judgments from links."""
         return GradedPages(page for _, page in self._pages)
 
     @cached_property
     def _pages(self) -> list[tuple[Location, Document]]:
-        problems = Problems(stop_at_errors=False)  # what is wrong with a page is reported where documents are read
+        problems = Problems(stop_at_errors=False)  # reported where documents are read
         return list(self.check(problems))
 
     def _refuse(self, what: str, problems: Problems) -> NoReturn:
-        for _ in self.check(problems):  # malformed pages may be the reason: then they are the error
+        for _ in self.check(problems):  # malformed pages may be the reason
             pass
         raise InputError(f"{self.path}: {what}")
 
     def _warn_of_links(self, pair: Pair, problems: Problems) -> None:
         pages = self.graded.pages
-        for place, page in self._pages:
+        for location, page in self._pages:
             if page.language not in pair:
                 continue
             for link in page.links:
                 if link not in pages:
-                    problems.warn(place, "unknown link", f"page {page.id!r} links to {link!r}, which does not exist")
+                    problems.warn(location, "unknown link", f"page {page.id!r} links to {link!r}, which does not exist")
             for language, id_ in page.translations.items():
                 if language in pair and (id_ not in pages or pages[id_].language != language):
                     what = f"page {page.id!r} names {id_!r} as its translation, which is no page in {language!r}"
-                    problems.warn(place, "unknown translation", what)
+                    problems.warn(location, "unknown translation", what)
 
 
 def read_pages(path: Path, problems: Problems) -> Iterator[tuple[Location, Document]]:
     """The pages of a file, in any language."""
-    for place, page in read_objects(path, ("id", "text"), problems):
+    for location, page in read_objects(path, ("id", "text"), problems):
         wrong = [
             key for key, shape in _SHAPES.items() if page.get(key) is not None and not isinstance(page[key], shape)
         ]
         if wrong:
-            problems.error(place, "malformed line", f"{wrong[0]!r} has the wrong type: {str(page[wrong[0]])[:30]!r}")
+            problems.error(location, "malformed line", f"{wrong[0]!r} has the wrong type: {str(page[wrong[0]])[:30]!r}")
             continue
-        yield place, document_of(page)
+        yield location, document_of(page)
 
 
 def write_jsonl(path: Path, documents: Iterable[Document], overwrite: bool = False) -> None:

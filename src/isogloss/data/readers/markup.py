@@ -1,4 +1,4 @@
-"""The title and the visible text of an HTML page."""
+"""The title and the text of HTML and Markdown files."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ def read_html(text: str) -> tuple[str, str]:
 
 
 class _Page(HTMLParser):
-    """Gathers pieces of text, each under ``title``, ``h1`` (the first of each) or nothing."""
+    """Collects texts, each under ``title``, ``h1`` (the first of each) or nothing."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
-        self._pieces: list[tuple[str, str]] = []
+        self._texts: list[tuple[str, str]] = []
         self._silent: list[str] = []
         self._seen: set[str] = set()
         self._inside = ""
 
     def handle_starttag(self, tag: str, attrs: object) -> None:
-        if tag in _INLINE:  # it may stand within a word
+        if tag in _INLINE:  # it may be within a word
             return
         if tag not in _EMPTY:
-            self._inside = ""  # a block ends a heading that nobody closed
-        self._pieces.append((self._inside, " "))
+            self._inside = ""  # a block ends an unclosed heading
+        self._texts.append((self._inside, " "))
         if tag in _SILENT:
             self._silent.append(tag)
         elif tag in ("title", "h1") and tag not in self._seen and not self._silent:
@@ -56,27 +56,25 @@ class _Page(HTMLParser):
             while self._silent.pop() != tag:
                 pass
         self._inside = ""
-        self._pieces.append(("", " "))
+        self._texts.append(("", " "))
 
     def handle_data(self, data: str) -> None:
         if not self._silent:
-            self._pieces.append((self._inside, data))
+            self._texts.append((self._inside, data))
 
     def title_and_text(self) -> tuple[str, str]:
-        """What was gathered."""
+        """The title and the text."""
         title = self._joined("title")
         return (title, self._joined("h1", "")) if title else (self._joined("h1"), self._joined(""))
 
     def _joined(self, *names: str) -> str:
-        return " ".join("".join(piece for name, piece in self._pieces if name in names).split())
+        return " ".join("".join(text for name, text in self._texts if name in names).split())
 
-
-# The title and the words of a Markdown file.
 
 _FRONT_MATTER = re.compile(r"---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _NAMED = re.compile(r"^title:[ \t]*(.+)$", re.MULTILINE)
 _HEADING = re.compile(r"^#[ \t]+(.+)$|^(\S.*)\n=+[ \t]*$", re.MULTILINE)
-_CLOSING = re.compile(r"[ \t]#+$")  # the signs some people close a heading with
+_CLOSING = re.compile(r"[ \t]#+$")  # of a heading
 _CLEANED = (
     (re.compile(r"!\[[^\]]*\]\([^)]*\)"), " "),  # images
     (re.compile(r"\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])"), r"\1"),  # links keep their words

@@ -1,6 +1,6 @@
 """TREC: topics as a table (``topics.tsv``) or in markup (``topics``), ``qrels``, documents as JSON lines.
 
-A directory may hold several languages: ``topics.en.tsv``, ``documents.fr.jsonl`` and ``qrels.en-fr`` are taken before
+A directory may have several languages: ``topics.en.tsv``, ``documents.fr.jsonl`` and ``qrels.en-fr`` are taken before
 ``topics.tsv``, ``documents.jsonl`` and ``qrels``.
 """
 
@@ -19,7 +19,7 @@ from isogloss.data.readers.table import one_line, parse_grade, read_table, table
 from isogloss.data.source import Pair, Source, existing_directory, list_pairs
 from isogloss.storage.errors import InputError
 from isogloss.storage.files import atomic_directory
-from isogloss.storage.lines import Location, find_file, read_lines
+from isogloss.storage.lines import Location, find_file, is_there, read_lines
 
 _TAG = re.compile(r"<(/?)\s*(num|title|desc|narr|top)\b[^>]*>", re.IGNORECASE)
 _LABEL = re.compile(r"^\s*(?:Number|Topic|Description|Narrative)\s*:\s*", re.IGNORECASE)
@@ -36,9 +36,9 @@ class Trec(Source):
 
     def documents(self, language: str, problems: Problems) -> Iterator[tuple[Location, Document]]:
         path = self._first(f"documents.{language}.jsonl", "documents.jsonl")
-        for place, page in read_pages(path, problems):
+        for location, page in read_pages(path, problems):
             if page.language in ("", language):
-                yield place, page
+                yield location, page
 
     def queries(self, language: str, problems: Problems) -> Iterator[tuple[Location, Query]]:
         names = [
@@ -46,8 +46,8 @@ class Trec(Source):
         ]
         path = self._first(*names)
         if path.name.removesuffix(".gz").endswith(".tsv"):
-            for place, (id_, text) in read_table(path, ("id", "text"), problems):
-                yield place, Query(id_, text, "", language)
+            for location, (id_, text) in read_table(path, ("id", "text"), problems):
+                yield location, Query(id_, text, "", language)
         else:
             yield from _read_topics(path, language, problems)
 
@@ -64,53 +64,52 @@ class Trec(Source):
 
     def _first(self, *names: str) -> Path:
         for name in names:
-            path = self.directory / name
-            if path.is_file() or path.with_name(path.name + ".gz").is_file():
-                return find_file(path)
+            if is_there(self.directory / name):
+                return find_file(self.directory / name)
         raise InputError(f"{self.directory}: has none of {', '.join(names)}")
 
 
 def read_qrels(path: Path, problems: Problems) -> Iterator[tuple[Location, Judgment]]:
     """``query 0 document grade`` lines, separated by white space."""
-    for place, line in read_lines(path, problems.broken_text):
+    for location, line in read_lines(path, problems.broken_text):
         fields = line.split()
         if not fields:
             continue
         if len(fields) != 4:
-            problems.error(place, "malformed line", f"expected query, 0, document and grade, got {line[:60]!r}")
+            problems.error(location, "malformed line", f"expected query, 0, document and grade, got {line[:60]!r}")
             continue
-        grade = parse_grade(place, fields[3], problems)
+        grade = parse_grade(location, fields[3], problems)
         if grade is not None:
-            yield place, Judgment(fields[0], fields[2], grade)
+            yield location, Judgment(fields[0], fields[2], grade)
 
 
 def _read_topics(path: Path, language: str, problems: Problems) -> Iterator[tuple[Location, Query]]:
-    """Topics in markup: the title is what people type, the description is the text where there is no title."""
+    """Topics in markup: the text is the title, or the description where there is no title."""
     found = False
-    for place, parts in _topic_parts(path, problems):
+    for location, parts in _topic_parts(path, problems):
         found = True
         values = {name: _LABEL.sub("", html.unescape(value)).strip() for name, value in parts.items()}
         if not values.get("num"):
-            problems.error(place, "malformed topic", "a <top> without <num>")
+            problems.error(location, "malformed topic", "a <top> without <num>")
         elif "top" not in parts:
-            problems.error(place, "malformed topic", f"topic {values['num']!r} has no </top>")
+            problems.error(location, "malformed topic", f"topic {values['num']!r} has no </top>")
         else:
             title = values.get("title", "")
-            yield place, Query(values["num"], title or values.get("desc", ""), title, language)
+            yield location, Query(values["num"], title or values.get("desc", ""), title, language)
     if not found:
         problems.error(Location(path), "malformed topic", "has no <top> at all, so there are no topics")
 
 
 def _topic_parts(path: Path, problems: Problems) -> Iterator[tuple[Location, dict[str, str]]]:
-    """Each topic's texts by tag, tags closed or not; ``top`` is among them where the topic has an end."""
+    """The texts of each topic by tag, closed or not; with a key ``top`` if the topic is closed."""
     parts: dict[str, str] | None = None
     start, tag = Location(path), ""
-    for place, line in read_lines(path, problems.broken_text):
-        for name, closing, text in _pieces(line):
+    for location, line in read_lines(path, problems.broken_text):
+        for name, closing, text in _tags(line):
             if name == "top":
                 if parts is not None:
                     yield start, parts | ({"top": ""} if closing else {})
-                start, parts, tag = place, None if closing else {}, ""
+                start, parts, tag = location, None if closing else {}, ""
             elif name:
                 tag = "" if closing else name
             if parts is not None and tag:
@@ -119,8 +118,8 @@ def _topic_parts(path: Path, problems: Problems) -> Iterator[tuple[Location, dic
         yield start, parts
 
 
-def _pieces(line: str) -> Iterator[tuple[str, bool, str]]:
-    """The line cut before its tags: the tag (empty: none), whether it closes, and the text after it."""
+def _tags(line: str) -> Iterator[tuple[str, bool, str]]:
+    """The tags of a line (first none): its name, whether it closes, and the text after it."""
     before, *others = _TAG.split(line)
     yield "", False, before
     for slash, name, text in zip(others[::3], others[1::3], others[2::3], strict=True):

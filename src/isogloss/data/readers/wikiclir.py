@@ -20,7 +20,7 @@ from isogloss.data.source import Pair, Source, existing_directory, list_pairs
 from isogloss.data.splits import SPLITS, check_splits
 from isogloss.storage.errors import InputError
 from isogloss.storage.files import atomic_directory
-from isogloss.storage.lines import Location, find_file, read_lines
+from isogloss.storage.lines import Location, find_file, is_there, read_lines
 
 _GRADES = frozenset("012")
 _HIGHEST = 2
@@ -38,31 +38,26 @@ class WikiClir(Source):
 
     def documents(self, language: str, problems: Problems) -> Iterator[tuple[Location, Document]]:
         path = self._file(f"wiki_{language}.documents", f"documents in {language!r}")
-        for place, (id_, title, text) in read_table(path, ("id", "title", "text"), problems):
-            yield place, Document(id_, text, title, language)
+        for location, (id_, title, text) in read_table(path, ("id", "title", "text"), problems):
+            yield location, Document(id_, text, title, language)
 
     def queries(self, language: str, problems: Problems) -> Iterator[tuple[Location, Query]]:
         path = self._file(f"wiki_{language}.queries", f"queries in {language!r}")
-        for place, (id_, title, text) in read_table(path, ("id", "title", "text"), problems):
-            yield place, Query(id_, text, title, language)
+        for location, (id_, title, text) in read_table(path, ("id", "title", "text"), problems):
+            yield location, Query(id_, text, title, language)
 
     def judgments(self, pair: Pair, problems: Problems) -> Iterator[tuple[Location, Judgment]]:
         path = self._file(f"{pair[0]}2{pair[1]}.rel", f"judgments for the pair {pair[0]}-{pair[1]}")
         return read_judgments(path, problems, _GRADES)
 
     def splits(self, pair: Pair, queries: Collection[str], problems: Problems) -> Mapping[str, list[str]] | None:
-        found = {}
-        for name in SPLITS:
-            path = self.directory / "splits" / f"{pair[0]}.{name}"
-            if path.exists() or path.with_name(path.name + ".gz").exists():
-                found[name] = _read_ids(path, problems)
+        paths = {name: self.directory / "splits" / f"{pair[0]}.{name}" for name in SPLITS}
+        found = {name: _read_ids(path, problems) for name, path in paths.items() if is_there(path)}
         return check_splits(found, queries, problems) if found else None
 
     def candidates(self, pair: Pair, split: str, problems: Problems) -> Iterator[tuple[Location, Judgment]] | None:
         path = self.directory / "candidates" / f"{pair[0]}2{pair[1]}.{split}"
-        if not (path.exists() or path.with_name(path.name + ".gz").exists()):
-            return None
-        return read_judgments(path, problems)
+        return read_judgments(path, problems) if is_there(path) else None
 
     def _file(self, name: str, what: str) -> Path:
         try:
@@ -76,7 +71,7 @@ class WikiClir(Source):
 
 
 def _read_ids(path: Path, problems: Problems) -> Iterator[tuple[Location, str]]:
-    return ((place, line.strip()) for place, line in read_lines(path, problems.broken_text) if line.strip())
+    return ((location, line.strip()) for location, line in read_lines(path, problems.broken_text) if line.strip())
 
 
 def write_wikiclir(directory: Path, datasets: Iterable[Dataset], overwrite: bool = False) -> None:
@@ -88,7 +83,7 @@ def write_wikiclir(directory: Path, datasets: Iterable[Dataset], overwrite: bool
         (partial / "splits").mkdir()
         for dataset in datasets:
             query_language, document_language = dataset.pair
-            scale = 2 if dataset.judgments.top_grade == 1 else 1  # where 1 is the best there is, it says 'relevant'
+            scale = 2 if dataset.judgments.top_grade == 1 else 1  # 1 is 'relevant' where there is no higher grade
             _write_rows(
                 partial / f"wiki_{document_language}.documents",
                 ((table_id(document.id), document.title, document.text) for document in dataset.documents),
@@ -108,7 +103,7 @@ def write_wikiclir(directory: Path, datasets: Iterable[Dataset], overwrite: bool
 def _refuse_high_grades(judgments: Judgments) -> None:
     for query, document, grade in judgments:
         if grade > _HIGHEST:
-            what = f"grade {grade} of query {query!r} and document {document!r} has no place in the WikiCLIR layout"
+            what = f"grade {grade} of query {query!r} and document {document!r} does not exist in the WikiCLIR layout"
             raise InputError(f"{what} (0, 1, 2); write beir: or trec: instead")
 
 

@@ -18,7 +18,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,7 +51,7 @@ class ApproximateIndex:
     """Candidates for the best rows of a matrix. Threads may share it."""
 
     levels: Sequence[Level] = ()
-    """The settings for each depth, from ``tune``."""
+    """The settings for each depth, from ``tuned``."""
 
     def __init__(self, content: NDArray[np.uint8], list_of: NDArray[np.int32], shape: tuple[int, ...]) -> None:
         """``content`` is the index as faiss writes it, ``list_of`` the list of every sixteenth row."""
@@ -95,7 +95,7 @@ class ApproximateIndex:
     ) -> NDArray[np.int64] | None:
         """For each query (a row each) ``count`` rows, -1 where fewer are found, of the ``probes`` nearest lists.
 
-        With a filter as many lists more as hold as many allowed rows; nothing where that is more than half of all.
+        With a filter so many lists that they have as many allowed rows; None where that is more than half of all.
         """
         padded = np.zeros((len(queries), self._index.d), dtype=np.float32)
         padded[:, : queries.shape[1]] = queries
@@ -112,13 +112,13 @@ class ApproximateIndex:
         found: NDArray[np.int64] = self._index.search(padded, count, params=parameters)[1]
         return found
 
-    def tune(self, stored: ExactIndex, queries: Floats, expected: Sequence[Ranking]) -> None:
-        """Set, for ten results and for a hundred, the cheapest settings that reach ``TARGET`` on sample queries.
+    def tuned(self, stored: ExactIndex, queries: Floats, expected: Sequence[Ranking]) -> Self:
+        """Itself with, for ten results and for a hundred, the cheapest settings that reach ``TARGET`` on a sample.
 
-        ``expected`` are the results of an exact search in the vectors before they were stored as they are. Depths that
-        would need a third of the lists are left out. Few candidates can need many times the lists of twice as many
-        (1,000,000 x 256: 80 lists with 40, 5 with 80), so that for each number of candidates the fewest lists are
-        found, and the cheapest by count, not by clock, is taken.
+        ``expected`` are the results of an exact search in the vectors before they were stored. Depths that would need a
+        third of the lists are left out. Few candidates can need many times the lists of twice as many (1,000,000 x 256:
+        80 lists with 40, 5 with 80). So the fewest lists are found for each number of candidates, and then the cheapest
+        by count, not by clock.
         """
         self.levels = []
         for k in DEPTHS:
@@ -134,6 +134,7 @@ class ApproximateIndex:
             if found:
                 best = min(found, key=self._nanoseconds)
                 self.levels.append(best._replace(recall=self._recall(best, stored, *sample)))
+        return self
 
     def save(self, directory: Path) -> None:
         """Write into an existing directory."""
@@ -157,7 +158,7 @@ class ApproximateIndex:
         return float(scanned * _SCAN_COST + level.candidates * (self._index.d + _FETCH_COST) * _SCORE_COST)
 
     def _probes_with(self, queries: Floats, probes: int, allowed: Allowed) -> int:
-        """How many lists hold as many allowed rows as so many hold rows, for the query that needs most.
+        """How many lists have as many allowed rows as ``probes`` lists have rows, for the query that needs most.
 
         Where the allowed rows are far from a query, these are many more than where they are spread evenly.
         """
@@ -207,8 +208,8 @@ def _unit(rows: Stored, longest: float, width: int) -> Floats:
 def _read(content: NDArray[np.uint8], rows: int, dimension: int) -> Any:
     """A faiss index, if it is whole and of the kind, shape and size that ``build`` makes.
 
-    The file is input: the numbers of its header are compared before faiss allocates what they say, faiss may not
-    allocate more for an array than the file has bytes, and every list is checked before anything is searched.
+    The file is input: its header is checked before faiss allocates anything, faiss may not allocate more for an array
+    than the file has bytes, and every list is checked before anything is searched.
     """
     faiss, damaged = faiss_module(), ValueError(f"{_FILE} is not an approximate index of {rows} rows of {dimension}")
     lists, codes, width = _layout(rows, dimension)

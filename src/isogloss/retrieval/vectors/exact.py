@@ -4,7 +4,7 @@
 
 A search has two passes. The first multiplies blocks of rows with all queries (BLAS, float32) and stores one number for
 every 32 rows: their maximum. The k-th largest of these maxima is a floor, since k rows reach it; a group of 32 whose
-maximum is below it holds no result. The second pass computes the score above, for the few groups that are left.
+maximum is below it has no result. The second pass computes the score above, for the few groups that are left.
 
 The last bits of a BLAS product depend on the shape of the call, the position of a row in it, the threads and the
 machine. So the first pass only selects, with a margin for any order of summation (Higham 2002, eq. 3.5, u the unit
@@ -286,7 +286,7 @@ def _without_missing(rows: NDArray[np.int64], scores: Floats) -> Ranking:
 
 
 def _refuse_immeasurable(squares: Doubles, what: str, start: int = 0) -> None:
-    """Refuse NaN, infinity, and vectors so long that a product of two could be more than float32 holds."""
+    """Refuse NaN, infinity, and vectors so long that a product of two could overflow float32."""
     fine = squares <= _LONGEST
     if not fine.all():
         where = f"the vector of {what} {start + int(fine.argmin())} (counted from 0)"

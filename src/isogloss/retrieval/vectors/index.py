@@ -104,7 +104,9 @@ class VectorPart:
         stored, found = _stored(source, storages, queries, expected, _NEARLY_ALL if approximates else RECALL)
         part = cls(stored, settings, found, input_recall)
         if approximates:
-            part._search_with(lambda: _approximate(source, stored, queries, expected))
+            part._search_with(
+                lambda: ApproximateIndex.build(source.matrix, source.longest).tuned(stored, queries, expected)
+            )
         return part
 
     def __len__(self) -> int:
@@ -220,8 +222,17 @@ class VectorIndex:
         return self.parts[0].exact.dimension if self.parts else 0
 
     def about(self) -> dict[str, Any]:
-        """How it is stored and searched, and what was measured when it was built."""
-        return about_parts(self.parts)
+        """How it is stored and searched; ``recall`` is the mean of the parts', weighted by rows."""
+        about = [part.about() for part in self.parts]
+        return {
+            "kind": _listed(part["kind"] for part in about),
+            "storage": _listed(part["storage"] for part in about),
+            "rows": len(self),
+            "dimension": self.dimension,
+            "recall": sum(part["recall"] * part["rows"] for part in about) / len(self) if len(self) else 1.0,
+            "bytes": sum(part["bytes"] for part in about),
+            "parts": about,
+        }
 
     def search(self, query: Vector, k: int, allowed: Allowed | None = None) -> Ranking:
         """The ``k`` best rows for a query, of those that are allowed."""
@@ -257,7 +268,7 @@ class VectorIndex:
         return found
 
     def joined(self, keep: Allowed | None = None) -> VectorIndex:
-        """All rows, or those to keep, in one part made anew; the ids of what is kept stay in their order."""
+        """All rows, or those to keep, in one new part; the ids of the kept rows stay in their order."""
         if len(self.parts) == 1 and (keep is None or keep.all()):
             return self
         kept = np.arange(len(self)) if keep is None else np.flatnonzero(keep)
@@ -300,20 +311,6 @@ class VectorIndex:
         return [(self.parts[number], where, rows[where] - self._starts[number]) for number, where in found]
 
 
-def about_parts(parts: Sequence[VectorPart]) -> dict[str, Any]:
-    """How parts are stored and searched; ``recall`` is the mean of theirs, weighted by rows."""
-    about, rows = [part.about() for part in parts], sum(map(len, parts))
-    return {
-        "kind": _listed(part["kind"] for part in about),
-        "storage": _listed(part["storage"] for part in about),
-        "rows": rows,
-        "dimension": parts[0].exact.dimension if parts else 0,
-        "recall": sum(part["recall"] * part["rows"] for part in about) / rows if rows else 1.0,
-        "bytes": sum(part["bytes"] for part in about),
-        "parts": about,
-    }
-
-
 def _stored(
     source: ExactIndex, storages: Sequence[str], queries: Floats, expected: Sequence[Ranking], enough: float
 ) -> tuple[ExactIndex, float]:
@@ -326,14 +323,6 @@ def _stored(
         if found >= enough:
             break
     return stored, found
-
-
-def _approximate(
-    source: ExactIndex, stored: ExactIndex, queries: Floats, expected: Sequence[Ranking]
-) -> ApproximateIndex:
-    made = ApproximateIndex.build(source.matrix, source.longest)
-    made.tune(stored, queries, expected)
-    return made
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -3,7 +3,7 @@
     v_i ~ s c_i,     c_i an integer from -127 to 127,     s = max_i |v_i| / 127        (int8)
 
 What is scored is s c_i itself. Whether that is near enough to the input vectors is measured when an index is built
-(``recall``). A scale is rounded up to 17 bits, so that s c_i fits the 24 bits of a float32: float32 and float64 hold
+(``recall``). A scale is rounded up to 17 bits, so that s c_i fits the 24 bits of a float32: float32 and float64 have
 the same vector, and a vector that was stored this way once is stored unchanged when it is written again.
 
 A part of an index is a directory, opened without being read:
@@ -121,8 +121,7 @@ def as_dtype(matrix: Matrix, dtype: DTypeLike) -> Matrix:
 def squared_lengths(rows: Stored) -> Doubles:
     """The squared length of each row."""
     doubles = float64_rows(rows)
-    squares: Doubles = np.einsum("rd,rd->r", doubles, doubles)
-    return squares
+    return np.asarray(np.einsum("rd,rd->r", doubles, doubles))
 
 
 def save_rows(directory: Path, rows: Stored, longest: float, about: Mapping[str, Any]) -> None:
@@ -168,8 +167,8 @@ def _scales(largest: Floats) -> Floats:
 def _widened(rows: Matrix) -> Floats:
     """Float16 to float32 by its bits: about six times faster than a cast of numpy 2.4.
 
-    Sign, exponent and fraction move to their places in float32; 2^112 corrects the exponent, of subnormal numbers too
-    (unless some library has told the processor to take those for zero).
+    Sign, exponent and fraction move to their bits of float32; 2^112 corrects the exponent, of subnormal numbers too
+    (unless some library has set the processor to flush those to zero).
     """
     if not np.float32(2.0**-140) * np.float32(2.0**112):
         return rows.astype(np.float32)

@@ -1,19 +1,19 @@
 """What the tokeniser does with each code point, as tables for compiled code.
 
-Normalising a text (NFKC, case folding, invisible characters out) is normalising its characters one by one, except where
-characters compose or change places. The tables hold the folded form of every character and what it is to a word, and
-mark the characters for which a look at one character is not enough:
+Normalising a text (NFKC, case folding, no invisible characters) is normalising its characters one by one, except where
+characters compose or are reordered. The tables contain the folded form of every character and its role in words, and
+mark the characters that depend on their neighbours:
 
 =========== ==============================================================================================
-``HARD``    composes, reorders or folds to several words: its stretch of text goes to the tokeniser itself
+``HARD``    composes, reorders or folds to several words: the text around it goes to the tokeniser itself
 ``SEVERAL`` folds to several characters of one word (``ß``, ``ﬁ``, the Thai ``ำ``)
 ``NOTHING`` is invisible and vanishes
-``ORDERED`` a combining mark that composes with nothing: stays where it is unless a mark of a higher class precedes
+``ORDERED`` a combining mark that composes with nothing: stays in order unless a mark of a higher class precedes
 ``FOLLOWS`` composes with a few characters directly before it (marked ``JOINS_NEXT``) and with no other
 =========== ==============================================================================================
 
-Everything is derived from the house's own ``normalize`` and patterns under the running Python, so that it holds for
-whatever version of Unicode that Python knows.
+Everything is derived from ``normalize`` and the patterns of isogloss under the running Python, so that it agrees with
+the version of Unicode of that Python.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ MARK = 1 << 22  # may go on with one
 PLAIN = 1 << 23  # a letter or mark of a script with spaces that is not ODD: the bulk of all text
 UNSPACED = 1 << 24  # of a script without spaces: ICU cuts its words
 CHAINED = 1 << 25  # of those, one that ICU keeps together with neighbouring letters and digits: Thai, not Chinese
-CALM = 1 << 26  # ICU always cuts between this and a Chinese or Japanese character, whatever else stands around
+CALM = 1 << 26  # ICU always cuts between this and a Chinese or Japanese character, whatever is around
 CALM_CHAINED = 1 << 27  # and between this and a Thai (Lao, Khmer, Burmese) one
 SPACE = 1 << 28  # nothing is ever joined over it
 JOINS_NEXT = 1 << 29  # composes with some FOLLOWS character
@@ -83,7 +83,7 @@ class _Tables:
         self.characters = np.arange(_KNOWN, dtype="<u4").tobytes().decode("utf-32-le", "surrogatepass")
         self.combining = np.zeros(0x110000, dtype=np.uint8)
         self.combining[:_KNOWN] = np.fromiter(map(unicodedata.combining, self.characters), np.uint8, _KNOWN)
-        self.kinds = self._kinds()
+        self.classes = self._classes()
         self.followers, self.joiners = _compositions(self.characters)
         self.info = np.full(0x110000, ODD, dtype=np.uint32)
         self.care = np.full(0x110000, HARD, dtype=np.uint8)
@@ -99,23 +99,23 @@ class _Tables:
         ends = np.cumsum([0, *map(len, self.expansions)], dtype=np.int64)
         return CodePoints(self.info, self.care, self.combining, _ords("".join(self.expansions)), ends)
 
-    def _kinds(self) -> NDArray[np.uint32]:
+    def _classes(self) -> NDArray[np.uint32]:
         """LETTER, MARK, UNSPACED, ... of each folded character."""
         letters = np.fromiter(map(str.isalnum, self.characters), bool, _KNOWN)
-        # One token a line, of two characters where the second may stand in a word.
+        # One token a line, of two characters where the second may be in a word.
         lines = WORD.findall("".join(f"a{character}\n" for character in self.characters))
         in_words = np.fromiter(map(len, lines), np.int64, _KNOWN) == 2
-        kinds = np.where(letters, LETTER, np.where(in_words, MARK, 0)).astype(np.uint32)
-        kinds[_ords(UNSPACED_PATTERN.findall(self.characters))] |= UNSPACED
-        kinds[kinds & UNSPACED != 0] |= CHAINED
+        classes = np.where(letters, LETTER, np.where(in_words, MARK, 0)).astype(np.uint32)
+        classes[_ords(UNSPACED_PATTERN.findall(self.characters))] |= UNSPACED
+        classes[classes & UNSPACED != 0] |= CHAINED
         for first, last in _NOT_CHAINED_RANGES:
-            kinds[first : last + 1] &= ~np.uint32(CHAINED)
+            classes[first : last + 1] &= ~np.uint32(CHAINED)
         for ranges, bit in ((_CALM_RANGES, CALM), (_CALM_CHAINED_RANGES, CALM_CHAINED)):
             for first, last in ranges:
-                kinds[first : last + 1] |= bit
-        kinds[_ords(" \n\r\t")] |= SPACE
-        kinds[_ords(".:'’‘·")] |= BETWEEN
-        return kinds
+                classes[first : last + 1] |= bit
+        classes[_ords(" \n\r\t")] |= SPACE
+        classes[_ords(".:'’‘·")] |= BETWEEN
+        return classes
 
     def _changed(self) -> list[str]:
         """The characters that do not fold to themselves, or that decompose; Hangul syllables do so without harm."""
@@ -131,7 +131,7 @@ class _Tables:
 
     def _fill_unchanged(self) -> None:
         """Every character as if it folded to itself."""
-        self.info[:_KNOWN] = np.arange(_KNOWN, dtype=np.uint32) | self.kinds | _plain(self.kinds)
+        self.info[:_KNOWN] = np.arange(_KNOWN, dtype=np.uint32) | self.classes | _plain(self.classes)
         self.care[:_KNOWN] = 0
         for number in np.flatnonzero(self.combining).tolist():
             self._set_odd(number, HARD if number in self.followers else ORDERED)
@@ -139,45 +139,45 @@ class _Tables:
             if not self.combining[number]:
                 self._set_odd(number, FOLLOWS)
         # ICU keeps digits together over a comma, and counts in UTF-16.
-        unspaced = np.flatnonzero(self.kinds & UNSPACED).tolist()
-        numbers = [n for n in unspaced if n > 0xFFFF or (self.kinds[n] & CHAINED and chr(n).isdecimal())]
+        unspaced = np.flatnonzero(self.classes & UNSPACED).tolist()
+        numbers = [n for n in unspaced if n > 0xFFFF or (self.classes[n] & CHAINED and chr(n).isdecimal())]
         for number in (*_HANGUL_FOLLOWERS, *_SURROGATES, *numbers):
             self._set_odd(number, HARD)
 
     def _set_odd(self, number: int, care: int) -> None:
-        kind = int(self.kinds[number])
+        kind = int(self.classes[number])
         self.care[number] = care if kind & (LETTER | MARK) else HARD
         self.info[number] = self._expansion(chr(number)) | kind | ODD
 
     def _changed_entry(self, character: str) -> tuple[int, int]:
         """``info`` and ``care`` of a character that does not fold to itself."""
         folded = normalize(character)
-        own = int(self.kinds[ord(character)])
+        own = int(self.classes[ord(character)])
         if not self._stands_alone(character, folded) or max(folded, default="") >= chr(_KNOWN):
             return own | ODD, HARD
         if not folded:
             return self._expansion("") | own & MARK | ODD, NOTHING
-        kinds = self.kinds[_ords(folded)]
-        shared = int(np.bitwise_and.reduce(kinds))
-        if len(folded) == 1 or not np.any(kinds & (LETTER | MARK | UNSPACED)):
+        classes = self.classes[_ords(folded)]
+        shared = int(np.bitwise_and.reduce(classes))
+        if len(folded) == 1 or not np.any(classes & (LETTER | MARK | UNSPACED)):
             return ord(folded[0]) | shared | int(_plain(shared)), 0
-        if not self._one_word(kinds, shared):
+        if not self._one_word(classes, shared):
             return own | ODD, HARD
-        return self._expansion(folded) | kinds[0] & (LETTER | MARK) | shared & ~(LETTER | MARK) | ODD, SEVERAL
+        return self._expansion(folded) | classes[0] & (LETTER | MARK) | shared & ~(LETTER | MARK) | ODD, SEVERAL
 
-    def _one_word(self, kinds: NDArray[np.uint32], shared: int) -> bool:
+    def _one_word(self, classes: NDArray[np.uint32], shared: int) -> bool:
         """Whether the characters that one folds to are of one word and of one kind of script."""
-        in_words = bool(np.all(kinds & (LETTER | MARK)))
+        in_words = bool(np.all(classes & (LETTER | MARK)))
         if shared & UNSPACED:
-            return in_words and len(kinds) <= LONGEST_UNSPACED
-        return in_words and not np.any(kinds & UNSPACED) and bool(kinds[0] & LETTER)
+            return in_words and len(classes) <= LONGEST_UNSPACED
+        return in_words and not np.any(classes & UNSPACED) and bool(classes[0] & LETTER)
 
     def _expansion(self, folded: str) -> int:
         self.expansions.append(folded)
         return len(self.expansions) - 1
 
     def _stands_alone(self, character: str, folded: str) -> bool:
-        """Whether it folds to the same whatever stands beside it, and leaves its neighbours as they are."""
+        """Whether it folds to the same beside any neighbour, and does not change its neighbours."""
         composed = unicodedata.normalize("NFKC", character)
         cased = composed.casefold()
         if folded and unicodedata.normalize("NFKC", cased) != folded:
@@ -204,11 +204,11 @@ def _compositions(characters: str) -> tuple[set[int], set[int]]:
     return followers, joiners
 
 
-def _plain(kinds: NDArray[np.uint32] | int) -> NDArray[np.uint32]:
+def _plain(classes: NDArray[np.uint32] | int) -> NDArray[np.uint32]:
     """PLAIN for letters and marks of scripts with spaces, STARTS for the letters too."""
-    kinds = np.asarray(kinds)
-    plain = np.where(kinds & LETTER, PLAIN | STARTS, np.where(kinds & MARK, PLAIN, 0))
-    return np.where(kinds & UNSPACED, 0, plain).astype(np.uint32)
+    classes = np.asarray(classes)
+    plain = np.where(classes & LETTER, PLAIN | STARTS, np.where(classes & MARK, PLAIN, 0))
+    return np.where(classes & UNSPACED, 0, plain).astype(np.uint32)
 
 
 def _ords(characters: Iterable[str]) -> NDArray[np.uint32]:

@@ -1,12 +1,12 @@
 """The tokeniser's loop over characters, compiled: code points in, rows of known words out.
 
-Here plain text is taken, which is nearly all; ``scan_odd.py`` takes the rest. What neither can decide is left as
-*pieces*: runs of scripts without spaces, which ICU has to cut, and hard stretches between two spaces
-(``code_points.py`` says what is hard), which go to the tokeniser itself. A piece stands among the ids as
-``-2 - number``; -1 is an unknown word.
+``_plain_text`` takes plain text, which is nearly all; ``_take_odd`` takes words with odd characters, the ends of runs
+and hard text. What neither can decide is left as *segments*: runs of scripts without spaces, which ICU has to cut, and
+hard text between two spaces (``code_points.py`` says what is hard), which goes to the tokeniser itself. The id of a
+segment is ``-2 - number``; -1 is an unknown word.
 
-Indices are unsigned because numba checks signed ones for being negative. The loops get their arrays one by one and call
-next to nothing because numba counts references to every array on every call, which took most of the time.
+Indices are unsigned because numba checks signed ones for being negative. The loops take their arrays one by one and
+call few functions because numba counts references to every array on every call, which took most of the time.
 """
 
 from __future__ import annotations
@@ -49,30 +49,30 @@ from isogloss.text.compiled.word_table import (
     find_word,
 )
 
-# The scan where a look at one character is not enough: words with odd characters, ends of runs, hard stretches.
-
-IDS, PIECES = 0, 1  # of ``Found.counts``
+IDS, SEGMENTS = 0, 1  # of ``ScannedWords.counts``
 _0, _1, _2 = np.uint64(0), np.uint64(1), np.uint64(2)
 _NONE = np.uint64(2**64 - 1)
+_NOT_PLAIN = ODD | UNSPACED
+_NEVER = 2**62
 
 
 class ScannedWords(NamedTuple):
-    """Where the scan writes: ``counts`` says how many ids and pieces there are.
+    """Where the scan writes: ``counts`` are the numbers of ids and segments.
 
-    Token ``n`` begins at character ``places[n]``; ``ends[t]`` is where the ids of text ``t`` end; piece ``k`` goes from
-    character ``pieces[k, 0]`` to ``pieces[k, 1]`` and is hard if ``pieces[k, 2]``.
+    Token ``n`` begins at character ``positions[n]``; ``ends[t]`` is where the ids of text ``t`` end; segment ``k`` goes
+    from character ``segments[k, 0]`` to ``segments[k, 1]`` and is hard if ``segments[k, 2]``.
     """
 
     ids: NDArray[np.int32]
-    places: NDArray[np.uint64]
+    positions: NDArray[np.uint64]
     ends: NDArray[np.int64]
-    pieces: NDArray[np.uint64]
+    segments: NDArray[np.uint64]
     counts: NDArray[np.int64]
     word: Characters
 
 
 def room_for(characters: int, texts: int, longest_word: int) -> ScannedWords:
-    """Enough room for any texts of so many characters: no character makes two tokens."""
+    """Arrays for any texts of so many characters: no character makes two tokens."""
     return ScannedWords(
         np.empty(characters, dtype=np.int32),
         np.empty(characters, dtype=np.uint64),
@@ -84,7 +84,7 @@ def room_for(characters: int, texts: int, longest_word: int) -> ScannedWords:
 
 
 @compiled
-def take_odd(
+def _take_odd(
     codes: Characters,
     begin: np.uint64,
     i: np.uint64,
@@ -93,12 +93,12 @@ def take_odd(
     table: WordTable,
     found: ScannedWords,
 ) -> np.uint64:
-    """Take a word, a run or a character that is neither, or the stretch around a hard one; the place after it."""
+    """Take a word, a run or a character that is neither, or the text around a hard one; the position after it."""
     kind = points.info[codes[i]]
     if kind & UNSPACED:
         after, hard = _run(codes, begin, i, end, points)
         if hard == _NONE:
-            _end_piece(found, i, after, _0)
+            _end_segment(found, i, after, _0)
     elif kind & LETTER:
         after, hard = _word(codes, begin, i, end, points, table, found)
     else:
@@ -116,8 +116,8 @@ def _word(
     table: WordTable,
     found: ScannedWords,
 ) -> tuple[np.uint64, np.uint64]:
-    """Where a word of any characters ends, and the place of a hard character in it."""
-    word, place, value, length = found.word, i, SEED, 0
+    """Where a word of any characters ends, and the position of a hard character in it."""
+    word, position, value, length = found.word, i, SEED, 0
     while i < end:
         kind = points.info[codes[i]]
         if kind & UNSPACED or not kind & (PLAIN | ODD):
@@ -132,7 +132,7 @@ def _word(
             length += 1
         i += _1
     row = find_word(table.slots, table.words, table.starts, word, _0, np.uint64(length), value)
-    _end_token(found, place, row)
+    _end_token(found, position, row)
     return i, _NONE
 
 
@@ -170,7 +170,7 @@ def _calm(
 
 @compiled
 def _stays(codes: Characters, begin: np.uint64, i: np.uint64, points: CodePoints) -> bool:
-    """Whether a character neither composes with the one before nor changes places with it."""
+    """Whether a character neither composes with the one before nor is reordered with it."""
     care = points.care[codes[i]]
     if care not in (HARD, ORDERED, FOLLOWS):
         return True
@@ -188,39 +188,34 @@ def _stays(codes: Characters, begin: np.uint64, i: np.uint64, points: CodePoints
 def _take_hard(
     codes: Characters, begin: np.uint64, i: np.uint64, end: np.uint64, points: CodePoints, found: ScannedWords
 ) -> np.uint64:
-    """The stretch between two spaces around a hard character; all the text where that might lean on what precedes."""
-    stretch, counts = i, found.counts
-    while stretch > begin and not points.info[codes[stretch - _1]] & SPACE:
-        stretch -= _1
-    if points.info[codes[stretch]] & MARK or points.care[codes[stretch]] == NOTHING:
-        stretch, i = begin, end
+    """The text between two spaces around a hard character; all the text where that may depend on what precedes."""
+    first, counts = i, found.counts
+    while first > begin and not points.info[codes[first - _1]] & SPACE:
+        first -= _1
+    if points.info[codes[first]] & MARK or points.care[codes[first]] == NOTHING:
+        first, i = begin, end
     while i < end and not points.info[codes[i]] & SPACE:
         i += _1
-    while counts[IDS] and found.places[counts[IDS] - 1] >= stretch:  # what was taken of it goes back
+    while counts[IDS] and found.positions[counts[IDS] - 1] >= first:  # what was taken of it is taken back
         counts[IDS] -= 1
-        counts[PIECES] -= found.ids[counts[IDS]] <= -2
-    _end_piece(found, stretch, i, _1)
+        counts[SEGMENTS] -= found.ids[counts[IDS]] <= -2
+    _end_segment(found, first, i, _1)
     return i
 
 
 @compiled
-def _end_piece(found: ScannedWords, begin: np.uint64, end: np.uint64, is_hard: np.uint64) -> None:
-    number, pieces = found.counts[PIECES], found.pieces
-    pieces[number, 0], pieces[number, 1], pieces[number, 2] = begin, end, is_hard
-    found.counts[PIECES] += 1
+def _end_segment(found: ScannedWords, begin: np.uint64, end: np.uint64, is_hard: np.uint64) -> None:
+    number, segments = found.counts[SEGMENTS], found.segments
+    segments[number, 0], segments[number, 1], segments[number, 2] = begin, end, is_hard
+    found.counts[SEGMENTS] += 1
     _end_token(found, begin, -2 - number)
 
 
 @compiled
-def _end_token(found: ScannedWords, place: np.uint64, number: int | np.int64) -> None:
+def _end_token(found: ScannedWords, position: np.uint64, number: int | np.int64) -> None:
     found.ids[found.counts[IDS]] = number
-    found.places[found.counts[IDS]] = place
+    found.positions[found.counts[IDS]] = position
     found.counts[IDS] += 1
-
-
-_NOT_PLAIN = ODD | UNSPACED
-_NEVER = 2**62
-_0, _1 = np.uint64(0), np.uint64(1)
 
 
 @compiled
@@ -230,18 +225,18 @@ def scan(
     """Scan texts; with a limit above 0 at least the first so many tokens of each."""
     info, care, combining = points.info, points.care, points.combining
     slots, words, word_starts = table.slots, table.words, table.starts
-    ids, places, pieces, counts = found.ids, found.places, found.pieces, found.counts
+    ids, positions, segments, counts = found.ids, found.positions, found.segments, found.counts
     for text in range(len(starts) - 1):
         begin, end = starts[text], starts[text + 1]
-        enough = counts[IDS] - counts[PIECES] + limit if limit else _NEVER
+        enough = counts[IDS] - counts[SEGMENTS] + limit if limit else _NEVER
         i = begin
         while i < end:
             i = _plain_text(
                 codes, begin, i, end, info, care, combining, slots, words, word_starts, enough,
-                ids, places, pieces, counts,
+                ids, positions, segments, counts,
             )  # fmt: skip
             if i < end:
-                i = take_odd(codes, begin, i, end, points, table, found)
+                i = _take_odd(codes, begin, i, end, points, table, found)
         found.ends[text] = counts[IDS]
 
 
@@ -259,14 +254,14 @@ def _plain_text(
     starts: NDArray[np.uint64],
     enough: int,
     ids: NDArray[np.int32],
-    places: NDArray[np.uint64],
-    pieces: NDArray[np.uint64],
+    positions: NDArray[np.uint64],
+    segments: NDArray[np.uint64],
     counts: NDArray[np.int64],
 ) -> np.uint64:
-    """Take words and runs as long as they are plain; where that ends, or the end where there are words enough."""
+    """Take words and runs while they are plain; where that ends, or the end of the text if there are enough words."""
     count = counts[IDS]
     while i < end:
-        place, kind = i, info[codes[i]]
+        position, kind = i, info[codes[i]]
         if kind & STARTS:
             value = SEED
             while i < end:
@@ -276,21 +271,21 @@ def _plain_text(
                 value = (value ^ np.uint64(kind & FOLDED)) * MULTIPLIER
                 i += _1
             if i < end and kind & ODD:
-                i = place
+                i = position
                 break
-            ids[count] = _find_plain(slots, words, starts, codes, info, place, i - place, value)
+            ids[count] = _find_plain(slots, words, starts, codes, info, position, i - position, value)
         elif kind & _NOT_PLAIN:
             i = _plain_run(codes, begin, i, end, info, care, combining)
-            if i == place:
+            if i == position:
                 break
-            number = counts[PIECES]
-            pieces[number, 0], pieces[number, 1], pieces[number, 2] = place, i, _0
-            counts[PIECES] += 1
+            number = counts[SEGMENTS]
+            segments[number, 0], segments[number, 1], segments[number, 2] = position, i, _0
+            counts[SEGMENTS] += 1
             ids[count] = -2 - number
         else:
-            i = end if kind & SPACE and count - counts[PIECES] >= enough else i + _1
+            i = end if kind & SPACE and count - counts[SEGMENTS] >= enough else i + _1
             continue
-        places[count] = place
+        positions[count] = position
         count += 1
     counts[IDS] = count
     return i
@@ -306,19 +301,19 @@ def _plain_run(
     care: NDArray[np.uint8],
     combining: NDArray[np.uint8],
 ) -> np.uint64:
-    """Where a run of scripts without spaces ends that a quick look finds nothing to object to; else where it begins."""
-    place, kind = i, info[codes[i]]
+    """Where a run of scripts without spaces ends, if it is plain; else where it begins."""
+    position, kind = i, info[codes[i]]
     calm = CALM_CHAINED if kind & CHAINED else CALM
     if kind & MARK or (i > begin and not info[codes[i - _1]] & calm):
-        return place
+        return position
     while i < end and info[codes[i]] & UNSPACED:
         kind, its_care = info[codes[i]], care[codes[i]]
         in_order = its_care == ORDERED and combining[codes[i - _1]] <= combining[codes[i]]
         if kind & ODD and its_care != SEVERAL and not in_order:
-            return place
+            return position
         i += _1
     calm = CALM_CHAINED if kind & CHAINED else CALM
-    return i if i == end or info[codes[i]] & calm else place
+    return i if i == end or info[codes[i]] & calm else position
 
 
 @compiled

@@ -1,14 +1,17 @@
-"""Where ICU cuts lines of text into words, on all cores.
+"""Blocks of scanned texts, and the words of the segments that the scan leaves open (``scan.py``).
 
-icu4py makes a Python object of every piece and holds Python's lock all the while. ICU's own functions lie in the
-library that it has loaded, and under the names that ICU documents they can be called without the lock: the same cuts in
-two thirds of the time, and in as many threads as there are cores. Where they are not found, icu4py is asked.
+Each distinct segment is resolved once, however often it occurs: ICU cuts runs of scripts without spaces into words,
+``token_spans`` itself cuts hard text.
+
+icu4py makes a Python object of every word and keeps Python's lock meanwhile. ICU's own functions are in the library
+that it has loaded, and under the names that ICU documents they can be called without the lock: the same cuts in two
+thirds of the time, and in as many threads as there are cores. Where they are not found, icu4py is called.
 """
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from itertools import pairwise
@@ -21,23 +24,151 @@ from numpy.typing import NDArray
 from isogloss.storage.compiled import compiled
 from isogloss.text.batches import available_cores
 from isogloss.text.compiled.code_points import FOLDED, LETTER, LONGEST_UNSPACED, MARK, ODD, CodePoints
-from isogloss.text.compiled.scan import PIECES, ScannedWords
+from isogloss.text.compiled.scan import IDS, SEGMENTS, ScannedWords, room_for, scan
 from isogloss.text.compiled.word_table import (
     SLOT_BITS,
     Characters,
+    Positions,
     WordTable,
     characters_to_text,
-    find_word,
+    flat_characters,
     hash_of,
     same,
 )
+from isogloss.text.ids import running_sum, split_chunks
+from isogloss.text.tokenizer import token_spans
 
-LINE_END = 10
-_CHUNK_CHARACTERS = 50_000  # cut at a time
+BLOCK_CHARACTERS = 300_000  # scanned together
+_CHUNK_CHARACTERS = 50_000  # cut together
+_HARD_SIGN = 0x110000  # no character: before a hard segment, which so differs from a run of the same characters
+_LINE_END = 10
+_RARE_LETTER = "\ua66e"  # a Cyrillic o with many eyes; a word of its own between texts
 _WORDS = 1  # UBRK_WORD
-_LOCALE = "en"  # as the tokeniser has it
+_LOCALE = "en"  # as in the tokeniser
+_1 = np.uint64(1)
 
 Cuts = NDArray[np.bool_]
+Ids = NDArray[np.int32]
+Spans = list[tuple[int, int, str]]
+
+
+class ScannedBlock(NamedTuple):
+    """Scanned texts: ``ids`` are rows of words, -1 for an unknown word, or ``-2 - segment``.
+
+    ``segments`` are the numbers of the segments among the distinct ones.
+    """
+
+    codes: Characters
+    starts: NDArray[np.uint64]
+    ids: Ids
+    positions: NDArray[np.uint64]
+    ends: Positions
+    segments: Ids
+
+
+class Scan(NamedTuple):
+    """A block, and the characters of the segments that were left open."""
+
+    block: ScannedBlock
+    characters: Characters
+    lengths: Positions
+
+
+class ResolvedSegments(NamedTuple):
+    """The words of the distinct segments: those of segment ``s`` are ``starts[s]:starts[s + 1]``.
+
+    Word ``t`` has the characters ``begins[t]:ends[t]``, its position in the segment begins at ``spans[t, 0]`` and ends
+    at ``spans[t, 1]``: in characters of the text, but of the first ``runs`` segments in folded ones. ``rows`` are the
+    numbers of the words, -1 until they have one.
+    """
+
+    characters: Characters
+    begins: Positions
+    ends: Positions
+    spans: Positions
+    rows: Ids
+    starts: Positions
+    runs: int
+
+
+def scan_texts(texts: Sequence[str], points: CodePoints, table: WordTable, longest: int = 0, limit: int = 0) -> Scan:
+    """Scan a block of texts for the words of a table, none longer than ``longest``."""
+    codes, starts = flat_characters(texts)
+    found = room_for(len(codes), len(texts), longest)
+    scan(codes, starts, points, table, limit, found)
+    count, segments = found.counts[IDS], int(found.counts[SEGMENTS])
+    ids, positions = found.ids[:count].copy(), found.positions[:count].copy()
+    room = int((found.segments[:segments, 1] - found.segments[:segments, 0]).sum()) * LONGEST_UNSPACED + segments
+    characters, ends = np.empty(room, dtype=np.uint32), np.zeros(segments, dtype=np.int64)
+    _copy(codes, points, found, characters, ends)
+    block = ScannedBlock(codes, starts, ids, positions, found.ends, ids[:0])
+    return Scan(block, characters[: ends[-1] if segments else 0], np.diff(ends, prepend=0))
+
+
+def resolve(scans: Sequence[Scan], points: CodePoints) -> tuple[ResolvedSegments, list[ScannedBlock]]:
+    """The words of the distinct segments, runs before hard text, and the blocks with the numbers of their segments."""
+    characters = np.concatenate([each.characters for each in scans])
+    starts = running_sum(each.lengths for each in scans)
+    numbers, firsts = _distinct(characters, starts)
+    is_hard = characters[starts[firsts]] == _HARD_SIGN
+    order = np.argsort(is_hard, kind="stable")
+    renumbered = np.empty(len(order), np.int32)
+    renumbered[order] = np.arange(len(order), dtype=np.int32)
+    runs = _resolve_runs(characters, starts, firsts[~is_hard], points)
+    hard = _resolve_hard(
+        [characters_to_text(characters[starts[segment] + 1 : starts[segment + 1]]) for segment in firsts[is_hard]]
+    )
+    shift, count = len(runs.characters), len(runs.rows)
+    resolved = ResolvedSegments(
+        np.concatenate([runs.characters, hard.characters]),
+        np.concatenate([runs.begins, hard.begins + shift]),
+        np.concatenate([runs.ends, hard.ends + shift]),
+        np.concatenate([runs.spans, hard.spans]),
+        np.concatenate([runs.rows, hard.rows]),
+        np.concatenate([runs.starts, hard.starts[1:] + count]),
+        runs.runs,
+    )
+    own_numbers = np.split(renumbered[numbers], np.cumsum([len(each.lengths) for each in scans[:-1]]))
+    return resolved, [each.block._replace(segments=own) for each, own in zip(scans, own_numbers, strict=True)]
+
+
+def _resolve_runs(characters: Characters, starts: Positions, chosen: Positions, points: CodePoints) -> ResolvedSegments:
+    """The words of runs of scripts without spaces."""
+    lines = np.empty(int((starts[chosen + 1] - starts[chosen]).sum()) + len(chosen), np.uint32)
+    _write_lines(characters, starts, chosen, lines)
+    begins, ends = np.empty((2, len(lines)), np.int64)
+    spans, line_starts = np.empty((len(lines), 2), np.int64), np.zeros(len(chosen) + 1, np.int64)
+    count = _words_in_lines(lines, cuts_of_lines(lines), points, begins, ends, spans, line_starts[1:])
+    rows = np.full(count, -1, np.int32)
+    return ResolvedSegments(lines, begins[:count], ends[:count], spans[:count], rows, line_starts, len(chosen))
+
+
+def _resolve_hard(texts: Sequence[str]) -> ResolvedSegments:
+    """The words of hard text, by the tokeniser itself."""
+    found = [spans for group in split_chunks(texts, _CHUNK_CHARACTERS) for spans in _token_spans(group)]
+    words = [word for spans in found for _, _, word in spans]
+    positions = np.asarray([(begin, end) for spans in found for begin, end, _ in spans], np.int64).reshape(-1, 2)
+    characters, ends = flat_characters(words)
+    bounds = ends.astype(np.int64)
+    starts = running_sum([np.fromiter(map(len, found), np.int64, len(found))])
+    rows = np.full(len(words), -1, np.int32)
+    return ResolvedSegments(characters, bounds[:-1], bounds[1:], positions, rows, starts, 0)
+
+
+def _token_spans(texts: Sequence[str]) -> list[Spans]:
+    """``token_spans`` of each text, all cut in one call: starting ICU takes longer than a short text."""
+    if any(_RARE_LETTER in text for text in texts):
+        return [token_spans(text) for text in texts]
+    between = f"\n{_RARE_LETTER}\n"
+    starts = running_sum([np.fromiter(map(len, texts), np.int64, len(texts)) + len(between)]).tolist()
+    found: list[Spans] = [[]]
+    for begin, end, word in token_spans(between.join(texts)):
+        if word == _RARE_LETTER:
+            found.append([])
+        else:
+            start = starts[len(found) - 1]
+            found[-1].append((begin - start, end - start, word))
+    return found
 
 
 class _Functions(NamedTuple):
@@ -49,12 +180,12 @@ class _Functions(NamedTuple):
 
 
 def cuts_of_lines(lines: Characters) -> Cuts:
-    """One entry a character and one more, true where a piece ends; no character may lie beyond the basic plane."""
+    """One entry a character and one more, true where a word ends; all characters are in the basic plane."""
     is_cut = np.zeros(len(lines) + 1, dtype=np.bool_)
-    ends = np.flatnonzero(lines == LINE_END) + 1
+    ends = np.flatnonzero(lines == _LINE_END) + 1
     last_wanted = len(lines) // _CHUNK_CHARACTERS + 1
-    places = np.searchsorted(ends, np.arange(1, last_wanted + 1) * _CHUNK_CHARACTERS)
-    bounds = [0, *np.unique(ends[np.minimum(places, len(ends) - 1)]).tolist()] if len(ends) else []
+    positions = np.searchsorted(ends, np.arange(1, last_wanted + 1) * _CHUNK_CHARACTERS)
+    bounds = [0, *np.unique(ends[np.minimum(positions, len(ends) - 1)]).tolist()] if len(ends) else []
     mark = _mark_by_icu if _icu_functions() else _mark_by_icu4py
     with ThreadPoolExecutor(available_cores()) as threads:
         list(threads.map(lambda part: mark(lines[part[0] : part[1]], is_cut[part[0] : part[1] + 1]), pairwise(bounds)))
@@ -93,7 +224,7 @@ def _icu_functions() -> _Functions | None:
     from icu4py import breakers
 
     try:
-        library = ctypes.CDLL(breakers.__file__)  # finds what the libraries it needs hold, too
+        library = ctypes.CDLL(breakers.__file__)  # and what it is linked with
         version = icu4py.icu_version_info[0]
         functions = _Functions(*(library[f"ubrk_{name}_{version}"] for name in _Functions._fields))
     except (AttributeError, OSError):
@@ -107,151 +238,104 @@ def _icu_functions() -> _Functions | None:
     return functions
 
 
-# Compiled steps between the scan and the ids: which pieces are alike, where ICU cut them, and all ids in one row.
-
-HARD_SIGN = 0x110000  # no character: written before a hard piece, so that a run of the same characters is another piece
-_1 = np.uint64(1)
-
-Ids = NDArray[np.int32]
-Places = NDArray[np.int64]
-
-
-def take_pieces(codes: Characters, points: CodePoints, found: ScannedWords) -> tuple[Characters, Places]:
-    """The characters of all pieces one after another, and how many each has."""
-    count = int(found.counts[PIECES])
-    room = int((found.pieces[:count, 1] - found.pieces[:count, 0]).sum()) * LONGEST_UNSPACED + count
-    pieces, ends = np.empty(room, dtype=np.uint32), np.zeros(count, dtype=np.int64)
-    _copy(codes, points, found, pieces, ends)
-    return pieces[: ends[-1] if count else 0], np.diff(ends, prepend=0)
-
-
 @compiled
-def _copy(codes: Characters, points: CodePoints, found: ScannedWords, pieces: Characters, ends: Places) -> None:
+def _copy(codes: Characters, points: CodePoints, found: ScannedWords, characters: Characters, ends: Positions) -> None:
     length = 0
-    for piece in range(len(ends)):
-        begin, end, is_hard = found.pieces[piece, 0], found.pieces[piece, 1], found.pieces[piece, 2]
+    for segment in range(len(ends)):
+        begin, end, is_hard = found.segments[segment, 0], found.segments[segment, 1], found.segments[segment, 2]
         if is_hard:
-            pieces[length] = HARD_SIGN
+            characters[length] = _HARD_SIGN
             length += 1
             for i in range(begin, end):
-                pieces[length] = codes[i]
+                characters[length] = codes[i]
                 length += 1
         else:
             for i in range(begin, end):
-                length = _copy_folded(points.info[codes[i]], points, pieces, length)
-        ends[piece] = length
+                length = _copy_folded(points.info[codes[i]], points, characters, length)
+        ends[segment] = length
 
 
 @compiled
-def _copy_folded(kind: int, points: CodePoints, pieces: Characters, length: int) -> int:
+def _copy_folded(kind: int, points: CodePoints, characters: Characters, length: int) -> int:
     if not kind & ODD:
-        pieces[length] = kind & FOLDED
+        characters[length] = kind & FOLDED
         return length + 1
     expansion = kind & FOLDED
     for k in range(points.expansion_starts[expansion], points.expansion_starts[expansion + 1]):
-        pieces[length] = points.expansions[k]
+        characters[length] = points.expansions[k]
         length += 1
     return length
 
 
-def distinct_pieces(pieces: Characters, starts: Places) -> tuple[Ids, Places]:
-    """The number of each piece among the distinct ones, and the first of each: text repeats itself."""
+def _distinct(characters: Characters, starts: Positions) -> tuple[Ids, Positions]:
+    """The number of each segment among the distinct ones, and the first of each."""
     count = len(starts) - 1
     numbers, firsts = np.empty(count, dtype=np.int32), np.empty(count, dtype=np.int64)
     slots = np.zeros(1 << max(4, (2 * count).bit_length()), dtype=np.uint64)
-    distinct = _number(pieces, starts, slots, numbers, firsts)
+    distinct = _number(characters, starts, slots, numbers, firsts)
     return numbers, firsts[:distinct]
 
 
 @compiled
-def _number(pieces: Characters, starts: Places, slots: NDArray[np.uint64], numbers: Ids, firsts: Places) -> int:
+def _number(
+    characters: Characters, starts: Positions, slots: NDArray[np.uint64], numbers: Ids, firsts: Positions
+) -> int:
     count = 0
-    for piece in range(len(starts) - 1):
-        begin, length = np.uint64(starts[piece]), np.uint64(starts[piece + 1] - starts[piece])
-        slot = (hash_of(pieces, begin, begin + length) >> SLOT_BITS) & np.uint64(len(slots) - 1)
-        while slots[slot] != 0:  # a slot holds a number plus one
+    for segment in range(len(starts) - 1):
+        begin, length = np.uint64(starts[segment]), np.uint64(starts[segment + 1] - starts[segment])
+        slot = (hash_of(characters, begin, begin + length) >> SLOT_BITS) & np.uint64(len(slots) - 1)
+        while slots[slot] != 0:  # a slot is a number plus one
             first = firsts[np.int64(slots[slot]) - 1]
             if np.uint64(starts[first + 1] - starts[first]) == length and same(
-                pieces, begin, pieces, np.uint64(starts[first]), length
+                characters, begin, characters, np.uint64(starts[first]), length
             ):
                 break
             slot = (slot + _1) & np.uint64(len(slots) - 1)
         if slots[slot] == 0:
-            firsts[count] = piece
+            firsts[count] = segment
             count += 1
             slots[slot] = np.uint64(count)
-        numbers[piece] = np.int64(slots[slot]) - 1
+        numbers[segment] = np.int64(slots[slot]) - 1
     return count
 
 
 @compiled
-def write_lines(pieces: Characters, starts: Places, chosen: Places, lines: Characters) -> None:
-    """Write the chosen pieces, each with a line end."""
-    place = 0
-    for piece in chosen:
-        for i in range(starts[piece], starts[piece + 1]):
-            lines[place] = pieces[i]
-            place += 1
-        lines[place] = LINE_END
-        place += 1
+def _write_lines(characters: Characters, starts: Positions, chosen: Positions, lines: Characters) -> None:
+    """Write the chosen segments, each with a line end."""
+    position = 0
+    for segment in chosen:
+        for i in range(starts[segment], starts[segment + 1]):
+            lines[position] = characters[i]
+            position += 1
+        lines[position] = _LINE_END
+        position += 1
 
 
 @compiled
-def words_of_lines(
-    lines: Characters, is_cut: NDArray[np.bool_], points: CodePoints, table: WordTable, ids: Ids, ends: Places
-) -> None:
-    """Look up the words of runs that ICU has cut: a cut parts words except before a combining mark."""
-    info, slots, words, starts = points.info, table.slots, table.words, table.starts
-    line, count, i, last = 0, 0, np.uint64(0), np.uint64(len(lines))
-    while i < last:
-        begin = i
-        i += _1
-        if lines[begin] == LINE_END:
-            ends[line] = count
-            line += 1
-        elif info[lines[begin]] & LETTER:
-            while i < last and _goes_on(info[lines[i]], is_cut[i]):
-                i += _1
-            value = hash_of(lines, begin, i)
-            ids[count] = find_word(slots, words, starts, lines, begin, i - begin, value)
-            count += 1
-
-
-@compiled
-def _goes_on(kind: int, is_cut: bool) -> bool:
-    return bool(kind & MARK) or (bool(kind & LETTER) and not is_cut)
-
-
-@compiled
-def gather(
-    ids: Ids,
-    ends: Places,
-    numbers: Ids,
-    piece_ids: Ids,
-    piece_starts: Places,
-    limit: int,
-    gathered: Ids,
-    gathered_ends: Places,
+def _words_in_lines(
+    lines: Characters,
+    is_cut: NDArray[np.bool_],
+    points: CodePoints,
+    begins: Positions,
+    ends: Positions,
+    spans: Positions,
+    line_ends: Positions,
 ) -> int:
-    """Put the ids of the pieces in their places, cut each text after ``limit`` tokens (0: never), drop unknown words.
+    """Where the words of lines that ICU has cut begin and end, and where in their line; the number of words.
 
-    ``piece_ids[piece_starts[n]:piece_starts[n + 1]]`` are the tokens of the pieces with number ``n``.
+    A cut separates words except before a combining mark.
     """
-    count, i = 0, 0
-    for text in range(len(ends)):
-        tokens = 0
-        while i < ends[text]:
-            if ids[i] >= -1:
-                begin, end, source = i, i + 1, ids
-            else:
-                number = numbers[-2 - ids[i]]
-                begin, end, source = piece_starts[number], piece_starts[number + 1], piece_ids
-            if limit:
-                end = min(end, begin + limit - tokens)
-            for k in range(begin, end):
-                gathered[count] = source[k]
-                count += source[k] >= 0
-            tokens += end - begin
-            i = ends[text] if limit and tokens >= limit else i + 1
-        gathered_ends[text] = count
+    info, line, count, start, i = points.info, 0, 0, 0, 0
+    while i < len(lines):
+        begin = i
+        i += 1
+        if lines[begin] == _LINE_END:
+            line_ends[line] = count
+            line, start = line + 1, i
+        elif info[lines[begin]] & LETTER:
+            while i < len(lines) and (info[lines[i]] & MARK or (info[lines[i]] & LETTER and not is_cut[i])):
+                i += 1
+            begins[count], ends[count] = begin, i
+            spans[count, 0], spans[count, 1] = begin - start, i - start
+            count += 1
     return count

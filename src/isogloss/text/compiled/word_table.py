@@ -1,8 +1,8 @@
-"""Words to rows in a hash table that compiled code reads: open addressing, every hit compared letter by letter.
+"""A hash table from words to rows for compiled code: open addressing, every hit compared letter by letter.
 
 The hash of the characters c_1 ... c_n is h_n, where h_i = (h_(i-1) xor c_i) * m modulo 2^64; its upper bits choose the
-slot. A slot holds 32 further bits of the hash and the row plus one, or 0 where it is free. Equal hashes are not taken
-for equal words: the characters decide.
+slot. A slot is 32 further bits of the hash and the row plus one, or 0 where it is free. Words of equal hashes are
+compared character by character.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ from isogloss.storage.compiled import compiled
 SEED = np.uint64(0x9E3779B97F4A7C15)
 MULTIPLIER = np.uint64(0xD6E8FEB86659FD93)
 SLOT_BITS = np.uint64(32)  # the lower ones, which do not choose the slot
-TAG_BITS = np.uint64(32)  # the lower ones of a slot, which hold the row
-TAG = np.uint64(0xFFFFFFFF)  # the bits of a hash that a slot holds
+TAG_BITS = np.uint64(32)  # the lower ones of a slot, which are the row
+TAG = np.uint64(0xFFFFFFFF)  # the bits of a hash that are in a slot
 _0, _1 = np.uint64(0), np.uint64(1)
 
 Characters = NDArray[np.uint32]
+Positions = NDArray[np.int64]
 
 
 class WordTable(NamedTuple):
@@ -34,22 +35,22 @@ class WordTable(NamedTuple):
 
     @property
     def longest(self) -> int:
-        """How many characters the longest word has."""
+        """The length of the longest word."""
         return int(np.diff(self.starts).max(initial=0))
 
 
 def make_word_table(words: Sequence[str]) -> WordTable:
-    """The table of a list of words; of a word that stands twice the first row counts."""
+    """The table of a list of words; the first row counts of a word that occurs twice."""
     slots = np.zeros(1 << max(4, (2 * len(words)).bit_length()), dtype=np.uint64)  # at most half full
     table = WordTable(slots, *flat_characters(list(words)))
     _insert(*table)
     return table
 
 
-def find_words(table: WordTable, words: Sequence[str]) -> NDArray[np.int32]:
-    """The row of each word, -1 for those the table has not."""
-    rows = np.empty(len(words), dtype=np.int32)
-    _find_all(*table, *flat_characters(words), rows)
+def find_words(table: WordTable, characters: Characters, begins: Positions, ends: Positions) -> NDArray[np.int32]:
+    """The row of each word ``characters[begins[i]:ends[i]]``, -1 for those that are not in the table."""
+    rows = np.empty(len(begins), dtype=np.int32)
+    _find_all(*table, characters, begins.astype(np.uint64), ends.astype(np.uint64), rows)
     return rows
 
 
@@ -67,7 +68,7 @@ def characters_to_text(characters: Characters) -> str:
 
 @compiled
 def hash_of(characters: Characters, begin: np.uint64, end: np.uint64) -> np.uint64:
-    """The hash of a stretch of characters."""
+    """The hash of some characters."""
     value = SEED
     for i in range(begin, end):
         value = (value ^ characters[i]) * MULTIPLIER
@@ -76,7 +77,7 @@ def hash_of(characters: Characters, begin: np.uint64, end: np.uint64) -> np.uint
 
 @compiled
 def same(left: Characters, left_begin: np.uint64, right: Characters, right_begin: np.uint64, length: np.uint64) -> bool:
-    """Whether two stretches of characters are equal."""
+    """Whether two spans of characters are equal."""
     i = _0
     while i < length and left[left_begin + i] == right[right_begin + i]:
         i += _1
@@ -93,7 +94,7 @@ def find_word(
     length: np.uint64,
     value: np.uint64,
 ) -> np.int64:
-    """The row of a word of this hash, or -1. The table comes field by field: numba is slow to pass tuples of arrays."""
+    """The row of a word of this hash, or -1. The table is passed by field: numba is slow to pass tuples of arrays."""
     last = np.uint64(len(slots) - 1)
     slot = (value >> SLOT_BITS) & last
     entry = slots[slot]
@@ -127,9 +128,10 @@ def _find_all(
     words: Characters,
     starts: NDArray[np.uint64],
     wanted: Characters,
-    wanted_starts: NDArray[np.uint64],
+    begins: NDArray[np.uint64],
+    ends: NDArray[np.uint64],
     rows: NDArray[np.int32],
 ) -> None:
     for i in range(len(rows)):
-        begin, end = wanted_starts[i], wanted_starts[i + 1]
+        begin, end = begins[i], ends[i]
         rows[i] = find_word(slots, words, starts, wanted, begin, end - begin, hash_of(wanted, begin, end))

@@ -1,4 +1,4 @@
-"""Strings in flat arrays."""
+"""Strings in flat arrays: one table, and several as one."""
 
 import numpy as np
 import pytest
@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isogloss.storage.arrays import load_array
-from isogloss.storage.strings import StringTable
+from isogloss.storage.strings import JoinedStrings, StringTable, save_joined
 
 any_string = st.text(st.one_of(st.characters(), st.characters(categories=["Cs"])), max_size=8)
-modest = settings(deadline=None, max_examples=150)
+modest = settings(deadline=None, max_examples=50)
 
 
 @modest
@@ -71,3 +71,30 @@ def test_a_pickle_is_never_loaded(tmp_path):
     np.save(tmp_path / "words.bytes.npy", np.array([{"a": 1}], dtype=object), allow_pickle=True)
     with pytest.raises(ValueError, match="not a whole array"):
         load_array(tmp_path / "words.bytes.npy")
+
+
+PARTS = st.lists(st.lists(st.text(max_size=5), max_size=5), max_size=4)
+
+
+@given(parts=PARTS)
+@settings(deadline=None, max_examples=40)
+def test_the_strings_follow_one_after_the_other(parts):
+    joined = JoinedStrings([StringTable.of(part) for part in parts])
+    assert list(joined) == [string for part in parts for string in part]
+
+
+@pytest.mark.parametrize("number", [-1, 2])
+def test_a_number_that_is_not_there_is_an_index_error(number):
+    with pytest.raises(IndexError):
+        JoinedStrings([["a"], ["b"]])[number]
+
+
+@given(parts=PARTS, data=st.data())
+@settings(deadline=None, max_examples=40)
+def test_what_is_kept_is_written_as_one_table(tmp_path_factory, parts, data):
+    strings = [string for part in parts for string in part]
+    keep = data.draw(st.lists(st.booleans(), min_size=len(strings), max_size=len(strings)))
+    folder = tmp_path_factory.mktemp("joined")
+    save_joined([StringTable.of(part) for part in parts], np.asarray(keep, dtype=bool), folder, "pages")
+    kept = [string for string, wanted in zip(strings, keep, strict=True) if wanted]
+    assert list(StringTable.load(folder, "pages")) == kept

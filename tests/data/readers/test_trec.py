@@ -63,7 +63,7 @@ def test_a_broken_topic_is_reported_where_it_starts_and_the_others_are_read(put,
     directory = put(DOCUMENTS | {"topics": markup, "qrels": ""})
     data = gather(f"trec:{directory}")
     assert len(data.queries) == 1
-    assert [(str(p.place), p.kind, p.message) for p in data.problems.kept] == [
+    assert [(str(p.location), p.kind, p.message) for p in data.problems.kept] == [
         (f"{directory / 'topics'}:{line}", "malformed topic", words)
     ]
     with pytest.raises(InputError, match=rf"topics:{line}: {words}"):
@@ -96,6 +96,6 @@ def test_an_unknown_pair_is_answered_with_the_pairs_there_are(put, read):
         read(source, "sw-fr")
 
 
-def test_missing_topics_name_what_was_looked_for(put, read):
+def test_missing_topics_name_the_files_that_were_tried(put, read):
     with pytest.raises(InputError, match=r"has none of topics\.en\.tsv, .*topics\.tsv"):
         read(f"trec:{put(DOCUMENTS)}")

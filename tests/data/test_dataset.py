@@ -1,4 +1,4 @@
-"""What passes between the rooms: collections, judgments, sources, and the counts of Table 1."""
+"""Collections, judgments, sources, and the counts of Table 1."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_an_unknown_source_is_answered_with_the_known_ones(source):
 
 
 def test_a_path_alone_is_recognised_by_its_files(tiny, tmp_path):
-    assert open_source(str(tiny)).format == "wikiclir"
+    assert open_source(tiny("wikiclir").removeprefix("wikiclir:")).format == "wikiclir"
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "one.md").write_text("# One", encoding="utf-8")
     assert open_source(str(tmp_path / "notes")).format == "folder"

@@ -79,7 +79,7 @@ def test_the_comparisons_are_in_the_json_with_both_tests_and_their_corrections(r
 
 
 def test_rankings_that_differ_in_length_only_tie_exactly(task, make_run):
-    # the same places of the judged documents in a short and in a long list: rounding must not make a winner
+    # the same ranks of the judged documents in a short and in a long list: rounding must not make a winner
     ranked = {query: [f"x{n}" for n in range(7)] + list(GRADES[query]) for query in ("a", "b", "d")}
     longer = {query: [*documents, *(f"y{n}" for n in range(990))] for query, documents in ranked.items()}
     results = {"short": evaluate_run(make_run(ranked), task), "long": evaluate_run(make_run(longer), task)}

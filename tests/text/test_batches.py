@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isogloss.storage import compiled
-from isogloss.text import batches
-from isogloss.text import positions as placed_words
+from isogloss.text import batches, positions
 from isogloss.text.batches import available_cores, tokenize_texts
 from isogloss.text.tokenizer import Tokenizer
 
@@ -64,7 +63,7 @@ def test_workers_end_where_the_process_does_not_end_by_a_signal():
         signal.signal(signal.SIGTERM, before)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=33)
 @given(st.lists(st.text(), max_size=8), st.sampled_from(TOKENIZERS))
 def test_any_texts_make_the_same_batch(texts, tokenizer):
     same_as_one_by_one(texts, tokenizer, 1)
@@ -82,24 +81,24 @@ def test_much_text_goes_to_all_cores_with_the_same_result(monkeypatch):
 @pytest.mark.parametrize("batch", [1, 40, 500_000], ids="batches of {}".format)
 def test_compiled_code_makes_the_same_batch(tokenizer, texts, batch, monkeypatch):
     pytest.importorskip("numba")
-    monkeypatch.setattr(placed_words, "pays", lambda *_: True)
-    monkeypatch.setattr(placed_words, "_BATCH_CHARACTERS", batch)
+    monkeypatch.setattr(positions, "pays", lambda *_: True)
+    monkeypatch.setattr(positions, "_BATCH_CHARACTERS", batch)
     same_as_one_by_one(texts, tokenizer, None)
 
 
 @pytest.mark.parametrize("installed", [True, False])
 def test_compiled_code_is_loaded_for_much_text_only_and_sooner_where_words_are_not_spaced(installed, monkeypatch):
     monkeypatch.setattr(compiled.importlib.util, "find_spec", lambda name: name if installed else None)
-    monkeypatch.delitem(sys.modules, placed_words._COMPILED, raising=False)
+    monkeypatch.delitem(sys.modules, positions._COMPILED, raising=False)
 
     def pays(*texts, times):
-        return placed_words.compiled_pays(texts * times, 10**6)
+        return positions.compiled_pays(texts * times, 10**6)
 
     assert not pays(times=0)
     assert not pays("a word", times=100_000)
     assert pays("a word", times=1_000_000) is installed
     assert pays("我们的学校", times=100_000) is installed
-    monkeypatch.setitem(sys.modules, placed_words._COMPILED, placed_words)
+    monkeypatch.setitem(sys.modules, positions._COMPILED, positions)
     assert pays("a word", times=100_000) is installed
     assert not pays("a word", times=1000)
 

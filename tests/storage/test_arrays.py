@@ -14,7 +14,7 @@ ARRAYS = arrays.arrays(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(tensors=st.dictionaries(st.text(min_size=1), ARRAYS, max_size=4), metadata=st.dictionaries(st.text(), st.text()))
 def test_arrays_and_text_come_back_as_they_were(tmp_path_factory, tensors, metadata):
     tensors = {name: array for name, array in tensors.items() if name != "__metadata__"}

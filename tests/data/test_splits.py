@@ -1,4 +1,4 @@
-"""Train, dev and test: drawn by the seed, or listed by the data."""
+"""Splits of queries, random or listed by the data, and random negatives."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isogloss.data.splits import SPLITS, split_queries
+from isogloss.data.splits import SPLITS, sample_negatives, split_queries
 from isogloss.storage.errors import InputError
 
 QUERIES = st.lists(st.text("abcde123", min_size=1, max_size=5), unique=True, max_size=40)
@@ -17,7 +17,7 @@ def membership(parts):
     return {query: name for name, queries in parts.items() for query in queries}
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=26, deadline=None)
 @given(QUERIES, SEEDS)
 def test_every_query_is_in_one_split_and_the_shares_are_3_1_1(queries, seed):
     parts = split_queries(queries, seed)
@@ -27,7 +27,7 @@ def test_every_query_is_in_one_split_and_the_shares_are_3_1_1(queries, seed):
         assert abs(len(parts[name]) - share * len(queries)) <= 1
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=26, deadline=None)
 @given(QUERIES.flatmap(lambda queries: st.tuples(st.just(queries), st.permutations(queries))), SEEDS)
 def test_the_order_of_the_queries_does_not_matter(orders, seed):
     groups = {query: query[0] for query in orders[0]}
@@ -36,7 +36,7 @@ def test_the_order_of_the_queries_does_not_matter(orders, seed):
         assert first == second
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=26, deadline=None)
 @given(QUERIES, SEEDS)
 def test_the_queries_of_a_group_stay_together_and_groups_are_split_3_1_1(queries, seed):
     groups = {query: query[0] for query in queries}
@@ -121,3 +121,32 @@ def test_a_splits_file_that_lists_a_query_that_does_not_exist_is_wrong_in_that_l
 def test_splits_of_another_query_language_are_not_used(tiny, read):
     data = read(tiny("wikiclir", {"splits/fr.dev": "nothing of ours\n"}))
     assert tuple(data.splits) == SPLITS
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.data(), st.integers(0, 60), st.integers(0, 20), st.integers(0, 2**32), st.text(max_size=5))
+def test_negatives_are_distinct_unjudged_rows_enough_or_all(data, documents, count, seed, query):
+    judged = data.draw(st.lists(st.integers(0, documents - 1), max_size=10)) if documents else []
+    rows = sample_negatives(query, judged, documents, count, seed).tolist()
+    assert len(rows) == len(set(rows)) == min(count, documents - len(set(judged)))
+    assert all(0 <= row < documents for row in rows)
+    assert not set(rows) & set(judged)
+    assert rows == sample_negatives(query, judged[::-1], documents, count, seed).tolist()
+
+
+def test_seed_and_query_decide():
+    def draw(query="q", seed=0):
+        return sample_negatives(query, [1, 2], 10_000, 40, seed).tolist()
+
+    assert draw() == draw()
+    assert draw() != draw(seed=1)
+    assert draw() != draw("r")
+
+
+def test_every_unjudged_document_has_its_chance():
+    drawn = {row for n in range(300) for row in sample_negatives(f"q{n}", [0], 30, 3).tolist()}
+    assert drawn == set(range(1, 30))
+
+
+def test_the_draw_of_a_seed_stays_the_same_for_good():
+    assert sample_negatives("q1", [3], 1000, 5, 42).tolist() == [701, 609, 674, 120, 378]

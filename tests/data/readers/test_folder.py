@@ -12,7 +12,7 @@ from isogloss.storage.errors import InputError
 
 @pytest.fixture
 def folder(put):
-    """Read the documents of a language from the given files: id to (title, text)."""
+    """Read the documents of a language from some files: id to (title, text)."""
 
     def documents(files, language="en", packed=False):
         collection = load_collection(open_source(f"folder:{put(files, packed)}"), language)

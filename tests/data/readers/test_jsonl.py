@@ -72,4 +72,4 @@ def test_an_id_names_one_page_whatever_its_language(tiny, gather):
     data = gather(tiny("jsonl", {"pages.jsonl": lines}))
     assert data.documents.ids == ["2"]
     assert data.queries["1"].text == "One is odd."
-    assert [(p.place.line, p.kind) for p in data.problems.kept] == [(3, "duplicate document id")]
+    assert [(p.location.line, p.kind) for p in data.problems.kept] == [(3, "duplicate document id")]

@@ -1,4 +1,4 @@
-"""Everything that can be wrong with data: said with file and line, stopping at it or gathering all of it."""
+"""Validation problems have a file and a line; the first one stops the reading, or all are collected."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ BAD_LINES = [
     ("wikiclir", "en2fr.rel", b"q1\td1\t2\nq\xe9\td1\t2\n", 2, "broken UTF-8", r"not UTF-8 \(byte 0xe9 at position 2"),
     ("wikiclir", DOCUMENTS, "d1\tChat\n", 1, MALFORMED, "expected id, title, text separated by tabs"),
     ("wikiclir", DOCUMENTS, "d1\ta\tb\n \tc\td\n", 2, MALFORMED, "expected id, title, text separated"),
-    ("wikiclir", DOCUMENTS, "d1\ta\tb\nd2\ta\tb\nd1\tc\td\n", 3, DUPLICATE, "document id 'd1' st"),
+    ("wikiclir", DOCUMENTS, "d1\ta\tb\nd2\ta\tb\nd1\tc\td\n", 3, DUPLICATE, "document id 'd1' occurs"),
     ("wikiclir", DOCUMENTS, b"d1\ta\tb\nd2\ta\t\xff\n", 2, "broken UTF-8", r"not UTF-8 \(byte 0xff at"),
-    ("wikiclir", QUERIES, "q1\ta\tb\nq2\ta\tb\nq1\ta\tb\n", 3, "duplicate query id", "query id 'q1' stands a"),
+    ("wikiclir", QUERIES, "q1\ta\tb\nq2\ta\tb\nq1\ta\tb\n", 3, "duplicate query id", "query id 'q1' occurs a"),
     ("wikiclir", "splits/en.dev", "q1\nq9\n", 2, "unknown query id", "query id 'q9' does not exist"),
-    ("wikiclir", "splits/en.dev", "q1\n\nq1\n", 3, "duplicate query id", "query id 'q1' stands a second time"),
+    ("wikiclir", "splits/en.dev", "q1\n\nq1\n", 3, "duplicate query id", "query id 'q1' occurs a second time"),
     ("wikiclir", "splits/en.dev", b"q1\n\xff\n", 2, "broken UTF-8", "not UTF-8"),
     ("beir", "corpus.jsonl", '{"_id": "d1", "text": "a"}\n{"_id"\n', 2, MALFORMED, r"not JSON \(.* at column 7\)"),
     ("beir", "corpus.jsonl", "[1]\n", 1, MALFORMED, "expected a JSON object"),
@@ -37,7 +37,7 @@ BAD_LINES = [
     ("beir", "corpus.jsonl", '{"_id": "", "text": "a"}\n', 1, MALFORMED, "'_id' must be a string, got ''"),
     ("beir", "corpus.jsonl", '{"_id": "a", "text": "\\ud800"}\n', 1, MALFORMED, "half a character"),
     ("beir", "corpus.jsonl", "[" * 100_000 + "\n", 1, MALFORMED, r"not JSON \("),
-    ("beir", "queries.jsonl", '{"_id": "q1", "text": "a"}\n' * 2, 2, "duplicate query id", "query id 'q1' stands"),
+    ("beir", "queries.jsonl", '{"_id": "q1", "text": "a"}\n' * 2, 2, "duplicate query id", "query id 'q1' occurs"),
     ("beir", "qrels/test.tsv", "q2\td2\n", 1, MALFORMED, "expected query-id, corpus-id, score separated"),
     ("beir", "qrels/test.tsv", "q2\td2\tyes\n", 1, "wrong grade", "grade 'yes' is not an integer"),
     ("beir", "qrels/test.tsv", "q2\td2\t1\nq9\td2\t1\n", 2, "unknown query id", "query id 'q9' does not exist"),
@@ -46,7 +46,7 @@ BAD_LINES = [
     ("trec", "qrels", "q1 0 d1 1.5\n", 1, "wrong grade", "grade '1.5' is not an integer"),
     ("trec", "qrels", b"q1 0 d1 1\nq1 0 \xff 1\n", 2, "broken UTF-8", "not UTF-8"),
     ("trec", "topics.tsv", "q1\tcat\nq2\n", 2, MALFORMED, "expected id, text separated by tabs"),
-    ("trec", "documents.jsonl", '{"id": "d1", "text": "a"}\n' * 2, 2, DUPLICATE, "document id 'd1' stands"),
+    ("trec", "documents.jsonl", '{"id": "d1", "text": "a"}\n' * 2, 2, DUPLICATE, "document id 'd1' occurs"),
     ("jsonl", "pages.jsonl", '{"id": "e", "lang": "en", "text": "a b"}\nnot\n', 2, MALFORMED, "not JSON"),
     ("jsonl", "pages.jsonl", '{"id": "e", "lang": "en", "text": "a b"}\n{"id": "f", "text": "c", "links": "e"}\n', 2,
      MALFORMED, "'links' has the wrong type: 'e'"),
@@ -55,7 +55,7 @@ BAD_LINES = [
 WARNINGS = [
     ("wikiclir", DOCUMENTS, "d1\ta\tb\nd2\tc\t\n", 2, EMPTY, "document 'd2' has an empty text"),
     ("wikiclir", QUERIES, "q1\ta\tb\nq2\tc\t  \n", 2, "empty query text", "query 'q2' has an empty text"),
-    ("wikiclir", "en2fr.rel", "q1\td1\t2\nq1\td1\t2\n", 2, "duplicate judgment", "'q1' and document 'd1' stand"),
+    ("wikiclir", "en2fr.rel", "q1\td1\t2\nq1\td1\t2\n", 2, "duplicate judgment", "'q1' and document 'd1' occur"),
     ("beir", "corpus.jsonl", '{"_id": "d1", "text": ""}\n{"_id": "d2", "text": "b"}\n', 1, EMPTY, "'d1'"),
     ("trec", "topics.tsv", "q1\tcat\nq2\t\n", 2, "empty query text", "query 'q2' has an empty text"),
 ]  # fmt: skip
@@ -81,8 +81,8 @@ def test_a_bad_line_stops_the_reading_with_one_line_that_says_where_and_what(
 ):
     source = tiny(format_, {file: content}, packed)
     pair = "en-en" if format_ == "jsonl" else "en-fr"
-    place = f"{file}.gz:{line}" if packed else f"{file}:{line}"
-    with pytest.raises(InputError, match=rf"/{place}: .*{words}") as caught:
+    location = f"{file}.gz:{line}" if packed else f"{file}:{line}"
+    with pytest.raises(InputError, match=rf"/{location}: .*{words}") as caught:
         read(source, pair)
     assert "\n" not in str(caught.value)
 
@@ -95,7 +95,7 @@ def test_bad_lines_are_gathered_by_kind_and_the_rest_is_read(tiny, gather, forma
         changes = {file: changes[file] + last[format_]}
     data = gather(tiny(format_, changes), "en-en" if format_ == "jsonl" else "en-fr")
     assert data.problems.errors[kind] >= 1
-    found = [p for p in data.problems.kept if p.kind == kind and str(p.place).endswith(f"{file}:{line}")]
+    found = [p for p in data.problems.kept if p.kind == kind and str(p.location).endswith(f"{file}:{line}")]
     assert len(found) == 1
     assert found[0].fatal
 
@@ -110,7 +110,7 @@ def test_what_is_odd_but_usable_is_a_warning_that_does_not_stop(tiny, read, form
     assert not data.problems.errors
     assert data.problems.warnings == {kind: 1}
     [problem] = data.problems.kept
-    assert str(problem.place).endswith(f"/{file}:{line}")
+    assert str(problem.location).endswith(f"/{file}:{line}")
     assert words in problem.message
     assert not problem.fatal
 
@@ -118,7 +118,7 @@ def test_what_is_odd_but_usable_is_a_warning_that_does_not_stop(tiny, read, form
 def test_links_and_translations_that_lead_nowhere_are_warnings(tiny, read):
     data = read(tiny("jsonl", {"pages.jsonl": PAGES}))
     assert data.problems.warnings == {"unknown link": 1, "unknown translation": 1}
-    assert [(p.place.line, p.message) for p in data.problems.kept] == [
+    assert [(p.location.line, p.message) for p in data.problems.kept] == [
         (2, "page 'g' names 'e' as its translation, which is no page in 'fr'"),
         (3, "page 'f' links to 'nowhere', which does not exist"),
     ]
@@ -152,4 +152,4 @@ def test_only_the_first_of_each_kind_are_kept_but_all_are_counted(tmp_path):
         problems.error(Location(tmp_path, line), "this", "wrong")
         problems.warn(Location(tmp_path, line), "that", "odd")
     assert (problems.errors["this"], problems.warnings["that"]) == (100, 100)
-    assert [problem.place.line for problem in problems.kept if problem.fatal] == list(range(1, 21))
+    assert [problem.location.line for problem in problems.kept if problem.fatal] == list(range(1, 21))

@@ -2,24 +2,26 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isogloss.retrieval.fusion import FUSIONS, Shared, best_weight, rank_shares, spread, spread_shares
 from isogloss.retrieval.ranking import Ranking
 
 
+@settings(max_examples=40, deadline=None)
 @given(st.lists(st.integers(0, 30), unique=True, max_size=12), st.lists(st.integers(0, 30), max_size=12))
-def test_a_rank_is_worth_its_reciprocal(listed, asked):
+def test_a_rank_is_worth_its_reciprocal(listed, wanted):
     found = Ranking(np.array(listed, np.int64), np.arange(len(listed), 0, -1.0))
-    shares = rank_shares(found, np.array(asked, np.int64), np.zeros(len(asked)))
-    expected = [listed.index(row) + 1 if row in listed else len(listed) + 1 for row in asked]
+    shares = rank_shares(found, np.array(wanted, np.int64), np.zeros(len(wanted)))
+    expected = [listed.index(row) + 1 if row in listed else len(listed) + 1 for row in wanted]
     assert (1 / shares).tolist() == pytest.approx([60 + rank for rank in expected])
 
 
 scores = st.lists(st.integers(-1000, 1000), min_size=1, max_size=20)
 
 
+@settings(max_examples=40, deadline=None)
 @given(scores, st.floats(0.01, 100))
 def test_shares_of_scores_do_not_depend_on_their_scale(values, factor):
     found = np.array(values, np.float64)

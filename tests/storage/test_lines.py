@@ -1,4 +1,4 @@
-"""Lines with their places, from files of every condition."""
+"""Lines with their locations, from files of every condition."""
 
 import gzip
 from pathlib import Path
@@ -42,10 +42,10 @@ def test_lines_come_without_their_ends_plain_or_packed_whatever_the_name(pack, d
     path.write_bytes(pack(data.encode()))
     read = list(read_lines(path))
     assert [line for _, line in read] == lines
-    assert [place for place, _ in read] == [Location(path, number) for number in range(1, len(lines) + 1)]
+    assert [location for location, _ in read] == [Location(path, number) for number in range(1, len(lines) + 1)]
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=33)
 @given(lines=st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n\r\0\ufeff"))))
 def test_any_lines_are_read_as_they_were_written(lines, tmp_path_factory):
     path = tmp_path_factory.mktemp("lines") / "file.gz"
@@ -87,10 +87,10 @@ def test_a_truncated_archive_is_an_input_error_that_names_the_last_whole_line(tm
     assert str(error.value) == f"{path}:{len(read)}: the gzip archive is cut off after this line"
 
 
-@pytest.mark.parametrize("place", [15, -8])
-def test_a_damaged_archive_is_an_input_error(place, tmp_path):
+@pytest.mark.parametrize("position", [15, -8])
+def test_a_damaged_archive_is_an_input_error(position, tmp_path):
     data = bytearray(gzip.compress(b"some lines of text\n" * 10, mtime=0))
-    data[place] ^= 0xFF
+    data[position] ^= 0xFF
     (tmp_path / "file.gz").write_bytes(data)
     assert "damaged gzip archive" in error_of(tmp_path / "file.gz")
 
@@ -100,7 +100,7 @@ def test_a_binary_file_is_an_input_error_even_where_broken_lines_are_allowed(dat
     (tmp_path / "file").write_bytes(data)
     assert "a binary file, text is needed" in error_of(tmp_path / "file")
     with pytest.raises(InputError, match="binary"):
-        list(read_lines(tmp_path / "file", on_broken=lambda place, what: None))
+        list(read_lines(tmp_path / "file", on_broken=lambda location, what: None))
 
 
 def test_a_line_that_is_not_utf8_is_an_input_error_with_line_byte_and_position(tmp_path):
@@ -112,9 +112,9 @@ def test_a_line_that_is_not_utf8_goes_to_the_handler_and_is_left_out(tmp_path):
     path = tmp_path / "file"
     path.write_bytes(b"one\ntw\xff\nthree\n\xc3\n")
     broken = []
-    read = list(read_lines(path, on_broken=lambda place, what: broken.append((place, what))))
+    read = list(read_lines(path, on_broken=lambda location, what: broken.append((location, what))))
     assert read == [(Location(path, 1), "one"), (Location(path, 3), "three")]
-    assert [(str(place), what) for place, what in broken] == [
+    assert [(str(location), what) for location, what in broken] == [
         (f"{path}:2", "not UTF-8 (byte 0xff at position 3)"),
         (f"{path}:4", "not UTF-8 (byte 0xc3 at position 1)"),
     ]

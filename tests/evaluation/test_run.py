@@ -33,7 +33,7 @@ def test_a_run_file_has_six_columns_ranks_from_1_and_the_name_of_the_system(tmp_
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(data=st.data())
 def test_a_run_comes_back_from_its_file_as_it_was(tmp_path_factory, dtype, data):
     ids = data.draw(st.lists(words, min_size=1, max_size=8, unique=True))
