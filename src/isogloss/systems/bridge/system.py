@@ -155,7 +155,7 @@ class Bridge(FindsPassages, Trainable):
         unknown = {
             word
             for place, (word, number) in enumerate(zip(asked.words, asked.numbers.tolist(), strict=True))
-            if number == len(self._ready.channel.query_words) and place not in asked.own
+            if number == len(self._ready.channel.query_words) and place not in asked.verbatim
         }
         words = tokenize(query)
         return [word for word, term in zip(words, self._query_terms.terms(words), strict=True) if term in unknown]
@@ -276,7 +276,7 @@ class Bridge(FindsPassages, Trainable):
         words = tokenize(query)
         terms = self._query_terms.terms(words)
         here = dict(zip(terms, self._document_terms.terms(words), strict=True))
-        asked: QueryStatistics = self._ready.channel.ask(Counter(terms), self._documents.has, here)
+        asked: QueryStatistics = self._ready.channel.query_statistics(Counter(terms), self._documents.has, here)
         pretrained = self._encoder.encode([query])[0] if self._encoder else None
         places = places_among(terms, asked)
         return QueryFeatures(asked, places, question_vector(asked, places, self._ready.tables), pretrained)
