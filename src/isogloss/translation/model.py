@@ -5,7 +5,8 @@
 
 What is used of them are log-likelihood ratios a word, against a text 0 of which no word matches. The forward one is
 
-    ln(P(q | d) / P(q | 0)) / |q| = 1/|q| sum_w n(w, q) ln(1 + (1 - lambda) / (lambda P(w)) sum_t P(w | t) n(t, d) / |d|)
+    1/|q| ln(P(q | d) / P(q | 0))
+        = 1/|q| sum_w n(w, q) ln(1 + (1 - lambda) / (lambda P(w)) sum_t P(w | t) n(t, d) / |d|)
 
 and the reverse one has q and d exchanged. All words that are rare in the
 training texts are one word, *unknown*: what is rare in one language is mostly rare in the other, and P(unknown |
