@@ -348,7 +348,7 @@ def test_what_cannot_be_shared_says_so():
         Training(Solitary(table(1), table(2), toy_pairs(), LOSS.compiled(), 0.5, 0.0), RECIPE, team=team).run()
 
     for error in together(2, act):
-        assert "cannot be learned by 2 processes" in str(error)
+        assert "cannot be trained by 2 processes" in str(error)
 
 
 @pytest.mark.parametrize(

@@ -195,13 +195,13 @@ def test_the_number_of_threads_makes_no_difference(clip):
         assert_same(*states)
 
 
-def test_stretches_of_batches_make_no_difference(average):
-    whole, pieces = learner(average, clip=0.1), learner(average, clip=0.1)
+def test_the_size_of_a_chunk_makes_no_difference(average):
+    whole, parts = learner(average, clip=0.1), learner(average, clip=0.1)
     losses = whole.advance(ORDER, 8, RATE)
-    found = [pieces.advance(ORDER[a:b], 8, RATE) for a, b in ((0, 8), (8, 40), (40, PAIRS))]
+    found = [parts.advance(ORDER[a:b], 8, RATE) for a, b in ((0, 8), (8, 40), (40, PAIRS))]
     np.testing.assert_array_equal(np.concatenate(found), losses)
     assert len(losses) == 7
-    assert_same(pieces.state(), whole.state())
+    assert_same(parts.state(), whole.state())
 
 
 def test_a_restored_learner_goes_on_as_if_it_had_never_stopped(average):
