@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from isogloss.nn.encoders import unit_sums
 from isogloss.nn.encoders.unit_sums import encode
 from isogloss.text.ids import TextIds
-from isogloss.training import contrastive as softmax_average
+from isogloss.training import contrastive
 from isogloss.training.contrastive import SoftmaxAverage
 
 WORDS, SIZE, TEMPERATURE = 12, 5, 0.3
@@ -264,7 +265,8 @@ def test_numba_makes_no_difference(drop, monkeypatch):
     pytest.importorskip("numba")
     queries, documents = translated(60, words=30, longest=40)
     compiled = learner(queries, documents, words=30, drop=drop).learn(epochs=4, batch=32)
-    monkeypatch.setattr(softmax_average, "_compiled", lambda function: None)
+    for module in (unit_sums, contrastive):
+        monkeypatch.setattr(module, "where_compiled", lambda function: None)
     plain = learner(queries, documents, words=30, drop=drop).learn(epochs=4, batch=32)
     np.testing.assert_array_equal(compiled, plain)
 
@@ -285,7 +287,7 @@ def test_an_encoded_text_is_the_sum_of_its_words_of_length_one(texts):
 def test_encoding_without_numba_gives_the_same(texts):
     table = tables()[0]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(softmax_average, "_compiled", lambda function: None)
+        patch.setattr(unit_sums, "where_compiled", lambda function: None)
         plain = encode(table, text_ids(texts))
     np.testing.assert_array_equal(plain, encode(table, text_ids(texts)))
 
@@ -295,7 +297,7 @@ def test_texts_are_encoded_alike_however_many_at_once(at_once, monkeypatch):
     queries, _ = translated(40)
     texts = text_ids([[], *queries, [], []])
     whole = encode(tables()[0], texts)
-    monkeypatch.setattr(softmax_average, "_WORDS_AT_ONCE", at_once)
+    monkeypatch.setattr(unit_sums, "_WORDS_AT_ONCE", at_once)
     np.testing.assert_array_equal(encode(tables()[0], texts), whole)
 
 

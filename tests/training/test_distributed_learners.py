@@ -142,13 +142,6 @@ def encoders(kind, **how):
     return TorchPairs(*made, toy_pairs(), LOSS, 0.5, 0.05)
 
 
-def dense_average():
-    torch()
-    from isogloss.training.average.dense import TorchAverage
-
-    return TorchAverage(*(table(seed).astype(np.float64) for seed in (1, 2)), toy_pairs(), LOSS.compiled(), 0.5, 0.05)
-
-
 def toy_triples():
     rng = np.random.default_rng(0)
     numbers = np.arange(EXAMPLES, dtype=np.int32)
@@ -212,7 +205,7 @@ def matcher(name, *sizes, **how):
 LEARNERS = {
     "average, plain": plain_average,
     "average, compiled": compiled_average,
-    "average, dense Adam": dense_average,
+    "average, dense Adam": lambda: encoders("average"),
     "cnn": lambda: encoders("cnn"),
     "lstm": lambda: encoders("lstm"),
     "cnn, one tower, fixed vectors": lambda: encoders("cnn", shared=True, trained=False),
@@ -278,11 +271,11 @@ def test_a_checkpoint_of_some_processes_goes_on_with_another_number(kind):
     whole, cut = LEARNERS[kind](), Memory()
     Training(whole, RECIPE).run()
     short = Recipe(epochs=2, batch=BATCH, rate=0.02)
-    together(2, lambda team: Training(LEARNERS[kind](), short, keeper=cut, team=team).run())
+    together(2, lambda team: Training(LEARNERS[kind](), short, checkpointer=cut, team=team).run())
 
     def go_on(team):
         learner = LEARNERS[kind]()
-        Training(learner, RECIPE, keeper=Memory(cut.kept) if team.rank == 0 else None, team=team).run()
+        Training(learner, RECIPE, checkpointer=Memory(cut.kept) if team.rank == 0 else None, team=team).run()
         return learner.state()
 
     for state in together(3, go_on):
@@ -290,22 +283,22 @@ def test_a_checkpoint_of_some_processes_goes_on_with_another_number(kind):
 
 
 def test_only_the_first_process_measures_and_keeps():
-    asked, keepers = [], [Memory(), Memory()]
+    asked, checkpointers = [], [Memory(), Memory()]
 
     def act(team):
-        def judge(parameters):
+        def evaluate(parameters):
             asked.append(team.rank)
             return {"NDCG@5": 0.5}
 
         recipe = Recipe(epochs=9, batch=BATCH, rate=0.02, patience=2)
-        return Training(plain_average(), recipe, judge, keepers[team.rank], team=team).run().history
+        return Training(plain_average(), recipe, evaluate, checkpointers[team.rank], team=team).run().history
 
     first, second = together(2, act)
     assert [entry["NDCG@5"] for entry in second] == [0.5, 0.5, 0.5]  # the first epoch, and two without a better one
     assert len(first) == len(second) == 3
     assert asked == [0, 0, 0]
-    assert keepers[0].records
-    assert not keepers[1].records
+    assert checkpointers[0].records
+    assert not checkpointers[1].records
 
 
 def test_what_is_not_finite_stops_all_before_the_step():
@@ -327,7 +320,7 @@ def test_a_process_that_fails_ends_the_others():
 
     def act(team):
         made = Failing(table(1), table(2), toy_pairs(), LOSS.compiled(), 0.5, 0.0)
-        Training(made, RECIPE, keeper=Memory(), team=team).run()
+        Training(made, RECIPE, checkpointer=Memory(), team=team).run()
 
     first, second = together(2, act)
     assert isinstance(first, PeerLost)
@@ -355,7 +348,7 @@ def test_what_cannot_be_shared_says_so():
         Training(Solitary(table(1), table(2), toy_pairs(), LOSS.compiled(), 0.5, 0.0), RECIPE, team=team).run()
 
     for error in together(2, act):
-        assert "cannot be learned by 2 processes" in str(error)
+        assert "cannot be trained by 2 processes" in str(error)
 
 
 @pytest.mark.parametrize(

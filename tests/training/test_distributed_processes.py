@@ -14,7 +14,7 @@ import isogloss
 from isogloss.cli.main import main
 from isogloss.storage.arrays import read_tensors
 from isogloss.storage.errors import InputError
-from isogloss.training.distributed import Alone, Place, place_in_environment, team_of_environment
+from isogloss.training.distributed import Alone, ProcessRank, rank_in_environment, team_of_environment
 
 DEMO = ("demo", "en-fr")
 SYSTEMS = {
@@ -139,16 +139,16 @@ def test_what_does_not_go_together_is_said_in_one_line(arguments, size, said, tm
 
 
 def test_without_torchrun_a_process_is_alone():
-    assert place_in_environment({}) is None
-    assert place_in_environment({"WORLD_SIZE": "1", "RANK": "0"}) is None
+    assert rank_in_environment({}) is None
+    assert rank_in_environment({"WORLD_SIZE": "1", "RANK": "0"}) is None
     with team_of_environment({}) as team:
         assert isinstance(team, Alone)
         assert (team.rank, team.size, team.agree("me"), team.any(False)) == (0, 1, "me", False)
 
 
-def test_the_place_is_what_torchrun_says():
+def test_the_rank_is_what_torchrun_sets():
     said = {"RANK": "3", "WORLD_SIZE": "4", "LOCAL_RANK": "1", "LOCAL_WORLD_SIZE": "2", "MASTER_ADDR": "a"}
-    assert place_in_environment({**said, "MASTER_PORT": "1"}) == Place(3, 4, 1, 2)
+    assert rank_in_environment({**said, "MASTER_PORT": "1"}) == ProcessRank(3, 4, 1, 2)
 
 
 @pytest.mark.parametrize(
@@ -162,4 +162,4 @@ def test_the_place_is_what_torchrun_says():
 )
 def test_an_environment_that_makes_no_sense_is_named(variables, said):
     with pytest.raises(InputError, match=said):
-        place_in_environment(variables)
+        rank_in_environment(variables)

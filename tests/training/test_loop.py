@@ -126,7 +126,7 @@ def average(request):
     return NumpyAverage if request.param == "plain" else compiled()
 
 
-def judge(parameters):
+def evaluate(parameters):
     """Up and down, but always the same for the same parameters."""
     return {"NDCG@5": float(np.cos(20 * parameters["query_table"].sum(dtype=np.float64)))}
 
@@ -181,10 +181,10 @@ def test_the_rate_falls_after_each_epoch():
 @pytest.mark.parametrize("seconds", [-1.0, 1e9])
 def test_what_was_measured_is_recorded_as_it_goes_and_at_the_end(monkeypatch, seconds):
     monkeypatch.setattr(loop, "_RECORD_SECONDS", seconds)
-    keeper = Memory()
-    history = Training(Fake(), RECIPE, lambda _: {"NDCG@5": 0.5}, keeper).run().history
-    assert sorted({len(record) for record in keeper.records}) == ([0, 1, 2, 3, 4] if seconds < 0 else [4])
-    assert keeper.records[-1] == history
+    checkpointer = Memory()
+    history = Training(Fake(), RECIPE, lambda _: {"NDCG@5": 0.5}, checkpointer).run().history
+    assert sorted({len(record) for record in checkpointer.records}) == ([0, 1, 2, 3, 4] if seconds < 0 else [4])
+    assert checkpointer.records[-1] == history
     assert strip(history[0]) == {
         "epoch": 1, "loss": pytest.approx(np.mean([1 / n for n in range(1, 8)])), "rate": 0.05, "batches": 7,
         "NDCG@5": 0.5,
@@ -213,7 +213,7 @@ def test_early_stopping_keeps_the_best_epoch(patience, epochs, best):
 
 
 def test_what_cannot_be_trained_is_said():
-    with pytest.raises(InputError, match="no examples to learn from"):
+    with pytest.raises(InputError, match="no examples to train on"):
         Training(Fake(0), RECIPE).run()
     with pytest.raises(InputError, match="patience: early stopping needs judged dev queries"):
         Training(Fake(), Recipe(patience=2))
@@ -237,40 +237,40 @@ class Interrupted:
 @given(batch=st.integers(0, EPOCHS * BATCHES - 1), patience=st.sampled_from([0, 1, 2]))
 def test_an_interrupted_run_goes_on_to_the_same_result(average, batch, patience):
     recipe = Recipe(**{**vars(RECIPE), "patience": patience})
-    expected = Training(real(average), recipe, judge).run()
-    keeper, learner = Memory(), real(average)
+    expected = Training(real(average), recipe, evaluate).run()
+    checkpointer, learner = Memory(), real(average)
     Interrupted(learner, batch)
     if batch < BATCHES * len(expected.history):
         with pytest.raises(TrainingStopped, match="it is kept; say please"):
-            Training(learner, recipe, judge, keeper).run()
-        position = keeper.checkpoints[-1][0]
+            Training(learner, recipe, evaluate, checkpointer).run()
+        position = checkpointer.checkpoints[-1][0]
         assert position.epoch * BATCHES + position.batch == batch + 1
-    assert_same(Training(real(average), recipe, judge, keeper).run(), expected)
+    assert_same(Training(real(average), recipe, evaluate, checkpointer).run(), expected)
 
 
 @pytest.mark.parametrize("patience", [0, 1])
 def test_a_killed_run_goes_on_from_any_checkpoint_to_the_same_result(average, patience, monkeypatch):
     monkeypatch.setattr(loop, "_CHECKPOINT_SECONDS", -1.0)
-    recipe, keeper = Recipe(**{**vars(RECIPE), "patience": patience}), Memory()
-    expected = Training(real(average), recipe, judge, keeper).run()
-    assert len(keeper.checkpoints) == len(expected.history) * (BATCHES + 1) + 1  # each batch, each epoch, the end
-    for checkpoint in keeper.checkpoints:
-        assert_same(Training(real(average), recipe, judge, Memory(checkpoint)).run(), expected)
+    recipe, checkpointer = Recipe(**{**vars(RECIPE), "patience": patience}), Memory()
+    expected = Training(real(average), recipe, evaluate, checkpointer).run()
+    assert len(checkpointer.checkpoints) == len(expected.history) * (BATCHES + 1) + 1  # each batch, each epoch, the end
+    for checkpoint in checkpointer.checkpoints:
+        assert_same(Training(real(average), recipe, evaluate, Memory(checkpoint)).run(), expected)
 
 
 def test_a_checkpoint_is_kept_within_a_long_epoch(monkeypatch):
     monkeypatch.setattr(loop, "_CHECKPOINT_SECONDS", -1.0)
-    keeper = Memory()
-    Training(Fake(), Recipe(epochs=1, batch=BATCH), keeper=keeper).run()
-    assert [position.batch for position, *_ in keeper.checkpoints][:3] == [1, 2, 3]
+    checkpointer = Memory()
+    Training(Fake(), Recipe(epochs=1, batch=BATCH), checkpointer=checkpointer).run()
+    assert [position.batch for position, *_ in checkpointer.checkpoints][:3] == [1, 2, 3]
 
 
 def test_a_checkpoint_of_other_data_is_said():
-    keeper = Memory()
-    Training(real(), RECIPE, keeper=keeper).run()
-    keeper.checkpoints[-1][1]["query_rows"] = np.zeros((WORDS + 1, 3, SIZE), np.float32)
+    checkpointer = Memory()
+    Training(real(), RECIPE, checkpointer=checkpointer).run()
+    checkpointer.checkpoints[-1][1]["query_rows"] = np.zeros((WORDS + 1, 3, SIZE), np.float32)
     with pytest.raises(InputError, match=r"does not fit what is learned now .*13, 3, 4.* have the data changed"):
-        Training(real(), RECIPE, keeper=keeper).run()
+        Training(real(), RECIPE, checkpointer=checkpointer).run()
 
 
 class Diverging(Fake):
@@ -290,12 +290,12 @@ class Diverging(Fake):
 @pytest.mark.parametrize(("chunk", "loss"), [(0.0, np.nan), (1e9, np.inf)])
 def test_a_loss_that_is_not_finite_stops_at_once_and_says_where(monkeypatch, chunk, loss):
     monkeypatch.setattr(loop, "_CHUNK_SECONDS", chunk)
-    keeper, learner = Memory(), Diverging(BATCHES + 4, loss)
+    checkpointer, learner = Memory(), Diverging(BATCHES + 4, loss)
     with pytest.raises(TrainingStopped) as caught:
-        Training(learner, RECIPE, keeper=keeper).run()
+        Training(learner, RECIPE, checkpointer=checkpointer).run()
     expected = f"training: the loss of batch 5 of 7 in epoch 2 is {loss}; the last good checkpoint is kept; try a lower"
     assert str(caught.value).startswith(expected)
-    position, state, _ = keeper.checkpoints[-1]
+    position, state, _ = checkpointer.checkpoints[-1]
     assert (position.epoch, position.batch, state["steps"]) == (1, 4, BATCHES + 4)
     with pytest.raises(TrainingStopped, match=f"^training: the loss of batch 5 of 7 in epoch 2 is {loss}; try a lower"):
         Training(Diverging(BATCHES + 4, loss), RECIPE).run()
@@ -303,15 +303,15 @@ def test_a_loss_that_is_not_finite_stops_at_once_and_says_where(monkeypatch, chu
 
 def test_what_is_not_finite_never_takes_the_place_of_a_good_checkpoint(monkeypatch):
     monkeypatch.setattr(loop, "_CHECKPOINT_SECONDS", -1.0)
-    keeper = Memory()
+    checkpointer = Memory()
     with pytest.raises(TrainingStopped, match="the last good checkpoint is kept"):
-        Training(Diverging(3, spoilt=True), RECIPE, keeper=keeper).run()
-    assert keeper.checkpoints[-1][1]["steps"] == 2
+        Training(Diverging(3, spoilt=True), RECIPE, checkpointer=checkpointer).run()
+    assert checkpointer.checkpoints[-1][1]["steps"] == 2
 
 
 @pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_while_measuring_saves_and_says_how_to_go_on():
-    keeper, calls = Memory(), []
+    checkpointer, calls = Memory(), []
 
     def slow(parameters):
         calls.append(parameters)
@@ -321,9 +321,9 @@ def test_ctrl_c_while_measuring_saves_and_says_how_to_go_on():
 
     for epoch in (2, 4):  # the last is no different
         with pytest.raises(TrainingStopped, match=f"^interrupted after epoch {epoch}: it is kept; say please$"):
-            Training(Fake(), RECIPE, slow, keeper).run()
-        assert keeper.checkpoints[-1][0].epoch == epoch
-    assert len(Training(Fake(), RECIPE, slow, keeper).run().history) == EPOCHS
+            Training(Fake(), RECIPE, slow, checkpointer).run()
+        assert checkpointer.checkpoints[-1][0].epoch == epoch
+    assert len(Training(Fake(), RECIPE, slow, checkpointer).run().history) == EPOCHS
     assert len(calls) == EPOCHS
 
 
@@ -345,7 +345,7 @@ def test_a_second_ctrl_c_does_not_wait():
 
     learner.advance = advance
     with pytest.raises(KeyboardInterrupt):
-        Training(learner, RECIPE, keeper=Memory()).run()
+        Training(learner, RECIPE, checkpointer=Memory()).run()
 
 
 @pytest.mark.usefixtures("interruptible")
@@ -365,13 +365,13 @@ def test_training_works_where_no_signal_can_be_caught():
     thread.join()
     assert found[0].parameters["steps"] == EPOCHS * BATCHES
     with Interruption() as interruption:
-        assert not interruption.asked
+        assert not interruption.requested
         interrupt()
-        assert interruption.asked
+        assert interruption.requested
 
 
 def test_the_watcher_sees_every_chunk_and_the_end():
-    class Watcher:
+    class Recorder:
         seen, ended = (), 0
 
         def show(self, position, batches, recipe, rate):
@@ -382,10 +382,10 @@ def test_the_watcher_sees_every_chunk_and_the_end():
         def end(self):
             self.ended += 1
 
-    watcher = Watcher()
-    Training(Fake(), RECIPE, watcher=watcher).run()
-    assert watcher.seen == tuple((epoch, batch) for epoch in range(EPOCHS) for batch in range(1, BATCHES + 1))
-    assert watcher.ended == 1
+    progress = Recorder()
+    Training(Fake(), RECIPE, progress=progress).run()
+    assert progress.seen == tuple((epoch, batch) for epoch in range(EPOCHS) for batch in range(1, BATCHES + 1))
+    assert progress.ended == 1
     with pytest.raises(TrainingStopped):
-        Training(Diverging(0), RECIPE, watcher=watcher).run()
-    assert watcher.ended == 2
+        Training(Diverging(0), RECIPE, progress=progress).run()
+    assert progress.ended == 2

@@ -2,9 +2,8 @@
 
 import re
 
-from isogloss.training import progress as watching
-from isogloss.training.loop import Position, Recipe
-from isogloss.training.progress import ProgressLine, describe
+from isogloss.training import loop
+from isogloss.training.loop import Position, ProgressLine, Recipe, describe
 
 RECIPE = Recipe(epochs=30, batch=100)
 POSITION = Position(epoch=2, batch=48, losses=1.5, history=[{"epoch": 1}, {"epoch": 2, "NDCG@5": 0.8125}])
@@ -25,7 +24,7 @@ def test_nothing_is_shown_where_nobody_looks(capsys):
 
 
 def test_the_line_goes_to_standard_error(capsys, monkeypatch):
-    monkeypatch.setattr(watching, "is_shown", lambda: True)
+    monkeypatch.setattr(loop, "is_shown", lambda: True)
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "120")
     line = ProgressLine()

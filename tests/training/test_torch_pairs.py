@@ -14,7 +14,7 @@ torch.set_num_threads(1)
 
 from isogloss.nn.encoders.torch_encoder import load_encoders
 from isogloss.nn.encoders.towers import KINDS, TextEncoder, Tower, TowerSizes, make_encoders, word_vectors
-from isogloss.training import torch_steps as stretches
+from isogloss.training import torch_steps
 from isogloss.training.torch_pairs import TensorLoss, TorchPairs
 
 SIZES = TowerSizes(outputs=6, filters=8, hidden=5)
@@ -80,10 +80,10 @@ def test_a_restored_learner_goes_on_as_if_it_had_never_stopped(kind, device):
     assert_same(second.state(), whole.state(), device)
 
 
-def test_the_stretches_texts_are_gathered_in_make_no_difference(monkeypatch):
+def test_the_size_of_a_chunk_makes_no_difference(monkeypatch):
     once, again = learner(), learner()
     losses = once.advance(ORDER, 3, RATE)
-    monkeypatch.setattr(stretches, "_BATCHES", 2)
+    monkeypatch.setattr(torch_steps, "_CHUNK", 2)
     np.testing.assert_array_equal(again.advance(ORDER, 3, RATE), losses)
     assert len(losses) == 14
     assert_same(again.state(), once.state())
@@ -130,7 +130,7 @@ def test_the_norm_of_all_gradients_together_is_clipped():
 @pytest.mark.parametrize("bad", [0, 2, 9])
 @pytest.mark.parametrize("stretch", [1, 32])
 def test_training_stops_before_a_loss_that_is_not_a_number(bad, stretch, device, monkeypatch):
-    monkeypatch.setattr(stretches, "_BATCHES", stretch)
+    monkeypatch.setattr(torch_steps, "_CHUNK", stretch)
     pairs, vectors = toy_pairs(), table(2)
     vectors[WORDS - 1] = np.nan
     pairs.document_of[pairs.document_of == 3] = 4

@@ -52,7 +52,7 @@ def test_the_packed_file_is_found_under_its_plain_name(file):
 
 def test_entries_know_their_place(file):
     path = file("# words\ncat\tchat\n\ndog\tchien\n")
-    assert [(entry.place.line, entry.word, entry.translation) for entry in read_entries(path)] == [
+    assert [(entry.location.line, entry.word, entry.translation) for entry in read_entries(path)] == [
         (2, "cat", "chat"),
         (4, "dog", "chien"),
     ]

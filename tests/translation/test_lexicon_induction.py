@@ -100,7 +100,7 @@ def test_of_very_much_text_only_every_nth_pair_is_used(monkeypatch):
 @pytest.mark.parametrize(
     ("pairs", "what"),
     [
-        ([], "induction: no pairs of texts to learn a lexicon from"),
+        ([], "induction: no pairs of texts to induce a lexicon from"),
         ([("one", "un")], r"induction: no word is seen 2 times beside another in 1 pairs of texts; give more"),
         ([("", ""), ("?", "!")], "no word is seen 2 times"),
         ([("one one", ""), ("", "un un")], "no word is seen 2 times"),

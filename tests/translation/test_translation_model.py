@@ -113,7 +113,7 @@ def texts_of(channel, texts):
 
 
 def ask(channel, query, found):
-    return channel.ask(Counter(query), found.has, STANDS_FOR)
+    return channel.query_statistics(Counter(query), found.has, STANDS_FOR)
 
 
 @given(tables(), ASKED, TEXTS)
@@ -188,7 +188,7 @@ def test_a_word_that_is_nowhere_is_any_unknown_word():
     channel = channel_of(KNOWN)
     found = texts_of(channel, [["orlane"], ["mer"]])
     asked = ask(channel, ["nobody"], found)
-    assert not asked.own
+    assert not asked.verbatim
     said = found.said(asked)
     assert said[0] > 0 == said[1]
 
@@ -196,7 +196,7 @@ def test_a_word_that_is_nowhere_is_any_unknown_word():
 def test_the_rarer_a_word_the_more_it_says():
     channel = channel_of(KNOWN)
     assert channel.query_odds[0] > channel.query_odds[2]
-    assert channel.own_odds > channel.query_odds.max()
+    assert channel.verbatim_odds > channel.query_odds.max()
 
 
 def test_no_words_and_no_texts_say_nothing():
@@ -222,7 +222,7 @@ def test_what_is_kept_says_the_same(tmp_path):
     assert list(opened.query_words) == QUERY_WORDS
     for query in (["sea", "orlane"], ["bee", "nobody", "bee"], []):
         asked = ask(opened, query, again)
-        assert asked.own == ask(channel, query, found).own
+        assert asked.verbatim == ask(channel, query, found).verbatim
         np.testing.assert_array_equal(again.said(asked), found.said(ask(channel, query, found)))
         np.testing.assert_array_equal(
             again.hear(asked, np.arange(3)).meant, found.hear(ask(channel, query, found), np.arange(3)).meant

@@ -1,4 +1,4 @@
-"""Learning a channel: from pages, from a dictionary, from both; what is rare; what does not matter."""
+"""Learning a model: from pages, from a dictionary, from both; what is rare; what does not matter."""
 
 import random
 
@@ -9,7 +9,7 @@ from isogloss.storage.errors import InputError
 from isogloss.text.tokenizer import Tokenizer
 from isogloss.translation import model as channel_learning
 from isogloss.translation.lexicon import Lexicon
-from isogloss.translation.model import train_translation_model
+from isogloss.translation.model import ARRAYS, train_translation_model
 
 PLAIN = Tokenizer("en"), Tokenizer("fr")
 ENGLISH = ["bee", "honey", "sea", "salt", "bread", "baker", "star", "night"]
@@ -31,66 +31,66 @@ def made_up_pages(number=60, rare=False):
     return pages
 
 
-def chance(channel, word, term):
+def chance(model, word, term):
     """P(w | t) and P(t | w); None stands for unknown words."""
-    number = len(channel.query_words) if word is None else channel.query_words.find(word)
-    wanted = channel.unknown if term is None else channel.document_words.find(term)
-    terms, said, meant = channel.translations(number)
+    number = len(model.query_words) if word is None else model.query_words.find(word)
+    wanted = model.unknown if term is None else model.document_words.find(term)
+    terms, said, meant = model.translations(number)
     (place,) = np.flatnonzero(terms == wanted)
     return said[place], meant[place]
 
 
 def same(one, other):
-    for name in ("offsets", "terms", "said", "meant", "query_counts", "document_counts"):
-        np.testing.assert_array_equal(getattr(one.channel, name), getattr(other.channel, name))
-    assert list(one.channel.query_words) == list(other.channel.query_words)
-    assert list(one.channel.document_words) == list(other.channel.document_words)
+    for name in ARRAYS:
+        np.testing.assert_array_equal(one.model.arrays()[name], other.model.arrays()[name])
+    assert list(one.model.query_words) == list(other.model.query_words)
+    assert list(one.model.document_words) == list(other.model.document_words)
 
 
 def test_pages_alone_tell_what_words_mean():
-    channel = train_translation_model(made_up_pages(), None, PLAIN, ()).channel
-    assert list(channel.query_words) == sorted(ENGLISH)
+    model = train_translation_model(made_up_pages(), None, PLAIN, ()).model
+    assert list(model.query_words) == sorted(ENGLISH)
     for word, term in zip(ENGLISH, FRENCH, strict=True):
-        said, meant = chance(channel, word, term)
+        said, meant = chance(model, word, term)
         assert min(said, meant) > 0.7
-        terms, probabilities, _ = channel.translations(channel.query_words.find(word))
-        assert channel.document_words[terms[np.argmax(probabilities)]] == term
+        terms, probabilities, _ = model.translations(model.query_words.find(word))
+        assert model.document_words[terms[np.argmax(probabilities)]] == term
 
 
 def test_chances_are_chances():
-    channel = train_translation_model(made_up_pages(rare=True), Lexicon(ENTRIES), PLAIN, ["chêne"]).channel
-    words = np.repeat(np.arange(len(channel.offsets) - 1), np.diff(channel.offsets))
-    assert channel.said.min() >= 0
-    assert np.bincount(words, channel.meant).max() <= 1 + 1e-5
-    assert np.bincount(channel.terms, channel.said).max() <= 1 + 1e-5
-    assert len(channel.offsets) == len(channel.query_words) + 2
-    assert len(channel.query_counts) == len(channel.query_words) + 1
-    assert len(channel.document_counts) == channel.unknown + 1
+    model = train_translation_model(made_up_pages(rare=True), Lexicon(ENTRIES), PLAIN, ["chêne"]).model
+    words = np.repeat(np.arange(len(model.offsets) - 1), np.diff(model.offsets))
+    assert model.query_probabilities.min() >= 0
+    assert np.bincount(words, model.document_probabilities).max() <= 1 + 1e-5
+    assert np.bincount(model.terms, model.query_probabilities).max() <= 1 + 1e-5
+    assert len(model.offsets) == len(model.query_words) + 2
+    assert len(model.query_counts) == len(model.query_words) + 1
+    assert len(model.document_counts) == model.unknown + 1
 
 
 def test_a_dictionary_alone_gives_its_entries_that_documents_can_use():
     held = ["abeille", "chêne", "mouche", "à", "glace"]
-    channel = train_translation_model([], Lexicon(ENTRIES), PLAIN, held).channel
-    assert list(channel.query_words) == ["bee", "oak"]  # phrases have no place in it; "miel" stands in no document
-    assert list(channel.document_words) == ["abeille", "chêne"]
-    assert chance(channel, "oak", "chêne") == (pytest.approx(1), pytest.approx(1))
-    assert channel.query_counts.tolist() == [0, 0, 0]
+    model = train_translation_model([], Lexicon(ENTRIES), PLAIN, held).model
+    assert list(model.query_words) == ["bee", "oak"]  # phrases have no place in it; "miel" stands in no document
+    assert list(model.document_words) == ["abeille", "chêne"]
+    assert chance(model, "oak", "chêne") == (pytest.approx(1), pytest.approx(1))
+    assert model.query_counts.tolist() == [0, 0, 0]
 
 
 def test_both_are_put_together_and_pages_outweigh_the_dictionary():
     pages = made_up_pages()
     lexicon = Lexicon([("bee", "guêpe", 0.0), ("oak", "chêne", 0.0), ("sea", "mer", 0.0)])
-    channel = train_translation_model(pages, lexicon, PLAIN, ["guêpe", "chêne"]).channel
-    assert chance(channel, "oak", "chêne")[1] == pytest.approx(1)
-    assert chance(channel, "bee", "abeille")[1] > 0.6 > chance(channel, "bee", "guêpe")[1] > 0
-    alone = train_translation_model(pages, None, PLAIN, ()).channel
-    assert chance(channel, "sea", "mer")[1] > chance(alone, "sea", "mer")[1]
+    model = train_translation_model(pages, lexicon, PLAIN, ["guêpe", "chêne"]).model
+    assert chance(model, "oak", "chêne")[1] == pytest.approx(1)
+    assert chance(model, "bee", "abeille")[1] > 0.6 > chance(model, "bee", "guêpe")[1] > 0
+    alone = train_translation_model(pages, None, PLAIN, ()).model
+    assert chance(model, "sea", "mer")[1] > chance(alone, "sea", "mer")[1]
 
 
 def test_words_of_a_dictionary_that_pages_have_need_no_further_document():
-    channel = train_translation_model([("the bee", "une abeille")], Lexicon(ENTRIES), PLAIN, ()).channel
-    assert list(channel.query_words) == ["bee"]
-    assert chance(channel, "bee", "abeille")[0] > 0.5
+    model = train_translation_model([("the bee", "une abeille")], Lexicon(ENTRIES), PLAIN, ()).model
+    assert list(model.query_words) == ["bee"]
+    assert chance(model, "bee", "abeille")[0] > 0.5
 
 
 @pytest.mark.parametrize(
@@ -103,23 +103,23 @@ def test_nothing_to_learn_from_is_said_in_one_line(pages, lexicon):
 
 
 def test_what_is_rare_in_one_language_is_rare_in_the_other():
-    learned = train_translation_model(made_up_pages(rare=True), None, PLAIN, ())
-    channel = learned.channel
-    assert list(channel.query_words) == sorted(ENGLISH)
-    terms, said, meant = channel.translations(len(ENGLISH))
-    assert terms[np.argmax(said)] == terms[np.argmax(meant)] == channel.unknown
-    assert min(chance(channel, None, None)) > 0.4
-    assert channel.query_counts[-1] == channel.document_counts[-1] == 60
-    assert (learned.queries.ids == len(ENGLISH)).sum() == 60
+    trained = train_translation_model(made_up_pages(rare=True), None, PLAIN, ())
+    model = trained.model
+    assert list(model.query_words) == sorted(ENGLISH)
+    terms, said, meant = model.translations(len(ENGLISH))
+    assert terms[np.argmax(said)] == terms[np.argmax(meant)] == model.unknown
+    assert min(chance(model, None, None)) > 0.4
+    assert model.query_counts[-1] == model.document_counts[-1] == 60
+    assert (trained.queries.ids == len(ENGLISH)).sum() == 60
 
 
 def test_unknown_words_can_be_left_out():
-    learned = train_translation_model(made_up_pages(rare=True), None, PLAIN, (), unknown=False)
-    assert len(learned.channel.translations(len(ENGLISH))[0]) == 0
-    assert learned.channel.unknown not in learned.channel.terms
-    assert learned.queries.ids.max() < len(ENGLISH)
-    assert np.diff(learned.queries.offsets).tolist() == [4] * 60
-    same(learned, train_translation_model(made_up_pages(rare=False), None, PLAIN, (), unknown=False))
+    trained = train_translation_model(made_up_pages(rare=True), None, PLAIN, (), unknown=False)
+    assert len(trained.model.translations(len(ENGLISH))[0]) == 0
+    assert trained.model.unknown not in trained.model.terms
+    assert trained.queries.ids.max() < len(ENGLISH)
+    assert np.diff(trained.queries.offsets).tolist() == [4] * 60
+    same(trained, train_translation_model(made_up_pages(rare=False), None, PLAIN, (), unknown=False))
 
 
 def test_the_order_of_the_pages_does_not_matter_and_it_is_always_the_same():
@@ -132,21 +132,19 @@ def test_the_order_of_the_pages_does_not_matter_and_it_is_always_the_same():
 
 def test_texts_come_back_in_the_numbers_of_the_channel():
     pages = sorted(made_up_pages(5, rare=True))
-    learned = train_translation_model(pages, None, PLAIN, ())
-    words = [*learned.channel.document_words, "?"]
+    trained = train_translation_model(pages, None, PLAIN, ())
+    words = [*trained.model.document_words, "?"]
     for number, (_, page) in enumerate(pages):
-        ids = learned.documents.ids[learned.documents.offsets[number] : learned.documents.offsets[number + 1]]
+        ids = trained.documents.ids[trained.documents.offsets[number] : trained.documents.offsets[number + 1]]
         known = [word if word in words else "?" for word in page.split()]
         assert [words[number] for number in ids.tolist()] == known
 
 
 def test_words_are_stems_where_the_tokenisers_make_them():
     pages = [("bees make honey", "les abeilles font le miel")] * 2
-    channel = train_translation_model(
-        pages, None, (Tokenizer("en", stems=True), Tokenizer("fr", stems=True)), ()
-    ).channel
-    assert "bee" in channel.query_words
-    assert "abeil" in channel.document_words
+    model = train_translation_model(pages, None, (Tokenizer("en", stems=True), Tokenizer("fr", stems=True)), ()).model
+    assert "bee" in model.query_words
+    assert "abeil" in model.document_words
 
 
 def test_of_very_many_pages_the_same_are_taken_of_both_sides(monkeypatch):
@@ -169,5 +167,5 @@ def test_of_very_many_pages_the_same_are_taken_of_both_sides(monkeypatch):
 
 def test_hostile_texts_are_learned_from():
     pages = [("\ud800 bee\0 bee 𝒷", "\x00\ufeff abeille abeille \U0001f41d"), ("bee", "abeille"), ("", "rien")]
-    channel = train_translation_model(pages, None, PLAIN, ()).channel
-    assert chance(channel, "bee", "abeille")[0] > 0.5
+    model = train_translation_model(pages, None, PLAIN, ()).model
+    assert chance(model, "bee", "abeille")[0] > 0.5

@@ -27,7 +27,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 from isogloss.engines.ray_cluster import check_versions, connected, versions
 from isogloss.storage.errors import InputError, import_extra
 from isogloss.storage.progress import set_quiet
-from isogloss.training.distributed import PeerLost, Place, Team
+from isogloss.training.distributed import PeerLost, ProcessRank, Team
 
 # A worker on Ray: waits for others, makes a team with them, does its part of a job.
 
@@ -55,7 +55,7 @@ class TrainingWorker:
         self._store = _tools().TCPStore("0.0.0.0", 0, is_master=True, wait_for_workers=False)
         return _address(), int(self._store.port)
 
-    def work(self, job: Callable[[Team], Any], place: Place, address: tuple[str, int]) -> Any:
+    def work(self, job: Callable[[Team], Any], place: ProcessRank, address: tuple[str, int]) -> Any:
         """Do the job with the others that come to the address."""
         from isogloss.training.distributed_torch import TorchTeam
 
@@ -181,7 +181,8 @@ class _Crew:
         address = _answer(actors[0].open.remote())
         if address is None:
             raise _Lost(self.members[:1])
-        references = [actor.work.remote(job, Place(rank, self.size), address) for rank, actor in enumerate(actors)]
+        ranks = [ProcessRank(rank, self.size) for rank in range(len(actors))]
+        references = [actor.work.remote(job, rank, address) for rank, actor in zip(ranks, actors, strict=True)]
         done, running = ray.wait(references, num_returns=1)
         while running and not _failed(done):
             done, running = ray.wait(references, num_returns=len(done) + 1)

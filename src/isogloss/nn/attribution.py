@@ -1,10 +1,19 @@
-"""What each of several players has in a value that they make together, whatever makes it: Shapley's shares (1953).
+"""Shares of players in the value that they make together, whatever makes it, and of words in a squashed mean.
+
+Shapley's shares (1953):
 
     v(N) - v({}) = sum_i s_i,   s_i = mean over all orders of the players of  v(those up to i) - v(those before i)
 
 Along any single order the differences already add up to v(N) - v({}), so the shares do so whichever orders they are the
-mean of. Of few players all subsets are looked at; of many some orders are drawn, each together with its reverse, which
-takes away the error of whatever is made by pairs.
+mean of. With few players all subsets are evaluated; with many some orders are drawn, each together with its reverse,
+which removes the error of whatever is made by pairs.
+
+Where a vector is a squashed mean of word vectors, the shares are exact and in closed form:
+
+    tanh(m) = sum_i s_i,   s_i = (x_i / n) tanh(m) / m  (number by number),   m = (x_1 + … + x_n) / n
+
+The share s_i is what word i adds along the straight way from no words to all of them: d tanh(t m) / dt, integrated from
+0 to 1, is m times the integral of tanh'(t m), which is tanh(m).
 """
 
 from __future__ import annotations
@@ -52,14 +61,6 @@ def _exact(players: int, value: Value) -> Doubles:
         weights = [players * comb(players - 1, size) for size in groups[without].sum(axis=1).tolist()]
         shares[player] = ((values[without + 2**player] - values[without]) / weights).sum()
     return shares
-
-
-# What each word has in a vector that is made of many: exact and in closed form where the vector is a squashed mean.
-#
-#     tanh(m) = sum_i s_i,   s_i = (x_i / n) tanh(m) / m  (number by number),   m = (x_1 + … + x_n) / n
-#
-# The share s_i is what word i adds along the straight way from no words to all of them: d tanh(t m) / dt, integrated
-# from 0 to 1, is m times the integral of tanh'(t m), which is tanh(m).
 
 
 def squashed_shares(vectors: NDArray[np.floating]) -> Doubles:

@@ -1,4 +1,4 @@
-"""Wasserstein critics (Arjovsky et al. 2017): how far apart two sets of vectors are, learned.
+"""Wasserstein critics (Arjovsky et al. 2017): a trained estimate of the distance of two sets of vectors.
 
     W(P, Q) = max over 1-Lipschitz D of  E_P[D(x)] - E_Q[D(y)]          (eq. 5 of the layer-wise paper)
 
@@ -41,9 +41,9 @@ class Critic(nn.Module):
         return difference
 
     def distance(self, left: Tensor, right: Tensor) -> Tensor:
-        """What the critic says of W, which is never below 0 (D = 0 is a critic too).
+        """The critic's estimate of W, which is never below 0 (D = 0 is a critic too).
 
-        A critic that says less lags behind: whoever follows it then would be led the wrong way, so it says nothing.
+        A negative estimate is of a critic that lags behind; its gradient would lead the wrong way, so it is cut off.
         """
         return self.difference(left, right).clamp(min=0)
 

@@ -1,4 +1,4 @@
-"""Encoding texts and scoring pairs of texts with a trained torch module, in batches of about the same length."""
+"""Encoding texts and scoring pairs of texts with trained torch modules, in batches of texts of similar length."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from isogloss.nn.encoders.torch_encoder import as_tensor
+from isogloss.nn.encoders.torch_encoder import as_tensor, batches_by_length
 from isogloss.nn.encoders.towers import pad_texts
 from isogloss.nn.matchers.scorer import Scorer, Texts, VectorScorer
 from isogloss.storage.errors import InputError
@@ -17,36 +17,41 @@ from isogloss.text.ids import Ids, TextIds
 
 _BATCH = 512
 _BATCH_WORDS = 65_536  # padding counted: a batch of very long texts is a small one
+_PAIR_BATCH = 4096
+_BATCH_CELLS = {"cpu": 500_000, "cuda": 16_000_000}  # of grids of words, padding counted: what one batch may have
+Scores = NDArray[np.float32]
+
+
+class DeviceTexts:
+    """Texts on a device; their lengths are known in the processor's memory as well."""
+
+    def __init__(self, texts: TextIds, device: torch.device) -> None:
+        self._ids, self._offsets = as_tensor(texts.ids, device), as_tensor(texts.offsets, device)
+        self.lengths, self._device = texts.lengths, device
+
+    def longest(self, *texts: NDArray[np.integer] | slice) -> int:
+        """The length of the longest of these texts, at least 1."""
+        return max(1, *(int(self.lengths[rows].max(initial=0)) for rows in texts))
+
+    def batch(self, texts: Tensor, length: int) -> Texts:
+        """These texts, padded to ``length``."""
+        return Texts(*pad_texts(self._ids, self._offsets, texts.long(), length))
+
+    def padded(self, texts: NDArray[np.integer]) -> Texts:
+        """These texts, padded to the longest of them."""
+        return self.batch(as_tensor(texts, self._device), self.longest(texts))
 
 
 def encode_texts(encode: Callable[[Texts], Tensor], texts: TextIds, device: torch.device) -> NDArray[np.float32]:
     """One row a text, what ``encode`` makes of it; texts without words take part."""
-    ids, offsets = as_tensor(texts.ids, device), as_tensor(texts.offsets, device)
-    encoded = np.zeros((0, 0), np.float32)
+    on_device, encoded = DeviceTexts(texts, device), np.zeros((0, 0), np.float32)
     with torch.inference_mode():
-        for batch in _batches(texts.lengths):
-            longest = max(1, int(texts.lengths[batch[0]]))
-            rows = encode(Texts(*pad_texts(ids, offsets, as_tensor(batch, device), longest)))
+        for batch in batches_by_length(texts.lengths, _BATCH, _BATCH_WORDS):
+            rows = encode(on_device.padded(batch))
             if not len(encoded):
                 encoded = np.zeros((len(texts), rows.shape[1]), np.float32)
             encoded[batch] = rows.float().cpu().numpy()
     return encoded
-
-
-def _batches(lengths: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-    """All numbers, those of the longest texts first."""
-    order, first = np.argsort(-lengths, kind="stable"), 0
-    while first < len(order):
-        last = first + max(1, min(_BATCH, _BATCH_WORDS // max(1, int(lengths[order[first]]))))
-        yield order[first:last]
-        first = last
-
-
-# Scoring given pairs of texts with any scorer, in batches of about the same length.
-
-_PAIR_BATCH = 4096
-_BATCH_CELLS = {"cpu": 500_000, "cuda": 16_000_000}  # of grids of words, padding counted: what one batch may have
-Scores = NDArray[np.float32]
 
 
 class PairScores:
@@ -80,29 +85,16 @@ class PairScores:
         return scores
 
     def _read(self, queries: TextIds, query_of: Ids, document_of: Ids) -> Scores:
-        left, right = _Side(queries, self._device), _Side(self.documents, self._device)
+        left, right = DeviceTexts(queries, self._device), DeviceTexts(self.documents, self._device)
         rows, columns = queries.lengths[query_of], self.documents.lengths[document_of]
         scores = np.empty(len(query_of), np.float32)
-        for batch in _pair_batches(rows, columns, _BATCH_CELLS[self._device.type]):
-            found = self.scorer(left.batch(query_of[batch]), right.batch(document_of[batch]))
+        for batch in _grid_batches(rows, columns, _BATCH_CELLS[self._device.type]):
+            found = self.scorer(left.padded(query_of[batch]), right.padded(document_of[batch]))
             scores[batch] = found.cpu().numpy()
         return scores
 
 
-class _Side:
-    """The texts of one side on the device."""
-
-    def __init__(self, texts: TextIds, device: torch.device) -> None:
-        self._ids, self._offsets = as_tensor(texts.ids, device), as_tensor(texts.offsets, device)
-        self._lengths, self._device = texts.lengths, device
-
-    def batch(self, texts: NDArray[np.integer]) -> Texts:
-        """Some of them, padded to the longest."""
-        longest = max(1, int(self._lengths[texts].max(initial=0)))
-        return Texts(*pad_texts(self._ids, self._offsets, as_tensor(texts, self._device).long(), longest))
-
-
-def _pair_batches(rows: NDArray[np.int64], columns: NDArray[np.int64], most: int) -> Iterator[NDArray[np.int64]]:
+def _grid_batches(rows: NDArray[np.int64], columns: NDArray[np.int64], most: int) -> Iterator[NDArray[np.int64]]:
     """All numbers, those with most columns first; as many at a time as have ``most`` cells when they are padded."""
     order, first = np.argsort(-columns, kind="stable"), 0
     while first < len(order):

@@ -1,4 +1,4 @@
-"""What each word has in a vector that some network made of many words: integrated gradients.
+"""The share of each word in a vector that a network makes of many words: integrated gradients.
 
     e(x) - e(0) = sum_i A_i,   A_i = int_0^1 (de / dx_i)(t x) x_i dt        (Sundararajan et al. 2017)
 
@@ -31,7 +31,7 @@ _TOLERANCE = 5e-4
 
 
 class Shares(NamedTuple):
-    """What each word has, row by row; what is left over is no word's.
+    """The share of each word, row by row; ``rest`` is no word's.
 
     ``error`` is the length of what the integral missed, as a share of the whole.
     """
@@ -63,8 +63,8 @@ def _refined(shares: Callable[[Tensor, Tensor], Tensor], encode: Encode, vectors
         return Shares(vectors.new_zeros(0, len(whole)), whole, 0.0)
     number = _FEWEST
     while True:
-        places, weights = np.polynomial.legendre.leggauss(number)
-        words = shares(vectors.new_tensor((places + 1) / 2), vectors.new_tensor(weights / 2))
+        nodes, weights = np.polynomial.legendre.leggauss(number)
+        words = shares(vectors.new_tensor((nodes + 1) / 2), vectors.new_tensor(weights / 2))
         error = float((whole - none - words.sum(dim=0)).norm() / whole.norm().clamp(min=1e-12))
         if error <= _TOLERANCE or number >= most:
             return Shares(words, whole - words.sum(dim=0), error)
@@ -93,5 +93,5 @@ def _number_shares(encode: Encode, vectors: Tensor, nodes: Tensor, weights: Tens
 
 
 def _copies(vectors: Tensor, nodes: Tensor) -> Tensor:
-    """The text at each place of its way from zero."""
+    """The text at each node of its way from zero."""
     return (nodes[:, None, None] * vectors.detach()).requires_grad_()

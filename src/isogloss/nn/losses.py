@@ -1,4 +1,7 @@
-"""What a loss is: values and slopes for arrays, and two closed forms that compiled learners inline."""
+"""Losses of graded pairs: values and slopes for arrays, and two closed forms that compiled learners inline.
+
+Thresholds cut the scores [-1, 1] into one segment a grade. :func:`make_loss` makes a loss by the name that options use.
+"""
 
 from __future__ import annotations
 
@@ -56,14 +59,11 @@ class Loss(ABC):
         """The loss as numbers."""
 
 
-# Thresholds cut the scores [-1, 1] into one segment a grade.
-
-
 def check_thresholds(loss: str, thresholds: Sequence[float]) -> NDArray[np.float64]:
     """Thresholds as an array, or an error unless there is one and they rise strictly inside (-1, 1)."""
     ends = np.asarray([-1.0, *thresholds, 1.0], dtype=np.float64)
     if len(ends) == 2:
-        raise InputError(f"loss '{loss}': no threshold given; give one fewer than there are grades, such as 0.2,0.7")
+        raise InputError(f"loss '{loss}': there is no threshold; give one fewer than there are grades, such as 0.2,0.7")
     if not (np.diff(ends) > 0).all():  # also false where one is not a number
         shown = ",".join(f"{threshold:g}" for threshold in thresholds)
         raise InputError(
@@ -81,11 +81,8 @@ def segments(thresholds: NDArray[np.float64], end: float) -> tuple[NDArray[np.fl
     return np.append(-end, thresholds), np.append(thresholds, end)
 
 
-# Losses that are free inside a band of scores and grow with the square of the distance to it.
-
-
 class BandLoss(Loss):
-    """L(r, g) = max(r - upper_g, 0)^2 + max(lower_g - r, 0)^2.
+    """L(r, g) = max(r - upper_g, 0)^2 + max(lower_g - r, 0)^2: free inside a band of scores.
 
     Its slope 2 max(r - upper_g, 0) - 2 max(lower_g - r, 0) is continuous: zero at both ends of the band. A band
     without an end on one side has an infinite one.
@@ -115,11 +112,8 @@ class BandLoss(Loss):
         return CompiledLoss(BAND, self.lower.astype(np.float32), self.upper.astype(np.float32), 1.0)
 
 
-# Smooth Ordinal Search Loss (Liu et al., Cross-Lingual Document Retrieval with Smooth Learning, eq. 2).
-
-
 class SmoothOrdinalSearchLoss(BandLoss):
-    """SOSL(r, y) = (theta_y - r)^2 [r > theta_y] + (r - theta_{y-1})^2 [r < theta_{y-1}].
+    """SOSL(r, y) = (theta_y - r)^2 [r > theta_y] + (r - theta_{y-1})^2 [r < theta_{y-1}] (Liu et al., eq. 2).
 
     Thresholds -1 = theta_0 < theta_1 < ... < theta_K = 1 cut the scores into one segment a class, for any K >= 2; a
     score in its own class's segment is free.
@@ -135,14 +129,11 @@ class SmoothOrdinalSearchLoss(BandLoss):
         super().__init__(*segments(check_thresholds(self.name, thresholds), end=1.0))
 
 
-# Squared distance to the middle of the class's own segment.
-
-
 class MeanSquaredError(BandLoss):
     """MSE(r, y) = (r - (theta_{y-1} + theta_y) / 2)^2.
 
     The paper names the loss and not its targets; the middles of SOSL's segments (theta_0 = -1, theta_K = 1) are
-    ours. As a band it has both ends in the same place.
+    ours. As a band it has both ends at the same score.
 
     >>> MeanSquaredError((0.0, 0.5)).values([0.25, 0.25, 0.25], [0, 1, 2])
     array([0.5625, 0.    , 0.25  ])
@@ -156,11 +147,8 @@ class MeanSquaredError(BandLoss):
         super().__init__(middle, middle)
 
 
-# The three-part squared hinge of Nigam et al., Semantic Product Search (2019).
-
-
 class ThreePartSquaredHinge(BandLoss):
-    """3Part_L2(r, y), for thresholds a < b < c, pays on one side only.
+    """3Part_L2(r, y) of Nigam et al. (Semantic Product Search, 2019), for thresholds a < b < c: one side only.
 
     - y = 1 (irrelevant):         max(r - a, 0)^2
     - y = 2 (partially relevant): max(r - b, 0)^2
@@ -184,14 +172,11 @@ class ThreePartSquaredHinge(BandLoss):
         )
 
 
-# The proportional-odds likelihood with a sigmoid (McCullagh 1980), PO_S in the smooth paper.
-
-
 class ProportionalOdds(Loss):
     """PO_S(r, y) = -log(s(k (theta_y - r)) - s(k (theta_{y-1} - r))), s the sigmoid, theta_0 = -inf, theta_K = +inf.
 
-    The difference of two sigmoids near 0 or 1 cancels; the same loss without a difference of near numbers is, with
-    a = k (theta_y - r), b = k (theta_{y-1} - r) and softplus(x) = log(1 + e^x),
+    The proportional-odds likelihood (McCullagh 1980). The difference of two sigmoids near 0 or 1 cancels; the same loss
+    without it is, with a = k (theta_y - r), b = k (theta_{y-1} - r) and softplus(x) = log(1 + e^x),
 
         softplus(-a) + softplus(b) - log(1 - e^{-(a - b)}),
 
@@ -242,8 +227,6 @@ def _softplus(x: Array) -> Any:
 def _sigmoid(x: Array) -> Any:
     return namespace(x).exp(-_softplus(-x))
 
-
-# Losses by the names that options use.
 
 _LOSSES: Mapping[str, Callable[..., Loss]] = MappingProxyType(
     {loss.name: loss for loss in (SmoothOrdinalSearchLoss, ThreePartSquaredHinge, MeanSquaredError, ProportionalOdds)}

@@ -43,7 +43,7 @@ def smooth_cosine_gradient(
         dr/dq = (d / (|d| + eps) - r q / |q|) / (|q| + eps)
 
     and the same with q and d exchanged. At q = 0 the second term is gone (r = 0); at q = 0 and eps = 0 the cosine has
-    no derivative, and zero is given.
+    no derivative, and zero is returned.
     """
     query, document = floats(queries), floats(documents)
     scores = smooth_cosine(query, document, eps)[..., None]

@@ -12,7 +12,7 @@ from isogloss.systems.base import System
 if TYPE_CHECKING:
     from isogloss.training.distributed import Team
     from isogloss.training.learner import Learner, State
-    from isogloss.training.loop import Checkpointer, Judge, Recipe, Trained
+    from isogloss.training.loop import Checkpointer, Evaluator, Recipe, TrainingResult
 
 
 class Trainable(System):
@@ -21,7 +21,9 @@ class Trainable(System):
     learns = True
 
     @abstractmethod
-    def train(self, training: Dataset, keeper: Checkpointer | None = None, team: Team | None = None) -> Trained:
+    def train(
+        self, training: Dataset, checkpointer: Checkpointer | None = None, team: Team | None = None
+    ) -> TrainingResult:
         """Learn from the train split."""
 
     @abstractmethod
@@ -52,19 +54,20 @@ class TrainedSystem(Trainable):
         """How it is trained."""
 
     @abstractmethod
-    def prepare(self, training: Dataset) -> tuple[Learner, Judge | None]:
+    def prepare(self, training: Dataset) -> tuple[Learner, Evaluator | None]:
         """What learns from a dataset's train split, and what measures it on its dev split where it has one."""
 
     @abstractmethod
     def adopt(self, parameters: State) -> None:
         """Score with these parameters from now on."""
 
-    def train(self, training: Dataset, keeper: Checkpointer | None = None, team: Team | None = None) -> Trained:
-        """Learn, from the keeper's last checkpoint where it has one; with the other processes of a team."""
-        from isogloss.training.loop import Training
-        from isogloss.training.progress import ProgressLine
+    def train(
+        self, training: Dataset, checkpointer: Checkpointer | None = None, team: Team | None = None
+    ) -> TrainingResult:
+        """Train, from the checkpointer's last checkpoint where it has one; with the other processes of a team."""
+        from isogloss.training.loop import ProgressLine, Training
 
-        learner, judge = self.prepare(training)
-        trained = Training(learner, self.recipe, judge, keeper, ProgressLine(), team).run()
+        learner, evaluate = self.prepare(training)
+        trained = Training(learner, self.recipe, evaluate, checkpointer, ProgressLine(), team).run()
         self.adopt(trained.parameters)
         return trained

@@ -1,13 +1,21 @@
-"""The layer-wise adversary: a critic on each layer, which the encoder fights or helps (eq. 8 and 10 of the paper).
+"""Adversaries, which make the encoder's features alike for both languages: critics on layers, and that of CLANN.
+
+The layer-wise adversary has a critic on each layer, which the encoder fights or helps (eq. 8 and 10 of the paper):
 
     L = L_rank + beta sum_j alpha_j W_j,      W_j = max over D_j of  E[D_j(f^j of queries)] - E[D_j(f^j of documents)]
 
-The encoder goes down L: alpha_j > 0 makes layer j alike for both languages (it fights the critic), alpha_j < 0 makes it
-differ (it helps), alpha_j = 0 only watches. That is the paper's text; its eq. 7 has the opposite sign.
+The encoder descends L: alpha_j > 0 makes layer j alike for both languages (it fights the critic), alpha_j < 0 makes it
+differ (it helps), alpha_j = 0 only measures. That is the paper's text; its eq. 7 has the opposite sign. Before each
+step of the encoder the critics take ``steps`` of their own, on the same texts. Where several processes share a batch,
+each of them sees the vectors of all of it and takes the same steps: critics are small, and a critic's gradient would
+have to travel ``steps`` times.
 
-Before each step of the encoder the critics take ``steps`` of their own, on the same texts. Where several processes
-share a batch, each of them sees the vectors of all of it and takes the same steps: critics are small, and a critic's
-gradient would have to travel ``steps`` times.
+The adversary of CLANN (Joty et al. 2017) is a classifier of languages whose gradient is reversed in the encoder:
+
+    L = L_rank + L_language,  the encoder's share of the second with the sign changed and times lambda
+
+lambda grows with the share p of the epochs that are over, strength (2 / (1 + e^(-10 p)) - 1) (Ganin and Lempitsky
+2015), so that the encoder learns to rank first.
 """
 
 from __future__ import annotations
@@ -29,12 +37,13 @@ from isogloss.storage.errors import InputError
 from isogloss.training.distributed_torch import SharedSteps
 from isogloss.training.learner import State
 from isogloss.training.loop import TrainingStopped
-from isogloss.training.torch_steps import NamedAdam
+from isogloss.training.torch_steps import NamedAdam, arrays
 from isogloss.training.torch_triples import ExtraTerm
 
-_BETAS = (0.5, 0.9)  # what the critics chase moves: a long memory would mislead them (Gulrajani et al. 2017)
+_BETAS = (0.5, 0.9)  # the features that critics follow move: a long memory would mislead (Gulrajani et al. 2017)
 _FLAT = 1e-6
 _EXPLODED = 10.0
+_STEEPNESS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +58,7 @@ class CriticSettings:
 
 
 class LayerwiseAdversary(ExtraTerm):
-    """Critics on layers whose vectors have the given sizes; ``alphas`` has a number for each layer."""
+    """Critics on layers whose vectors have these sizes; ``alphas`` has a number for each layer."""
 
     def __init__(
         self, sizes: Sequence[int], alphas: Sequence[float], beta: float, settings: CriticSettings, seed: int = 0
@@ -97,7 +106,7 @@ class LayerwiseAdversary(ExtraTerm):
         for layer, (weight, critic, pair) in enumerate(
             zip(self._weights, self.critics, compared.features, strict=True)
         ):
-            if weight and self._shared:  # what the critic says of the whole batch decides whether it says anything
+            if weight and self._shared:  # the estimate of the whole batch decides whether it is cut off
                 total = total + weight * (self._found[layer] >= 0) * critic.difference(*pair)
             elif weight:
                 total = total + weight * critic.distance(*pair)
@@ -109,7 +118,7 @@ class LayerwiseAdversary(ExtraTerm):
                 critic.clip(self._settings.clip)
 
     def _gather(self, features: Features, gradients: Sequence[Tensor], stopped: Tensor) -> None:
-        """Add up what ``report`` says, and remember the worst for ``check``."""
+        """Add up what ``report`` returns, and remember the worst for ``check``."""
         with torch.no_grad():
             self._found = found = torch.stack(
                 [each.difference(*pair) for each, pair in zip(self.critics, features, strict=True)]
@@ -129,13 +138,13 @@ class LayerwiseAdversary(ExtraTerm):
                 each.zero_()
 
     def check(self) -> None:
-        """A 1-Lipschitz critic says no more than the distance of two vectors; tanh leaves room for 2 sqrt(d)."""
+        """A 1-Lipschitz critic estimates at most the distance of two vectors; with tanh that is at most 2 sqrt(d)."""
         worst = self._worst.cpu().tolist()
         self._worst.zero_()
         for layer, (found, size) in enumerate(zip(worst, self._sizes, strict=True), 1):
             widest = 2 * math.sqrt(size)
             if not math.isfinite(found) or (self._settings.clip <= 0 and found > _EXPLODED * widest):
-                what = f"the critic of layer {layer} diverged: it says {found:.3g}, no two texts are {widest:.3g} apart"
+                what = f"the critic of layer {layer} diverged: its estimate is {found:.3g}, the most is {widest:.3g}"
                 advice = "lower critic_rate, raise critic_penalty, or use critic=clipping"
                 raise TrainingStopped(f"training: {what}; {advice}")
 
@@ -148,8 +157,7 @@ class LayerwiseAdversary(ExtraTerm):
         }
 
     def state(self) -> State:
-        made = {name: each.detach().cpu().numpy().copy() for name, each in self._tensors().items()}
-        return made | {"step": np.asarray(self._adam.steps), "epoch": np.asarray(self._epoch)}
+        return arrays(self._tensors()) | {"step": np.asarray(self._adam.steps), "epoch": np.asarray(self._epoch)}
 
     def restore(self, state: State) -> None:
         fill(self._tensors(), state)
@@ -167,28 +175,16 @@ def _of_whole_batch(features: Features, shared: SharedSteps) -> Features:
 
 
 def doubts(entry: Mapping[str, Any]) -> list[str]:
-    """What an epoch's entry in the history gives reason to doubt, each with advice."""
-    found = []
-    for name, value in entry.items():
-        if name.startswith("slope_") and abs(value) < _FLAT:
-            layer = name.removeprefix("slope_")
-            found.append(
-                f"the critic of layer {layer} is flat (its gradients are zero) and teaches nothing; raise critic_clip "
-                f"or critic_rate, or use critic=penalty"
-            )
+    """Warnings about an epoch by its entry in the history, each with advice."""
+    found = [
+        f"the critic of layer {name.removeprefix('slope_')} is flat (its gradients are zero) and teaches nothing; "
+        f"raise critic_clip or critic_rate, or use critic=penalty"
+        for name, value in entry.items()
+        if name.startswith("slope_") and abs(value) < _FLAT
+    ]
     if entry.get("idle", 0) == 1:
         found.append("all gradients are zero, so nothing is learned; lower rate or dropout, or raise margin")
     return found
-
-
-# The adversary of CLANN (Joty et al. 2017): a classifier of languages whose gradient is turned round in the encoder.
-#
-#     L = L_rank + L_language,  the encoder's share of the second with the sign changed and times lambda
-#
-# lambda grows with the share p of the epochs that are over, strength (2 / (1 + e^(-10 p)) - 1) (Ganin and Lempitsky
-# 2015), so that the encoder learns to rank first.
-
-_STEEPNESS = 10.0
 
 
 class LanguageAdversary(ExtraTerm):
@@ -213,8 +209,8 @@ class LanguageAdversary(ExtraTerm):
     def value(self, compared: Compared) -> Tensor:
         ((queries, documents),) = compared.features
         loss = self._scorer.language_loss(queries, documents, self._lambda)
-        said = self._shared.sum(loss) if self._shared else loss.detach()
-        self._sums += self._going * torch.stack([said, torch.ones_like(said)])
+        whole = self._shared.sum(loss) if self._shared else loss.detach()
+        self._sums += self._going * torch.stack([whole, torch.ones_like(whole)])
         return loss
 
     def begin_epoch(self, epoch: int) -> None:

@@ -1,4 +1,4 @@
-"""Translated texts find each other among the texts of their batch: the average model learned by softmax, in numpy.
+"""Contrastive training of the average model on translated texts, in numpy: softmax over the texts of a batch.
 
 A text is the sum of its words' vectors, scaled to length 1. Of a batch of n pairs, text i of one language being the
 translation of text i of the other,
@@ -14,10 +14,11 @@ where documents i and j are such, i != j. With P the softmax of s by rows and Q 
     dL/dx_i = (dL/da_i - (dL/da_i . a_i) a_i) / |x_i|
 
 and the gradient of a word's row is the sum of dL/dx_i over its occurrences. Lazy Adam moves the rows of the words of
-the batch alone. While learning, each word is left out with the probability ``drop``, so that no text is recognised by
-one word only; lengths are scaled to 1, so what is left needs no other scale.
+the batch alone. In training each word is left out with the probability ``drop``, so that no text is recognised by
+one word only; lengths are scaled to 1, so the rest needs no other scale.
 
-A word may have several rows (``spelling``), its own and those of pieces that others have too: their sum is its vector.
+A word may have several rows (``spelling``), its own and those of subwords that others have too: their sum is its
+vector.
 
 Sums over runs of rows and Adam take most of the time. Both are compiled where numba is (extra ``fast``): the same
 operations in the same order, hence the same numbers, and twice as fast on the whole.
@@ -41,7 +42,7 @@ _REST1, _REST2, _EPSILON = np.float32(1 - BETA1), np.float32(1 - BETA2), np.floa
 
 
 class SoftmaxAverage:
-    """Tables of word vectors for two languages, learned from translated texts. The tables given are not changed.
+    """Tables of word vectors for two languages, trained on translated texts. The first tables are not changed.
 
     Pairs of which a text has no word are left out. ``losses`` has the loss of each step taken. ``spelling`` has the
     rows of each word of the two languages; without it word i has row i alone.
@@ -74,7 +75,7 @@ class SoftmaxAverage:
     def learn(
         self, epochs: int = 20, batch: int = 512, rate: float = 0.03, label: str = "learning from translations"
     ) -> tuple[Table, Table]:
-        """The words' vectors after ``epochs`` more rounds, the rate falling from ``rate`` to 0 in equal steps."""
+        """The words' vectors after ``epochs`` more epochs, the rate falling from ``rate`` to 0 in equal steps."""
         steps = epochs * len(_batches(self._pairs, batch))
         for step, members in enumerate(track(self._drawn(epochs, batch), label, steps)):
             loss, gradients = self.gradients(members, self._drop)
@@ -108,7 +109,7 @@ class SoftmaxAverage:
             yield from _batches(self.order(epoch), batch)
 
     def order(self, epoch: int) -> Numbers:
-        """The pairs in the order in which a round learns them."""
+        """The order of the pairs in an epoch."""
         return self._random.permutation(self._pairs)
 
 
@@ -133,8 +134,8 @@ class _Side:
         """The sum of the words' vectors of each text."""
         if self._spelling is None:
             return add_runs(self.table, ids, lengths)
-        words, places = np.unique(ids, return_inverse=True)
-        return add_runs(add_runs(self.table, *_take(self._spelling, words)), places.astype(np.int32), lengths)
+        words, numbers = np.unique(ids, return_inverse=True)
+        return add_runs(add_runs(self.table, *_take(self._spelling, words)), numbers.astype(np.int32), lengths)
 
     def share_out(self, of_texts: Table, ids: Ids, lengths: Numbers) -> tuple[Ids, Table]:
         """The rows of the texts' words, and the gradient of each by that of the texts' sums."""
@@ -168,8 +169,8 @@ def _take(texts: TextIds, numbers: Numbers | Ids) -> tuple[Ids, Numbers]:
     """The words of the texts of these numbers, one text after the other, and how many each has."""
     lengths = texts.lengths[numbers]
     ends = np.cumsum(lengths)
-    places = np.repeat(texts.offsets[numbers] - ends + lengths, lengths) + np.arange(lengths.sum())
-    return texts.ids[places], lengths
+    positions = np.repeat(texts.offsets[numbers] - ends + lengths, lengths) + np.arange(lengths.sum())
+    return texts.ids[positions], lengths
 
 
 def _leave_out(ids: Ids, lengths: Numbers, drop: float, random: np.random.Generator) -> tuple[Ids, Numbers]:

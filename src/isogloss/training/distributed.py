@@ -1,10 +1,10 @@
-"""Several processes that learn together: each takes its share of every batch.
+"""Several processes that train one model: each takes its share of every batch.
 
 All of them read the same data and hold the same parameters; the order of the examples depends on the seed alone. Of a
-batch of n examples process r of N computes those from floor(r n / N) up to floor((r + 1) n / N); what they found is put
-together before the step, which all of them take alike. So a step is that of one process with the whole batch, whatever
-the number of processes, and a checkpoint of one number goes on with another. Only the first process (rank 0) writes,
-measures on dev and speaks.
+batch of n examples process r of N computes those from floor(r n / N) up to floor((r + 1) n / N); the results are
+combined before the step, which all of them take alike. So a step is that of one process with the whole batch, whatever
+the number of processes, and a training may resume with another number. Only the first process (rank 0) writes, measures
+on dev and reports.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ Value = TypeVar("Value")
 Rows = NDArray[np.float32]
 
 
-class PeerLost(InputError):  # noqa: N818 - it says what happened
-    """Another process of the team is gone; what was learned since the last checkpoint is of no use."""
+class PeerLost(InputError):  # noqa: N818 - the name of an event
+    """Another process of the team is gone; the steps since the last checkpoint are lost."""
 
 
 class Team(ABC):
-    """The processes that learn together, as one of them sees it."""
+    """The processes that train together, as one of them sees it."""
 
     rank: int = 0
     size: int = 1
@@ -48,17 +48,17 @@ class Team(ABC):
         """
         return slice(self.rank * number // self.size, (self.rank + 1) * number // self.size)
 
-    def decide(self, question: Callable[[], Value]) -> Value:
-        """The first process answers; all get its answer."""
-        return self.agree(question()) if self.rank == 0 else cast("Value", self.agree(None))
+    def decide(self, compute: Callable[[], Value]) -> Value:
+        """What the first process computes, for all."""
+        return self.agree(compute()) if self.rank == 0 else cast("Value", self.agree(None))
 
     @abstractmethod
     def agree(self, value: Value) -> Value:
-        """What the first process has, for all."""
+        """The value of the first process, for all."""
 
     @abstractmethod
     def any(self, flag: bool) -> bool:
-        """Whether one of them says so."""
+        """Whether the flag of any process is set."""
 
     @abstractmethod
     def gather(self, rows: Rows, number: int) -> Rows:
@@ -93,7 +93,7 @@ class Alone(Team):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ProcessRank:
     """Which process this is: of how many, and of how many on this machine."""
 
     rank: int
@@ -102,11 +102,11 @@ class Place:
     local_size: int = 1
 
 
-def place_in_environment(variables: Mapping[str, str]) -> Place | None:
-    """What ``torchrun`` says in the environment of each process it starts; None where there is only one.
+def rank_in_environment(variables: Mapping[str, str]) -> ProcessRank | None:
+    """The rank by the variables that ``torchrun`` sets in each process it starts; None where there is only one.
 
-    >>> place_in_environment({"RANK": "1", "WORLD_SIZE": "2", "MASTER_ADDR": "here", "MASTER_PORT": "29500"})
-    Place(rank=1, size=2, local_rank=0, local_size=1)
+    >>> rank_in_environment({"RANK": "1", "WORLD_SIZE": "2", "MASTER_ADDR": "here", "MASTER_PORT": "29500"})
+    ProcessRank(rank=1, size=2, local_rank=0, local_size=1)
     """
     size = _number(variables, "WORLD_SIZE", "1")
     if size <= 1:
@@ -117,7 +117,7 @@ def place_in_environment(variables: Mapping[str, str]) -> Place | None:
     rank = _number(variables, "RANK", "0")
     if rank >= size:
         raise InputError(f"RANK is {rank}, but there are {size} processes (WORLD_SIZE), numbered from 0")
-    return Place(rank, size, _number(variables, "LOCAL_RANK", "0"), _number(variables, "LOCAL_WORLD_SIZE", "1"))
+    return ProcessRank(rank, size, _number(variables, "LOCAL_RANK", "0"), _number(variables, "LOCAL_WORLD_SIZE", "1"))
 
 
 def _number(variables: Mapping[str, str], name: str, default: str) -> int:
@@ -131,20 +131,20 @@ def _number(variables: Mapping[str, str], name: str, default: str) -> int:
 def team_of_environment(variables: Mapping[str, str] | None = None) -> Iterator[Team]:
     """The team that ``torchrun`` started; alone without it.
 
-    Where something goes wrong in one process, that one says what; the others notice that it has gone, and go quietly.
+    The first process that fails reports why; the others notice that it is gone, and end without a message.
     """
-    place = place_in_environment(os.environ if variables is None else variables)
-    if place is None:
+    rank = rank_in_environment(os.environ if variables is None else variables)
+    if rank is None:
         yield Alone()
         return
     import_extra("torch", "train", "training with several processes")
     from isogloss.training.distributed_torch import meet
 
-    team: Any = meet(place)
+    team: Any = meet(rank)
     try:
         yield team
     except BaseException:
-        if not team.speaks():
+        if not team.fails_first():
             raise SystemExit(2) from None
         raise
     finally:

@@ -1,6 +1,13 @@
-"""A team over ``torch.distributed``: gloo between processors, NCCL between GPUs.
+"""A team over ``torch.distributed`` (gloo between processors, NCCL between GPUs), and steps shared by its processes.
 
 Sums and gathered rows are the same bits in every process: gloo and NCCL add up each number once and pass it on.
+
+    L = sum over the processes r of  (n_r / n) L_r,     L_r the mean over the n_r examples of a batch that r computes
+
+So each process weights its own loss by n_r / n, and the gradients of all are added up. Of a table of word vectors only
+the rows that the whole batch touches travel; every process knows which those are. Random numbers are drawn for the
+whole batch in every process, of which each takes its own: what is dropped does not depend on the number of processes.
+A process that has no example of a small batch computes the first one, with weight 0.
 """
 
 from __future__ import annotations
@@ -19,7 +26,7 @@ from torch import Tensor, nn
 from isogloss.nn.encoders.towers import Dropout
 from isogloss.storage.errors import InputError
 from isogloss.text.batches import available_cores
-from isogloss.training.distributed import PeerLost, Place, Rows, Team, Value
+from isogloss.training.distributed import PeerLost, ProcessRank, Rows, Team, Value
 
 _PATIENCE = timedelta(hours=2)  # the others wait while the first process measures on dev; a lost one is noticed at once
 _FAILED = "isogloss.failed"
@@ -30,17 +37,17 @@ _untyped: Any = dist
 class TorchTeam(Team):
     """Processes that have met at a store; ``leave`` it when done."""
 
-    def __init__(self, store: Any, place: Place, threads: int = 0) -> None:
-        self.rank, self.size = place.rank, place.size
-        self.threads = threads or max(1, available_cores() // place.local_size)
+    def __init__(self, store: Any, process: ProcessRank, threads: int = 0) -> None:
+        self.rank, self.size = process.rank, process.size
+        self.threads = threads or max(1, available_cores() // process.local_size)
         self._store, self._group = store, _untyped.PrefixStore("isogloss", store)
-        self._on_gpus = _has_gpu_for_each(place)
+        self._on_gpus = _has_gpu_for_each(process)
         if self._on_gpus:
-            torch.cuda.set_device(place.local_rank % torch.cuda.device_count())
+            torch.cuda.set_device(process.local_rank % torch.cuda.device_count())
         backend = "cpu:gloo,cuda:nccl" if self._on_gpus else "gloo"
         _guarded(
             lambda: dist.init_process_group(
-                backend, store=self._group, rank=place.rank, world_size=place.size, timeout=_PATIENCE
+                backend, store=self._group, rank=process.rank, world_size=process.size, timeout=_PATIENCE
             )
         )
 
@@ -73,14 +80,14 @@ class TorchTeam(Team):
         if carried is not tensor:
             tensor.copy_(carried)
 
-    def speaks(self) -> bool:
-        """Whether this is the first process in which something went wrong: the one to say so."""
-        with suppress(RuntimeError):  # where the store is gone, so is whoever might have spoken
+    def fails_first(self) -> bool:
+        """Whether this is the first process that failed, and so the one to report it."""
+        with suppress(RuntimeError):  # where the store is gone, so is the process that reported
             return int(self._store.add(_FAILED, 1)) == 1
         return self.rank <= 1
 
     def leave(self) -> None:
-        """Be gone; whoever waits for this process notices."""
+        """Leave; processes that wait for this one notice."""
         if dist.is_initialized():
             dist.destroy_process_group()
 
@@ -89,36 +96,25 @@ class TorchTeam(Team):
         return tensor if self._on_gpus else tensor.cpu()
 
 
-def meet(place: Place) -> TorchTeam:
-    """Wait for the others where ``torchrun`` says."""
+def meet(process: ProcessRank) -> TorchTeam:
+    """Wait for the others at the address that ``torchrun`` sets."""
     try:
         store, _, _ = next(_untyped.rendezvous("env://", timeout=_PATIENCE))
     except RuntimeError as error:
-        raise InputError(f"the {place.size} processes could not meet: {str(error).splitlines()[0]}") from error
-    return TorchTeam(store, place)
+        raise InputError(f"the {process.size} processes could not meet: {str(error).splitlines()[0]}") from error
+    return TorchTeam(store, process)
 
 
-def _has_gpu_for_each(place: Place) -> bool:
-    return torch.cuda.is_available() and dist.is_nccl_available() and torch.cuda.device_count() >= place.local_size
+def _has_gpu_for_each(process: ProcessRank) -> bool:
+    return torch.cuda.is_available() and dist.is_nccl_available() and torch.cuda.device_count() >= process.local_size
 
 
 def _guarded(exchange: Callable[[], Result]) -> Result:
-    """What an exchange gives; that it cannot be done means that another process is gone."""
+    """The result of an exchange; one that fails means that another process is gone."""
     try:
         return exchange()
     except RuntimeError as error:
         raise PeerLost("training: another process of this training is gone") from error
-
-
-# Steps of a torch learner shared with other processes.
-#
-#     L = sum over the processes r of  (n_r / n) L_r,     L_r the mean over the n_r examples of a batch that r computes
-#
-# so each process weights its own loss by n_r / n, and the gradients of all are added up. Of a table of word vectors
-# only the rows that the whole batch touches travel; every process knows which those are. Random numbers are drawn for
-# the whole batch in every process, of which each takes its own: what is dropped does not depend on how many there are.
-#
-# A process that has no example of a small batch computes the first one, with weight 0.
 
 
 class SharedSteps:

@@ -1,4 +1,4 @@
-"""The graded pairs of a split: its judged documents, and random others as irrelevant ones."""
+"""What is trained on and measured on, as arrays: graded pairs of a split, and ranked lists with their measures."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from isogloss.data.documents import Query
 from isogloss.data.splits import sample_negatives
 from isogloss.evaluation.measures import Gains, PerQuery, measure
 from isogloss.text.ids import Ids, TextIds
-
-# What is learned from: pairs of a query and a document, and how relevant the one is to the other.
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,15 +69,12 @@ def redraw(examples: Examples, documents: int, seed: int, epoch: int) -> Ids:
     taken = np.unique(examples.query_of[judged].astype(np.int64) * documents + examples.document_of[judged])
     rng = np.random.default_rng([seed, epoch, 1])  # other numbers than those that order the epoch
     drawn = examples.document_of.copy()
-    places = np.flatnonzero(examples.negative)
-    while len(places):
-        drawn[places] = rng.integers(documents, size=len(places), dtype=np.int32)
-        keys = examples.query_of[places].astype(np.int64) * documents + drawn[places]
-        places = places[np.isin(keys, taken)]
+    missing = np.flatnonzero(examples.negative)
+    while len(missing):
+        drawn[missing] = rng.integers(documents, size=len(missing), dtype=np.int32)
+        keys = examples.query_of[missing].astype(np.int64) * documents + drawn[missing]
+        missing = missing[np.isin(keys, taken)]
     return drawn
-
-
-# Measuring on arrays: given pairs ranked by their scores, query by query. What training measures on dev.
 
 
 def ranked_gains(query_of: Ids, grades: Ids, scores: NDArray[np.floating], ties: Ids, top: int) -> Gains:
@@ -101,12 +96,11 @@ def measure_scores(
     return measure(ranked_gains(query_of, grades, scores, ties, top), names)
 
 
-# Lists of documents to be ranked, as arrays: what is measured on where there are no texts, on a GPU machine say.
-
-
 @dataclass(frozen=True, slots=True)
 class RankedLists:
-    """Entry ``i``: the query ``query_of[i]``, the document ``document_of[i]`` and its grade; query by query.
+    """Lists of documents to rank, where there are no texts, as on a GPU machine.
+
+    Entry ``i``: the query ``query_of[i]``, the document ``document_of[i]`` and its grade; query by query.
 
     Equal scores are ordered by ``ties``; ``top`` is the grade of a relevant (MR) document.
     """

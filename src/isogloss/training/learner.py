@@ -1,4 +1,4 @@
-"""What the training loop asks of whatever learns: steps over batches, and a state that can be kept and restored."""
+"""The interface of learners: steps over batches, and a state that can be saved and restored."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ State = dict[str, NDArray[Any]]
 
 
 class Learner(ABC):
-    """Holds parameters and the examples they are learned from; takes steps of an optimiser.
+    """Holds parameters and the examples they are trained on; takes steps of an optimiser.
 
-    The loop decides on order, batches, rates and when to stop. A learner that is restored from a state goes on exactly
-    as if it had never stopped.
+    The loop decides on order, batches, rates and when to stop. A learner that is restored from a state continues
+    exactly as if it had never stopped.
     """
 
     @property
@@ -30,10 +30,10 @@ class Learner(ABC):
 
     def join(self, team: Team) -> None:
         """Take only this process's share of each batch from now on; the steps stay those of the whole batch."""
-        raise InputError(f"training: this cannot be learned by {team.size} processes; train it with one")
+        raise InputError(f"training: this cannot be trained by {team.size} processes; use one")
 
     def begin_epoch(self, epoch: int) -> None:  # noqa: B027 - most have nothing to prepare
-        """Prepare epoch ``epoch`` (from 0): draw new negatives, say. Depends on the epoch and the seed only."""
+        """Prepare epoch ``epoch`` (from 0): draw new negatives, for example. Depends on the epoch and the seed only."""
 
     @abstractmethod
     def advance(self, order: NDArray[np.int64], batch_size: int, rate: float) -> NDArray[np.float64]:
@@ -46,22 +46,19 @@ class Learner(ABC):
 
     @abstractmethod
     def parameters(self) -> State:
-        """What was learned, by name: what a model directory keeps."""
+        """The trained parameters by name: what a model directory holds."""
 
     @abstractmethod
     def state(self) -> State:
-        """Everything needed to go on: parameters, moments, step count, random numbers."""
+        """Everything that a checkpoint needs: parameters, moments, step count, random numbers."""
 
     @abstractmethod
     def restore(self, state: State) -> None:
-        """Go on from a state."""
-
-
-# A learner of graded pairs, which may be drawn anew before each epoch.
+        """Continue from a state."""
 
 
 class PairLearner(Learner):
-    """Learns from ``pairs``; ``renew`` gives those of an epoch where they change."""
+    """Trains on graded ``pairs``; ``renew`` returns those of an epoch where they change."""
 
     pairs: Pairs
     renew: Callable[[int], Pairs] | None = None
@@ -76,4 +73,4 @@ class PairLearner(Learner):
 
     @abstractmethod
     def use(self, pairs: Pairs) -> None:
-        """Learn from other pairs of the same vocabularies from now on."""
+        """Train on other pairs of the same vocabularies from now on."""

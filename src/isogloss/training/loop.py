@@ -1,17 +1,19 @@
-"""The one training loop: epochs, batches, rates, dev measure, early stopping, checkpoints, interruption.
+"""The one training loop: epochs, batches, rates, dev measure, early stopping, checkpoints, interruption, progress.
 
-An interrupted or killed run goes on from its last checkpoint to the same result as one that was never stopped: the
-order of an epoch depends on the seed and the epoch alone, and a checkpoint holds the learner's whole state and the
-place in the epoch. Several processes run it side by side (``distributed.py``): the first decides, measures and keeps.
+A run that was interrupted or killed continues from its last checkpoint to the same result as one that never stopped:
+the order of an epoch depends on the seed and the epoch alone, and a checkpoint holds the learner's whole state and the
+position in the epoch. Several processes run the loop side by side (``distributed.py``): the first one decides, measures
+and writes.
 """
 
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any, NoReturn, Protocol, Self
 
@@ -19,40 +21,44 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isogloss.storage.errors import InputError
+from isogloss.storage.progress import is_shown
 from isogloss.training.distributed import Alone, PeerLost, Team
 from isogloss.training.learner import Learner, State
 
-# Ctrl-C where something must not be cut in the middle: once, it waits for a good moment; twice, it is at once.
+_CHUNK_SECONDS = 0.3
+_RECORD_SECONDS = 1.0
+_CHECKPOINT_SECONDS = 20.0
+_ECHO_SECONDS = 2.0  # torchrun passes on a Ctrl-C that the terminal has sent to all of its processes already
+
+Evaluator = Callable[[State], Mapping[str, float]]
+"""The dev measures of some parameters."""
 
 
 class Interruption:
-    """Inside the block the first Ctrl-C only sets ``asked``; the second raises KeyboardInterrupt as usual.
+    """Inside the block the first Ctrl-C only sets ``requested``; the second raises KeyboardInterrupt as usual.
 
-    One that comes within ``deaf`` seconds of the first is taken for the same.
+    A Ctrl-C within ``echo`` seconds of the first counts as the same one.
     """
 
-    def __init__(self, deaf: float = 0.0) -> None:
-        self.asked = False
-        self._deaf, self._asked_at = deaf, 0.0
+    def __init__(self, echo: float = 0.0) -> None:
+        self.requested = False
+        self._echo, self._requested_at = echo, 0.0
         self._here = threading.current_thread() is threading.main_thread()  # only there can signals be caught
 
     def __enter__(self) -> Self:
         if self._here:
-            self._before = signal.signal(signal.SIGINT, self._ask)
+            self._before = signal.signal(signal.SIGINT, self._request)
         return self
 
     def __exit__(self, *_: object) -> None:
         if self._here:
             signal.signal(signal.SIGINT, self._before)
 
-    def _ask(self, number: int, frame: FrameType | None) -> None:
-        if not self.asked:
-            self.asked, self._asked_at = True, time.monotonic()
-        elif time.monotonic() - self._asked_at >= self._deaf:
+    def _request(self, number: int, frame: FrameType | None) -> None:
+        if not self.requested:
+            self.requested, self._requested_at = True, time.monotonic()
+        elif time.monotonic() - self._requested_at >= self._echo:
             raise KeyboardInterrupt
-
-
-# How long, how fast and in what order something is learned.
 
 
 @dataclass(frozen=True)
@@ -73,7 +79,7 @@ class Recipe:
     seed: int = 0
 
     def order(self, epoch: int, examples: int) -> NDArray[np.int64]:
-        """The order of an epoch (from 0); depends on nothing but the seed and the epoch, so that it can be resumed."""
+        """The order of an epoch (from 0); depends on the seed and the epoch alone, so that it can be resumed."""
         if not self.shuffle:
             return np.arange(examples)
         return np.random.default_rng([self.seed, epoch]).permutation(examples)
@@ -83,16 +89,8 @@ class Recipe:
         return self.rate * self.decay**epoch
 
 
-Judge = Callable[[State], Mapping[str, float]]
-"""The dev measures of some parameters."""
-_CHUNK_SECONDS = 0.3
-_RECORD_SECONDS = 1.0
-_CHECKPOINT_SECONDS = 20.0
-_ECHO_SECONDS = 2.0  # torchrun passes a Ctrl-C on that the terminal has told all of its processes already
-
-
 class TrainingStopped(InputError):  # noqa: N818 - it is not always an error
-    """Training could not go on, or was asked to stop; what it had is kept where a run directory was given."""
+    """Training diverged or was asked to stop; its last good state is in the run directory, if there is one."""
 
 
 class TrainingInterrupted(TrainingStopped):
@@ -101,7 +99,7 @@ class TrainingInterrupted(TrainingStopped):
 
 @dataclass
 class Position:
-    """Where a training stands: the epoch and the batches done in it, what was measured, the best so far."""
+    """How far a training is: the epoch and the batches done in it, what was measured, the best so far."""
 
     epoch: int = 0
     batch: int = 0
@@ -113,83 +111,110 @@ class Position:
 
 
 class Checkpointer(Protocol):
-    """Where a training leaves what it has: a run directory."""
+    """Writes and reads the state of a training: a run directory."""
 
     def resume(self) -> tuple[Position, State, State] | None:
-        """The last checkpoint: the place, the learner's state, the best parameters (empty: the last are the best)."""
+        """The last checkpoint: position, learner's state, best parameters (empty: the last are the best)."""
 
     def checkpoint(self, position: Position, state: State, best: State) -> None:
-        """Keep all of it, in place of the last."""
+        """Write a checkpoint in place of the last."""
 
     def record(self, history: list[dict[str, Any]]) -> None:
-        """Keep what was measured, an entry an epoch."""
+        """Write what was measured, an entry an epoch."""
 
     @property
     def how_to_resume(self) -> str:
-        """What the user can do to go on."""
+        """What the user can do to resume."""
 
 
-class ProgressListener(Protocol):
-    """Shows how training goes."""
+class ProgressLine:
+    """One line on the terminal, redrawn: loss, examples a second, dev measure, time left; none without a terminal."""
+
+    def __init__(self) -> None:
+        self._live: Any = None
 
     def show(self, position: Position, batches: int, recipe: Recipe, rate: float) -> None:
-        """After some batches; ``rate`` is the examples a second."""
+        """Redraw after some batches; ``rate`` is the examples a second."""
+        if not is_shown():
+            return
+        if self._live is None:
+            from rich.console import Console
+            from rich.live import Live
+
+            self._live = Live(console=Console(file=sys.stderr), transient=True, auto_refresh=False)
+            self._live.start()
+        self._live.update(describe(position, batches, recipe, rate), refresh=True)
 
     def end(self) -> None:
         """Training is over."""
+        if self._live is not None:
+            self._live.stop()
+
+
+def describe(position: Position, batches: int, recipe: Recipe, rate: float) -> str:
+    """``epoch 3/30  48%  loss 0.0312  112,000 examples/s  dev NDCG@5 0.812  1:20 left``."""
+    left = (recipe.epochs - position.epoch) * batches - position.batch
+    parts = [
+        f"epoch {position.epoch + 1}/{recipe.epochs}", f"{position.batch / batches:4.0%}",
+        f"loss {position.losses / max(1, position.batch):.4f}", f"{rate:,.0f} examples/s",
+    ]  # fmt: skip
+    if position.history and recipe.measure in position.history[-1]:
+        parts.append(f"dev {recipe.measure} {position.history[-1][recipe.measure]:.4f}")
+    minutes, seconds = divmod(round(left * recipe.batch / max(rate, 1e-9)), 60)
+    return "  ".join([*parts, f"{minutes}:{seconds:02d} left"])
 
 
 @dataclass(frozen=True)
-class Trained:
-    """What came out: the parameters that count, and what was measured in each epoch."""
+class TrainingResult:
+    """The parameters of the epoch that is kept, and what was measured in each epoch."""
 
     parameters: State
     history: list[dict[str, Any]]
 
 
 class Training:
-    """One training: a learner, a recipe, perhaps a judge on dev, a keeper and a watcher, and who learns along."""
+    """One training: a learner, a recipe, and perhaps a dev evaluator, a checkpointer, a progress line and a team."""
 
     def __init__(
-        self, learner: Learner, recipe: Recipe, judge: Judge | None = None, keeper: Checkpointer | None = None,
-        watcher: ProgressListener | None = None, team: Team | None = None,
+        self, learner: Learner, recipe: Recipe, evaluate: Evaluator | None = None,
+        checkpointer: Checkpointer | None = None, progress: ProgressLine | None = None, team: Team | None = None,
     ) -> None:  # fmt: skip
-        if recipe.patience and judge is None:
+        if recipe.patience and evaluate is None:
             raise InputError("patience: early stopping needs judged dev queries to measure on, and there are none")
         self._team = team or Alone()
-        self.learner, self.recipe, self.judge = learner, recipe, judge
-        self.keeper, self.watcher = (None, None) if self._team.rank else (keeper, watcher)
+        self.learner, self.recipe, self.evaluate = learner, recipe, evaluate
+        self.checkpointer, self.progress = (None, None) if self._team.rank else (checkpointer, progress)
         self._position = Position()
         self._best: State = {}
-        self._kept_at = self._recorded_at = time.monotonic()
+        self._checkpointed_at = self._recorded_at = time.monotonic()
 
-    def run(self) -> Trained:
+    def run(self) -> TrainingResult:
         """Train to the end, from the last checkpoint where there is one."""
         if self.learner.examples == 0:
-            raise InputError("training: there are no examples to learn from (no judged query in the train split)")
+            raise InputError("training: there are no examples to train on (no judged query in the train split)")
         self._begin()
         try:
-            with Interruption(deaf=_ECHO_SECONDS if self._team.size > 1 else 0.0) as interruption:
+            with Interruption(echo=_ECHO_SECONDS if self._team.size > 1 else 0.0) as interruption:
                 while self._position.epoch < self.recipe.epochs and not self._enough():
                     self._epoch(interruption)
-                    if self._team.any(interruption.asked):
+                    if self._team.any(interruption.requested):
                         self._interrupted()
         except PeerLost as lost:
-            kept = f"; {self.keeper.how_to_resume}" if self.keeper else ""
+            kept = f"; {self.checkpointer.how_to_resume}" if self.checkpointer else ""
             raise PeerLost(f"{lost}{kept}") from lost
         finally:
-            if self.watcher:
-                self.watcher.end()
-        self._keep(always=True)
-        return Trained(self._best or self.learner.parameters(), self._position.history)
+            if self.progress:
+                self.progress.end()
+        self._write(always=True)
+        return TrainingResult(self._best or self.learner.parameters(), self._position.history)
 
     def _begin(self) -> None:
-        """Go on from the last checkpoint where there is one; all processes from the same state."""
+        """Continue from the last checkpoint where there is one; all processes from the same state."""
         if self._team.size > 1:
             self.learner.join(self._team)
             if self._team.agree(self.learner.examples) != self.learner.examples:
                 raise InputError("training: the processes read different data; give all of them the same")
-        found = self._team.decide(lambda: self.keeper.resume() if self.keeper else None)
+        found = self._team.decide(lambda: self.checkpointer.resume() if self.checkpointer else None)
         if found:
             self._position, state, self._best = found
         elif self._team.size > 1:
@@ -218,79 +243,68 @@ class Training:
             position.seconds += seconds
             if len(good) < len(losses):
                 self._diverged(batches, float(losses[-1]))
-            if self.watcher:
-                self.watcher.show(position, batches, recipe, len(examples) / max(seconds, 1e-9))
-            if self._team.any(interruption.asked):
+            if self.progress:
+                self.progress.show(position, batches, recipe, len(examples) / max(seconds, 1e-9))
+            if self._team.any(interruption.requested):
                 self._interrupted()
-            self._keep()
+            self._write()
         self._close_epoch(len(order), batches, rate)
 
     def _close_epoch(self, examples: int, batches: int, rate: float) -> None:
-        """Measure on dev, remember the best, record, keep."""
+        """Measure on dev, remember the best, write what is due."""
         position = self._position
         position.epoch += 1
         entry: dict[str, Any] = {
             "epoch": position.epoch, "loss": position.losses / batches, "rate": rate, "batches": batches,
             "seconds": round(position.seconds, 3), "examples_per_second": round(examples / max(position.seconds, 1e-9)),
         }  # fmt: skip
-        if judge := self.judge:
+        if evaluate := self.evaluate:
             parameters = self.learner.parameters()
-            entry |= self._team.decide(lambda: judge(parameters))
+            entry |= self._team.decide(lambda: evaluate(parameters))
             if self.recipe.patience and entry[self.recipe.measure] > position.best:
                 position.best, position.best_epoch, self._best = entry[self.recipe.measure], position.epoch, parameters
         position.history.append(entry)
         position.batch, position.losses, position.seconds = 0, 0.0, 0.0
-        self._keep()
+        self._write()
 
     def _enough(self) -> bool:
         patience, position = self.recipe.patience, self._position
         return bool(patience and position.epoch - position.best_epoch >= patience)
 
-    def _keep(self, always: bool = False) -> None:
-        """Record and write a checkpoint, if it is time; what is not finite never takes the place of a good one."""
-        if not self.keeper:
+    def _write(self, always: bool = False) -> None:
+        """Write the history and a checkpoint, if they are due; a state that is not finite is never written."""
+        if not self.checkpointer:
             return
         if always or time.monotonic() - self._recorded_at > _RECORD_SECONDS:
-            self.keeper.record(self._position.history)
+            self.checkpointer.record(self._position.history)
             self._recorded_at = time.monotonic()
-        if always or time.monotonic() - self._kept_at > _CHECKPOINT_SECONDS:
+        if always or time.monotonic() - self._checkpointed_at > _CHECKPOINT_SECONDS:
             state = self.learner.state()
             if all(np.isfinite(array).all() for array in state.values()):
-                self.keeper.checkpoint(self._position, state, self._best)
-            self._kept_at = time.monotonic()
+                self.checkpointer.checkpoint(self._position, state, self._best)
+            self._checkpointed_at = time.monotonic()
 
     def _diverged(self, batches: int, loss: float) -> NoReturn:
-        self._keep(always=True)
+        self._write(always=True)
         where = f"batch {self._position.batch + 1} of {batches} in epoch {self._position.epoch + 1}"
-        kept = self._team.decide(lambda: "; the last good checkpoint is kept" if self.keeper else "")
+        kept = self._team.decide(lambda: "; the last good checkpoint is kept" if self.checkpointer else "")
         advice = "try a lower rate or a lower clip, and look at the word vectors if some were given"
         raise TrainingStopped(f"training: the loss of {where} is {loss}{kept}; {advice}")
 
     def _interrupted(self) -> NoReturn:
-        self._keep(always=True)
+        self._write(always=True)
         epoch, batch = self._position.epoch, self._position.batch
         where = f"in epoch {epoch + 1}, batch {batch}" if batch else f"after epoch {epoch}"
-        kept = self._team.decide(lambda: f"it is kept; {self.keeper.how_to_resume}" if self.keeper else "it is lost")
+        resume = f"it is kept; {self.checkpointer.how_to_resume}" if self.checkpointer else "it is lost"
+        kept = self._team.decide(lambda: resume)
         raise TrainingInterrupted(f"interrupted {where}: {kept}")
 
 
 def _chunks(position: Position, batches: int, team: Team) -> Iterator[range]:
-    """Stretches of batches, each of about a third of a second: time to look up and show how it goes."""
+    """Chunks of batches, each of about a third of a second: between them progress is shown and Ctrl-C is heeded."""
     size = 1
     while position.batch < batches:
         begun = time.perf_counter()
         yield range(position.batch, min(batches, position.batch + team.agree(size)))
         if time.perf_counter() - begun < _CHUNK_SECONDS / 2:
             size *= 2
-
-
-def position_as_json(position: Position) -> dict[str, Any]:
-    """A position as plain values; no best yet is None."""
-    made = asdict(position)
-    return {**made, "best": None if position.best == float("-inf") else position.best}
-
-
-def position_from_json(found: Mapping[str, Any]) -> Position:
-    """The opposite."""
-    best = float("-inf") if found["best"] is None else found["best"]
-    return Position(**{**found, "best": best})

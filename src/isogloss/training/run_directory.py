@@ -1,4 +1,4 @@
-"""What a training leaves: ``config.toml``, ``metrics.jsonl``, ``model/``; a checkpoint meanwhile, a mark at its end."""
+"""The files of a run: ``config.toml``, ``metrics.jsonl``, ``model/``, a checkpoint meanwhile, a marker at the end."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import shlex
 import tomllib
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +14,14 @@ from isogloss.storage.arrays import read_tensors, write_tensors
 from isogloss.storage.errors import InputError
 from isogloss.storage.files import atomic_directory, atomic_file
 from isogloss.training.learner import State
-from isogloss.training.loop import Checkpointer, Position, position_as_json, position_from_json
+from isogloss.training.loop import Checkpointer, Position
 
 _CHECKPOINT = "checkpoint.safetensors"
 _FINISHED = "finished.json"
 
 
 class RunDirectory(Checkpointer):
-    """A directory that a training writes into as it goes; a killed run goes on from its last checkpoint."""
+    """A directory that a training writes into; a killed run resumes from its last checkpoint."""
 
     def __init__(self, path: Path, begin: Callable[[], None] | None = None) -> None:
         self.path = path
@@ -28,8 +29,8 @@ class RunDirectory(Checkpointer):
 
     @classmethod
     def create(cls, path: Path, config: Mapping[str, Any], overwrite: bool = False) -> RunDirectory:
-        """A new run. It appears, with everything needed to run it again, when training begins: not before all that can
-        be wrong was found, and only then does an old one make way.
+        """A new run. The directory appears when training begins, after all inputs were checked; an old one is replaced
+        only then.
         """
 
         def begin() -> None:
@@ -81,7 +82,7 @@ class RunDirectory(Checkpointer):
         parts: dict[str, State] = {"state": {}, "best": {}}
         try:
             tensors, metadata = read_tensors(path)
-            position = position_from_json(json.loads(metadata["position"]))
+            position = Position(**json.loads(metadata["position"]))
             for name, tensor in tensors.items():
                 part, _, rest = name.partition(".")
                 parts[part][rest] = tensor
@@ -92,7 +93,7 @@ class RunDirectory(Checkpointer):
     def checkpoint(self, position: Position, state: State, best: State) -> None:
         tensors = {f"state.{name}": tensor for name, tensor in state.items()}
         tensors |= {f"best.{name}": tensor for name, tensor in best.items()}
-        write_tensors(self.path / _CHECKPOINT, tensors, {"position": json.dumps(position_as_json(position))})
+        write_tensors(self.path / _CHECKPOINT, tensors, {"position": json.dumps(asdict(position))})
 
     def record(self, history: list[dict[str, Any]]) -> None:
         with atomic_file(self.path / "metrics.jsonl") as file:

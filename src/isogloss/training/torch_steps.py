@@ -1,15 +1,23 @@
-"""Adam over named parameters, whose step can be called off by a flag that lies on the device.
+"""Steps of learners in torch: Adam, steps recorded on a GPU, and the loop over batches that all such learners share.
 
     m = b1 m + (1 - b1) g,   v = b2 v + (1 - b2) g^2,   x = x - rate (m / (1 - b1^t)) / (sqrt(v / (1 - b2^t)) + 1e-8)
 
-Nothing is asked of the device, so that steps can follow one another without waiting, or be recorded. The fused kernel
-leaves parameters, moments and the step count alone where it is told that something was not finite (``found_inf``, as
-in mixed-precision training).
+Nothing is read back from the device within a chunk of batches: examples lie on the device, and losses stay there until
+the chunk ends. A flag on the device stops the optimiser at the first loss or gradient that is not finite: the fused
+Adam kernel then leaves parameters, moments and step count alone (``found_inf``, as in mixed-precision training), so
+that the end of the chunk finds them as they were before that step.
+
+A GPU would wait for the processor that launches its kernels, so a step is recorded once as a CUDA graph and replayed.
+A step with vocabularies of 100,000 words and documents of 100 to 200 words, on an H200: 5.8 ms unrecorded and 1.35 ms
+recorded with the CNN (batches of 128), 9.7 and 1.65 ms with the LSTM (of 64). Steps that are shared with other
+processes are not recorded.
 """
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import cast
 
 import numpy as np
@@ -19,7 +27,18 @@ from torch import Tensor, nn
 from torch.nn.utils import clip_grad_norm_
 from torch.optim.adam import adam
 
-ADAM_EPSILON = 1e-8
+from isogloss.nn.encoders.torch_encoder import as_tensor, fill
+from isogloss.nn.encoders.towers import Dropout
+from isogloss.storage.errors import InputError
+from isogloss.training.average.reference import ADAM_EPSILON, BETA1, BETA2
+from isogloss.training.distributed import Team
+from isogloss.training.distributed_torch import SharedSteps
+from isogloss.training.learner import Learner, State
+
+_WARM_UP = 3
+_CHUNK = 64  # batches
+Lengths = tuple[int, int]
+"""How far the queries and the documents of a batch are padded."""
 AddUp = Callable[[Sequence[nn.Parameter], Tensor], Tensor]
 """Adds up gradients and a loss over several processes."""
 
@@ -28,7 +47,7 @@ class NamedAdam:
     """Moments and step count of some parameters; ``clip`` <= 0 clips nothing."""
 
     def __init__(
-        self, parameters: Mapping[str, nn.Parameter], clip: float = 0.0, betas: tuple[float, float] = (0.9, 0.999)
+        self, parameters: Mapping[str, nn.Parameter], clip: float = 0.0, betas: tuple[float, float] = (BETA1, BETA2)
     ) -> None:
         self.parameters = list(parameters.values())
         self._clip, self._betas = clip if clip > 0 else torch.inf, betas
@@ -37,10 +56,10 @@ class NamedAdam:
         self._steps = [torch.zeros((), device=each.device) for each in self.parameters]
         self.add_up: AddUp | None = None
 
-    def step(self, loss: Tensor, rate: Tensor, stopped: Tensor) -> Tensor:
+    def step(self, loss: Tensor, rate: Tensor, stopped: Tensor) -> tuple[Tensor, Tensor]:
         """A step down the gradient of ``loss``; none where ``stopped`` is 1, which it becomes where that is not finite.
 
-        Gives the norm of the gradient before it was clipped.
+        Returns the loss of the whole batch and the norm of its gradient before clipping.
         """
         torch.autograd.backward(loss, inputs=self.parameters)
         for parameter in self.parameters:  # one that the loss does not depend on
@@ -48,7 +67,8 @@ class NamedAdam:
         if self.add_up:
             loss = self.add_up(self.parameters, loss)
         norm = clip_grad_norm_(self.parameters, self._clip)
-        finite = norm.isfinite() & loss.detach().isfinite()
+        loss = loss.detach()
+        finite = norm.isfinite() & loss.isfinite()
         stopped.copy_(torch.maximum(stopped, (~finite).float()))
         adam(
             cast("list[Tensor]", self.parameters),
@@ -69,10 +89,10 @@ class NamedAdam:
         )
         for parameter in self.parameters:
             parameter.grad = None
-        return norm
+        return loss, norm
 
     def moments(self) -> dict[str, Tensor]:
-        """The moments by name, to be kept and filled."""
+        """The moments by name."""
         return self._first | self._second
 
     @property
@@ -86,19 +106,10 @@ class NamedAdam:
             step.fill_(number)
 
 
-# A training step recorded once on a GPU (as a CUDA graph) and replayed: one launch for the hundreds a step is made of.
-#
-# Without it the GPU waits for the processor most of the time. A step with vocabularies of 100,000 words and documents
-# of 100 to 200 words, on an H200: 5.8 ms unrecorded and 1.35 ms recorded with the CNN (batches of 128), 9.7 and 1.65
-# ms with the LSTM (of 64).
-
-_WARM_UP = 3
-
-
 class RecordedStep:
     """``step`` takes the numbers of a batch's examples and gives a loss; every batch has ``batch_size`` of them.
 
-    Recording runs the step a few times: whoever asks for it sees to it that nothing is changed by that.
+    Recording runs the step a few times; the caller makes sure that this changes nothing.
     """
 
     def __init__(self, step: Callable[[Tensor], Tensor], batch_size: int, generator: torch.Generator) -> None:
@@ -121,20 +132,115 @@ class RecordedStep:
         return self._loss.clone()
 
 
-# Batches taken a stretch at a time: a GPU is asked for its losses after each stretch, not after each batch.
+class TorchLearner(Learner):
+    """Modules that are trained batch by batch with dense Adam, on the CPU or a GPU.
 
-_BATCHES = 64
+    ``clip`` <= 0 clips nothing; ``seed`` draws what dropout drops; ``recorded`` concerns GPUs only. ``parameters``
+    names everything that a model saves, also what is not trained.
+    """
+
+    def __init__(
+        self, modules: Sequence[nn.Module], parameters: Mapping[str, nn.Parameter], clip: float, seed: int,
+        device: torch.device, recorded: bool,
+    ) -> None:  # fmt: skip
+        learned = {name: parameter for name, parameter in parameters.items() if parameter.requires_grad}
+        if not learned:
+            raise InputError("the model has nothing to learn: its word vectors are fixed; train the vectors too")
+        self._device, self._named, self._modules = device, dict(parameters), modules
+        self._recorded = recorded and device.type == "cuda"
+        self._recordings: dict[int, RecordedStep] = {}
+        self._adam = NamedAdam(learned, clip)
+        self._rate, self._stopped = torch.zeros((), device=device), torch.zeros((), device=device)
+        self._generator = torch.Generator(device).manual_seed(seed)
+        for module in self._parts():
+            if isinstance(module, Dropout):
+                module.generator = self._generator
+        self._shared: SharedSteps | None = None
+
+    def _parts(self) -> list[nn.Module]:
+        return [part for module in self._modules for part in module.modules()]
+
+    def join(self, team: Team) -> None:
+        self._shared = SharedSteps(team, self._parts())
+        self._adam.add_up = self._shared.add_up
+        self._recorded = False
+
+    def advance(self, order: NDArray[np.int64], batch_size: int, rate: float) -> NDArray[np.float64]:
+        for module in self._modules:
+            module.train()
+        self._rate.fill_(rate)
+        losses = [np.empty(0)]
+        for first in range(0, len(order), _CHUNK * batch_size):
+            losses.append(self._advance_chunk(order[first : first + _CHUNK * batch_size], batch_size))
+            bad = np.flatnonzero(~np.isfinite(losses[-1]))
+            if len(bad):
+                losses[-1] = losses[-1][: bad[0] + 1]
+                break
+        return np.concatenate(losses)
+
+    def _advance_chunk(self, order: NDArray[np.int64], batch_size: int) -> NDArray[np.float64]:
+        """The losses of a chunk of batches; after one that is not finite they mean nothing, and nothing changes."""
+        recorded = self._recording(batch_size) if self._recorded and len(order) >= batch_size else None
+        batches = [slice(first, first + batch_size) for first in range(0, len(order), batch_size)]
+        self.prepare_chunk([order[batch] for batch in batches])
+        numbers, losses = as_tensor(order, self._device), []
+        self._stopped.zero_()
+        for batch in batches:
+            if recorded and batch.stop <= len(order):
+                losses.append(recorded(numbers[batch]))
+                continue
+            own = self._shared.begin(len(order[batch]), self.touched(order[batch])) if self._shared else slice(None)
+            losses.append(self.step(numbers[batch][own], self.lengths(order[batch])))
+        return torch.stack(losses).double().cpu().numpy()
+
+    def _recording(self, batch_size: int) -> RecordedStep:
+        """The step of a batch, padded to the longest text of all; recording it changes nothing."""
+        if batch_size not in self._recordings:
+            before = self._generator.get_state()
+            self._stopped.fill_(1)
+            step = partial(self.step, lengths=self.lengths(None))
+            self._recordings[batch_size] = RecordedStep(step, batch_size, self._generator)
+            self._generator.set_state(before)
+        return self._recordings[batch_size]
+
+    def prepare_chunk(self, batches: Sequence[NDArray[np.int64]]) -> None:
+        """Prepare the examples of some batches."""
+
+    @abstractmethod
+    def lengths(self, batch: NDArray[np.int64] | None) -> Lengths:
+        """The lengths of the longest query and document of a batch, or of all batches (None)."""
+
+    @abstractmethod
+    def touched(self, batch: NDArray[np.int64]) -> dict[nn.Parameter, NDArray[np.int32]]:
+        """The rows of the word tables that have a gradient in a batch."""
+
+    @abstractmethod
+    def step(self, examples: Tensor, lengths: Lengths) -> Tensor:
+        """Take one step, unless ``_stopped`` is 1 or becomes so here; the loss before it."""
+
+    def parameters(self) -> State:
+        return arrays(self._named)
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Everything that a checkpoint holds and ``restore`` fills."""
+        return {**self._named, **self._adam.moments()}
+
+    def state(self) -> State:
+        random = self._generator.get_state().numpy().copy()
+        return arrays(self.tensors()) | {"step": np.asarray(self._adam.steps), "random": random}
+
+    def restore(self, state: State) -> None:
+        random = torch.from_numpy(np.array(state["random"]))
+        if len(random) != len(self._generator.get_state()):
+            raise InputError(
+                f"this training began on another kind of device than {self._device.type}, which draws other random "
+                f"numbers; resume it there"
+            )
+        fill(self.tensors(), state)
+        self._adam.steps = int(state["step"])
+        self._generator.set_state(random)
 
 
-def in_chunks(
-    order: NDArray[np.int64], batch_size: int, advance: Callable[[NDArray[np.int64]], NDArray[np.float64]]
-) -> NDArray[np.float64]:
-    """The loss of each batch, up to the first that is not finite; ``advance`` takes the batches of one stretch."""
-    losses = [np.empty(0)]
-    for first in range(0, len(order), _BATCHES * batch_size):
-        losses.append(advance(order[first : first + _BATCHES * batch_size]))
-        bad = np.flatnonzero(~np.isfinite(losses[-1]))
-        if len(bad):
-            losses[-1] = losses[-1][: bad[0] + 1]
-            break
-    return np.concatenate(losses)
+def arrays(tensors: Mapping[str, Tensor]) -> State:
+    """Copies in the memory of the processor."""
+    return {name: tensor.detach().cpu().numpy().copy() for name, tensor in tensors.items()}

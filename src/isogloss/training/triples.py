@@ -1,4 +1,4 @@
-"""What pairwise losses learn from: (query, positive) pairs, and a negative document for each, drawn epoch by epoch.
+"""Examples of pairwise losses: (query, positive) pairs, and a negative document for each, drawn epoch by epoch.
 
 Everything depends on the seed, the epoch and the batch alone, so that a training can be resumed.
 """
@@ -85,7 +85,7 @@ class Negatives(ABC):
         return {"negatives": self._drawn, "negatives_epoch": np.asarray(self._epoch)}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Go on from a state."""
+        """Continue from a state."""
         self._epoch, self._drawn = int(state["negatives_epoch"]), np.asarray(state["negatives"], np.int32)
 
     @abstractmethod
@@ -94,10 +94,10 @@ class Negatives(ABC):
 
     def _random(self, rng: np.random.Generator) -> Ids:
         """Any document but the query's positives, each as likely as the others."""
-        drawn, places = np.empty(len(self.triples), np.int32), np.arange(len(self.triples))
-        while len(places):
-            drawn[places] = rng.integers(len(self.triples.documents), size=len(places), dtype=np.int32)
-            places = places[self.positives.has(self.triples.query_of[places], drawn[places])]
+        drawn, missing = np.empty(len(self.triples), np.int32), np.arange(len(self.triples))
+        while len(missing):
+            drawn[missing] = rng.integers(len(self.triples.documents), size=len(missing), dtype=np.int32)
+            missing = missing[self.positives.has(self.triples.query_of[missing], drawn[missing])]
         return drawn
 
 
@@ -131,7 +131,7 @@ class InBatchNegatives(Negatives):
 
 
 class HardNegatives(Negatives):
-    """One of the query's candidates (the best of some system, say), less its positives.
+    """One of the query's candidates (the best of some system, for example), less its positives.
 
     ``candidates`` has a row a query, filled up with -1; ``share`` of the negatives are hard, the rest random, and so
     are those of queries without a candidate that is no positive. With ``mine`` the candidates are found anew before

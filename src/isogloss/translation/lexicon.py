@@ -1,8 +1,12 @@
 """Bilingual lexicons: for a word or phrase of one language, its translations in another, the best first.
 
 Files: tab-separated (``word<TAB>translation`` with an optional third column, the probability), MUSE (the same with a
-space between), FreeDict's ``.dict.dz`` with its ``.index``; the first two plain or ``.gz``. The order of the lines is
-the order of preference.
+space between), FreeDict's ``NAME.dict.dz`` (or ``.dict``) with ``NAME.index``; the first two plain or ``.gz``. The
+order of the lines is the order of preference.
+
+The index of a FreeDict dictionary gives for each headword where its entry lies in the dictionary, as two numbers in
+base 64. An entry is a line with the headword, then lines of translations ("1. adhérer, s'affilier", "Abfallzeit <fem>,
+Rückfallzeit <fem>"); notes, examples and cross references are indented or marked, and are skipped.
 """
 
 from __future__ import annotations
@@ -11,6 +15,7 @@ import gzip
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
+from functools import reduce
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,12 +24,6 @@ from isogloss.storage.files import atomic_file
 from isogloss.storage.lines import Location, find_file, open_bytes, read_lines
 from isogloss.text.tokenizer import tokenize
 
-# FreeDict dictionaries as dictd ships them: ``NAME.dict.dz`` (or ``.dict``) with ``NAME.index``.
-#
-# The index gives for each headword where its entry lies in the dictionary, as two numbers in base 64. An entry is a
-# line with the headword, then lines of translations ("1. adhérer, s'affilier", "Abfallzeit <fem>, Rückfallzeit
-# <fem>"); notes, examples and cross references are indented or marked and are passed over.
-
 _DIGITS = {
     digit: value for value, digit in enumerate("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
 }
@@ -32,72 +31,6 @@ _NUMBERED = re.compile(r"^\s*\d+\.\s*")
 _REMARK = re.compile(r"<[^>]*>|\[[^\]]*\]|\([^)]*\)|\{[^}]*\}")
 _PRONUNCIATION = re.compile(r"(?:^|\s)/[^/]*/\s*$")  # stands last; other slashes are the word's own
 _NOT_A_TRANSLATION = re.compile(r"^\s*(?:see:|synonyms?:|note:|antonyms?:|\"|-)|^\s{2,}", re.IGNORECASE)
-
-
-def is_freedict(path: Path) -> bool:
-    """Whether a path names such a dictionary (any of its files, or their common name)."""
-    return path.name.endswith((".dict.dz", ".dict", ".index")) or path.with_name(path.name + ".index").is_file()
-
-
-def read_freedict(path: Path) -> Iterator[tuple[str, str]]:
-    """Pairs of headword and translation, in the order of the dictionary's own entries."""
-    stem = path.with_name(re.sub(r"\.(dict\.dz|dict|index)$", "", path.name))
-    packed, plain = stem.with_name(stem.name + ".dict.dz"), stem.with_name(stem.name + ".dict")
-    dictionary = packed if packed.is_file() else plain
-    index = stem.with_name(stem.name + ".index")
-    for needed in (dictionary, index):
-        if not needed.is_file():
-            raise InputError(f"{needed}: no such file; a FreeDict dictionary is NAME.dict.dz with NAME.index")
-    content = _unpacked(dictionary)
-    for start, length in sorted(_places(index)):
-        if start + length > len(content):
-            raise InputError(f"{index}: speaks of byte {start + length}, but {dictionary.name} ends at {len(content)}")
-        yield from _translations(content[start : start + length].decode("utf-8", "replace"))
-
-
-def _unpacked(dictionary: Path) -> bytes:
-    try:
-        with open_bytes(dictionary) as file:
-            return file.read()
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise InputError(f"{dictionary}: a damaged gzip archive ({error})") from error
-
-
-def _places(index: Path) -> set[tuple[int, int]]:
-    places = set()
-    for place, line in read_lines(index):
-        fields = line.split("\t")
-        if len(fields) < 3 or not all(fields[1:3]) or any(digit not in _DIGITS for digit in fields[1] + fields[2]):
-            raise InputError(f"{place}: expected a headword and two numbers in base 64, got {line[:60]!r}")
-        if not fields[0].startswith("00-database") and not fields[0].startswith("00database"):
-            places.add((_number(fields[1]), _number(fields[2])))
-    return places
-
-
-def _number(digits: str) -> int:
-    value = 0
-    for digit in digits:
-        value = value * 64 + _DIGITS[digit]
-    return value
-
-
-def _translations(entry: str) -> Iterator[tuple[str, str]]:
-    headword, *lines = entry.split("\n")
-    word = _spelling(_REMARK.sub(" ", headword))
-    if not word:
-        return
-    for line in lines:
-        if not line.strip() or _NOT_A_TRANSLATION.match(line):
-            continue
-        for piece in re.split(r"[,;]", _REMARK.sub(" ", _NUMBERED.sub("", line))):
-            translation = _spelling(piece).strip(" ?!.")
-            if translation:
-                yield word, translation
-
-
-def _spelling(word: str) -> str:
-    return " ".join(_PRONUNCIATION.sub("", word).split())
-
 
 Phrase = tuple[str, ...]
 
@@ -112,14 +45,14 @@ class Translation(NamedTuple):
 class Entry(NamedTuple):
     """One line of a lexicon file."""
 
-    place: Location
+    location: Location
     word: str
     translation: str
     probability: float
 
 
 class Lexicon:
-    """Phrases of the query language to their translations, both as tokens of the house tokeniser."""
+    """Phrases of the query language to their translations, both as tokens of isogloss's tokeniser."""
 
     def __init__(self, entries: Iterable[tuple[str, str, float]] = ()) -> None:
         self._translations: dict[Phrase, dict[Phrase, float]] = {}
@@ -180,19 +113,77 @@ def read_entries(path: Path) -> Iterator[Entry]:
     if is_freedict(path):
         yield from (Entry(Location(path), word, translation, 0.0) for word, translation in read_freedict(path))
         return
-    for place, line in read_lines(find_file(path)):
+    for location, line in read_lines(find_file(path)):
         if line.strip() and not line.startswith("#"):
-            yield _entry(place, line)
+            yield _entry(location, line)
 
 
-def _entry(place: Location, line: str) -> Entry:
+def _entry(location: Location, line: str) -> Entry:
     fields = line.split("\t") if "\t" in line else line.split()
     if len(fields) not in (2, 3):
-        raise InputError(f"{place}: expected a word, its translation and perhaps a probability, got {line[:60]!r}")
+        raise InputError(f"{location}: expected a word, its translation and perhaps a probability, got {line[:60]!r}")
     try:
         probability = float(fields[2]) if len(fields) == 3 else 0.0
     except ValueError:
         probability = -1.0
     if not 0.0 <= probability <= 1.0:
-        raise InputError(f"{place}: {fields[2]!r} is not a probability between 0 and 1")
-    return Entry(place, fields[0], fields[1], probability)
+        raise InputError(f"{location}: {fields[2]!r} is not a probability between 0 and 1")
+    return Entry(location, fields[0], fields[1], probability)
+
+
+def is_freedict(path: Path) -> bool:
+    """Whether a path names such a dictionary (any of its files, or their common name)."""
+    return path.name.endswith((".dict.dz", ".dict", ".index")) or path.with_name(path.name + ".index").is_file()
+
+
+def read_freedict(path: Path) -> Iterator[tuple[str, str]]:
+    """Pairs of headword and translation, in the order of the dictionary's own entries."""
+    stem = path.with_name(re.sub(r"\.(dict\.dz|dict|index)$", "", path.name))
+    packed, plain = stem.with_name(stem.name + ".dict.dz"), stem.with_name(stem.name + ".dict")
+    dictionary = packed if packed.is_file() else plain
+    index = stem.with_name(stem.name + ".index")
+    for needed in (dictionary, index):
+        if not needed.is_file():
+            raise InputError(f"{needed}: no such file; a FreeDict dictionary is NAME.dict.dz with NAME.index")
+    try:
+        with open_bytes(dictionary) as file:
+            content = file.read()
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise InputError(f"{dictionary}: a damaged gzip archive ({error})") from error
+    for start, length in sorted(_entry_spans(index)):
+        if start + length > len(content):
+            raise InputError(f"{index}: speaks of byte {start + length}, but {dictionary.name} ends at {len(content)}")
+        yield from _translations(content[start : start + length].decode("utf-8", "replace"))
+
+
+def _entry_spans(index: Path) -> set[tuple[int, int]]:
+    """Where each entry begins in the dictionary, and how long it is."""
+    spans = set()
+    for location, line in read_lines(index):
+        fields = line.split("\t")
+        if len(fields) < 3 or not all(fields[1:3]) or any(digit not in _DIGITS for digit in fields[1] + fields[2]):
+            raise InputError(f"{location}: expected a headword and two numbers in base 64, got {line[:60]!r}")
+        if not fields[0].startswith(("00-database", "00database")):
+            start, length = (
+                reduce(lambda value, digit: value * 64 + _DIGITS[digit], field, 0) for field in fields[1:3]
+            )
+            spans.add((start, length))
+    return spans
+
+
+def _translations(entry: str) -> Iterator[tuple[str, str]]:
+    headword, *lines = entry.split("\n")
+    word = _spelling(_REMARK.sub(" ", headword))
+    if not word:
+        return
+    for line in lines:
+        if not line.strip() or _NOT_A_TRANSLATION.match(line):
+            continue
+        for part in re.split(r"[,;]", _REMARK.sub(" ", _NUMBERED.sub("", line))):
+            translation = _spelling(part).strip(" ?!.")
+            if translation:
+                yield word, translation
+
+
+def _spelling(word: str) -> str:
+    return " ".join(_PRONUNCIATION.sub("", word).split())

@@ -1,16 +1,22 @@
-"""A noisy channel between two languages: how likely a text of one says what a text of the other says, word by word.
+"""A translation model: the likelihood of a text of one language given a text of another, word by word.
 
     P(q | d) = prod_w [lambda P(w) + (1 - lambda) sum_t P(w | t) n(t, d) / |d|]^n(w, q)
     P(d | q) = prod_t [lambda P(t) + (1 - lambda) sum_w P(t | w) n(w, q) / |q|]^n(t, d)
 
-P(w | t) and P(t | w) are learned from pairs of texts that say the same (:mod:`isogloss.translation.model`). What
-is used of them is how much likelier a text becomes by the other, in logarithms, a word:
+What is used of them are log-likelihood ratios a word, against a text 0 of which no word matches. The forward one is
 
-    said(q, d) = 1/|q| sum_w n(w, q) ln(1 + (1 - lambda) / (lambda P(w)) sum_t P(w | t) n(t, d) / |d|)
+    1/|q| ln(P(q | d) / P(q | 0))
+        = 1/|q| sum_w n(w, q) ln(1 + (1 - lambda) / (lambda P(w)) sum_t P(w | t) n(t, d) / |d|)
 
-0 where nothing matches. All words that were hardly ever seen in learning are one word, *unknown*: what is rare in one
-language is mostly rare in the other, and P(unknown | unknown) is learned like any other. An unknown word of a query
-that the documents have as it stands (a name, a number) is a word of its own, and says itself alone.
+and the reverse one has q and d exchanged. All words that are rare in the
+training texts are one word, *unknown*: what is rare in one language is mostly rare in the other, and P(unknown |
+unknown) is estimated like any other. A query word that the model does not know but the documents have (a name, a
+number) is a *verbatim* term: it matches itself alone.
+
+The model is trained on pairs of texts that translate each other and, where there is one, on a dictionary. Words are
+aligned in both directions (:mod:`isogloss.translation.word_alignment`). An entry of the dictionary is one more pair of
+texts of a word each: the many occurrences of a word in the texts outweigh it, and where there are none it is all there
+is. Entries with translations that no document has are left out.
 """
 
 from __future__ import annotations
@@ -19,7 +25,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,18 +43,22 @@ Ids = NDArray[np.int32]
 Numbers = NDArray[np.int64]
 
 LAMBDA = 0.2
-_ARRAYS = ("offsets", "terms", "said", "meant", "query_counts", "document_counts")
+ARRAYS = ("offsets", "terms", "said", "meant", "query_counts", "document_counts")
+"""The names under which the arrays of a model are saved, in the order of the constructor."""
+_SEEN = 2  # words seen less often are unknown
+_LEAST = 1e-3  # pairs less probable in both directions are dropped
+_MOST_WORDS = 3_000_000  # of a side that are aligned: it bounds the memory, at some 500 bytes a word
 
 
 @dataclass(frozen=True)
 class QueryStatistics:
-    """The distinct words of a query: how often each is said, its number, and which stand for themselves alone."""
+    """The distinct words of a query: how often each occurs, its number, and which are verbatim terms."""
 
     words: tuple[str, ...]
     times: Floats
     numbers: Numbers
-    own: Mapping[int, str]
-    """Place among the words to the term of the documents that it is looked for as."""
+    verbatim: Mapping[int, str]
+    """Position among the words to the term of the documents that it matches."""
 
     @property
     def length(self) -> float:
@@ -56,24 +66,25 @@ class QueryStatistics:
         return float(self.times.sum())
 
     @property
-    def own_terms(self) -> list[str]:
-        """The terms that words are looked for as, each once: several words may stand for one."""
-        return list(dict.fromkeys(self.own.values()))
+    def verbatim_terms(self) -> list[str]:
+        """The verbatim terms, each once: several words may match one term."""
+        return list(dict.fromkeys(self.verbatim.values()))
 
 
 class TranslationModel:
     """P(w | t) and P(t | w) of the words of two languages, both sorted; the number after the last is *unknown*.
 
-    The pairs of word ``w`` are at ``offsets[w]:offsets[w + 1]``: ``terms`` has the numbers of t, ``said`` P(w | t),
-    ``meant`` P(t | w). Counts are how often each word stands in what was learned from.
+    The pairs of word ``w`` are at ``offsets[w]:offsets[w + 1]``: ``terms`` has the numbers of t,
+    ``query_probabilities`` P(w | t), ``document_probabilities`` P(t | w). The counts are those of the training texts.
     """
 
     def __init__(
         self, query_words: StringTable, document_words: StringTable, offsets: Numbers, terms: Ids,
-        said: Floats, meant: Floats, query_counts: Numbers, document_counts: Numbers,
+        query_probabilities: Floats, document_probabilities: Floats, query_counts: Numbers, document_counts: Numbers,
     ) -> None:  # fmt: skip
         self.query_words, self.document_words = query_words, document_words
-        self.offsets, self.terms, self.said, self.meant = offsets, terms, said, meant
+        self.offsets, self.terms = offsets, terms
+        self.query_probabilities, self.document_probabilities = query_probabilities, document_probabilities
         self.query_counts, self.document_counts = query_counts, document_counts
         self._find = lru_cache(50_000)(query_words.find)
 
@@ -93,83 +104,80 @@ class TranslationModel:
         return _odds(self.document_counts)
 
     @cached_property
-    def own_odds(self) -> float:
-        """The same of a query word that stands for itself: it is as rare as can be."""
+    def verbatim_odds(self) -> float:
+        """The same of a verbatim term, which is as rare as can be."""
         return float(_odds(np.append(self.query_counts, 0))[-1])
 
-    def ask(
-        self, counts: Mapping[str, int], is_there: Callable[[str], bool], term_of: Mapping[str, str]
+    def query_statistics(
+        self, counts: Mapping[str, int], has_term: Callable[[str], bool], term_of: Mapping[str, str]
     ) -> QueryStatistics:
-        """A query by its words; ``is_there``: whether any document has a term; ``term_of`` names that of a word."""
-        own, numbers = {}, []
-        for place, word in enumerate(counts):
+        """A query by its words; ``has_term``: whether any document has a term; ``term_of`` maps words to terms."""
+        verbatim, numbers = {}, []
+        for position, word in enumerate(counts):
             number = self._find(word)
-            if number is None and is_there(term := term_of.get(word, word)):
-                own[place] = term
+            if number is None and has_term(term := term_of.get(word, word)):
+                verbatim[position] = term
             numbers.append(len(self.query_words) if number is None else number)
         times = np.fromiter(counts.values(), np.float32, len(counts))
-        return QueryStatistics(tuple(counts), times, np.asarray(numbers, np.int64), own)
+        return QueryStatistics(tuple(counts), times, np.asarray(numbers, np.int64), verbatim)
 
     def translations(self, number: int) -> tuple[Ids, Floats, Floats]:
-        """The numbers t of the words that a query word may stand for, P(w | t) and P(t | w)."""
+        """The numbers t of the translations of a query word, P(w | t) and P(t | w)."""
         span = slice(int(self.offsets[number]), int(self.offsets[number + 1]))
-        return self.terms[span], self.said[span], self.meant[span]
+        return self.terms[span], self.query_probabilities[span], self.document_probabilities[span]
 
-    def odds_of(self, asked: QueryStatistics) -> Floats:
+    def odds_of(self, query: QueryStatistics) -> Floats:
         """(1 - lambda) / (lambda P(w)) of the words of a query."""
-        odds = self.query_odds[asked.numbers]
-        odds[list(asked.own)] = self.own_odds
+        odds = self.query_odds[query.numbers]
+        odds[list(query.verbatim)] = self.verbatim_odds
         return odds
 
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The arrays by the names they are saved under."""
+        values = (
+            self.offsets, self.terms, self.query_probabilities, self.document_probabilities,
+            self.query_counts, self.document_counts,
+        )  # fmt: skip
+        return dict(zip(ARRAYS, values, strict=True))
+
     def save(self, directory: Path) -> None:
-        """Write all of it into a directory."""
+        """Write the model into a directory."""
         self.query_words.save(directory, "query_words")
         self.document_words.save(directory, "document_words")
-        for name in _ARRAYS:
-            save_array(directory / f"channel.{name}.npy", getattr(self, name))
+        for name, array in self.arrays().items():
+            save_array(directory / f"channel.{name}.npy", array)
 
     @classmethod
     def load(cls, directory: Path) -> TranslationModel:
         """Map what ``save`` wrote."""
         queries, documents = (StringTable.load(directory, name) for name in ("query_words", "document_words"))
-        return cls(queries, documents, *(load_array(directory / f"channel.{name}.npy") for name in _ARRAYS))
+        return cls(queries, documents, *(load_array(directory / f"channel.{name}.npy") for name in ARRAYS))
 
 
 def _odds(counts: Numbers) -> Floats:
-    """Of counts, each raised by one: a word that was not seen has some chance."""
+    """By counts, each raised by one: a word that was not seen has a probability above 0."""
     share = (counts + 1.0) / (counts.sum() + len(counts))
     odds: Floats = ((1 - LAMBDA) / (LAMBDA * share)).astype(np.float32)
     return odds
 
 
-# Learning a noisy channel from pairs of texts that translate each other and, where there is one, from a dictionary.
-#
-# Words are aligned in both directions (IBM model 1 with a window, :mod:`isogloss.translation.word_alignment`). An entry of
-# the dictionary is one more pair of texts, of a word each: where pages have shown what a word means their many places
-# outweigh it, where they have not it is all there is. Entries that no document could use are left out.
-
-_SEEN = 2  # words seen less often are unknown
-_LEAST = 1e-3  # pairs less probable in both directions are dropped
-_MOST_WORDS = 3_000_000  # of a side that are aligned: it bounds the memory, at some 500 bytes a word
-
-
 class Numbered(NamedTuple):
-    """Texts in the numbers of a channel: ``ids[offsets[i]:offsets[i + 1]]`` are the words of text ``i``."""
+    """Texts in the word numbers of a model: ``ids[offsets[i]:offsets[i + 1]]`` are the words of text ``i``."""
 
     ids: Ids
     offsets: Numbers
 
 
 class TrainedTranslation(NamedTuple):
-    """A channel, and the texts it was learned from in its numbers."""
+    """A model, and the texts it was trained on in its word numbers."""
 
-    channel: TranslationModel
+    model: TranslationModel
     queries: Numbered
     documents: Numbered
 
 
 class _Side(NamedTuple):
-    """The words of one language that are known, sorted; the texts in their numbers; entries likewise."""
+    """The known words of one language, sorted; the texts and the lexicon's entries in their numbers."""
 
     words: list[str]
     texts: Numbered
@@ -178,15 +186,15 @@ class _Side(NamedTuple):
 
 def train_translation_model(
     pairs: Sequence[tuple[str, str]], lexicon: Lexicon | None, tokenizers: tuple[Tokenizer, Tokenizer],
-    held: Iterable[str], unknown: bool = True,
+    document_terms: Iterable[str], unknown: bool = True,
 ) -> TrainedTranslation:  # fmt: skip
-    """Learn from pairs of texts and a lexicon; ``held`` are terms that documents have, whatever pairs say.
+    """Train on pairs of texts and a lexicon; ``document_terms``: what documents have beside the terms of the pairs.
 
-    Without ``unknown`` words that are hardly ever seen are left out, rather than taken for one word.
+    Without ``unknown`` words that are rare in the texts are left out, rather than taken for one word.
     """
     ordered = sorted(pairs)
     texts = [tokenize_texts([pair[side] for pair in ordered], tokenizers[side]) for side in (0, 1)]
-    entries = _entries(lexicon, tokenizers, {*held, *texts[1].terms})
+    entries = _entries(lexicon, tokenizers, {*document_terms, *texts[1].terms})
     if not len(texts[0].ids) and not len(entries[0].ids):
         what = "there are neither translated pages nor a lexicon with words that documents have"
         raise InputError(f"nothing to learn translations from: {what}")
@@ -197,18 +205,18 @@ def train_translation_model(
     kept = np.maximum(found.forward, found.backward) >= _LEAST
     sources = found.sources[kept]
     counts = [np.bincount(side.texts.ids, minlength=len(side.words) + 1) for side in sides]
-    channel = TranslationModel(
+    model = TranslationModel(
         StringTable.of(sides[0].words), StringTable.of(sides[1].words),
         np.searchsorted(sources, np.arange(len(sides[0].words) + 2)), found.targets[kept],
         found.backward[kept].astype(np.float32), found.forward[kept].astype(np.float32), *counts,
     )  # fmt: skip
-    return TrainedTranslation(channel, sides[0].texts, sides[1].texts)
+    return TrainedTranslation(model, sides[0].texts, sides[1].texts)
 
 
 def _entries(
-    lexicon: Lexicon | None, tokenizers: tuple[Tokenizer, Tokenizer], held: set[str]
+    lexicon: Lexicon | None, tokenizers: tuple[Tokenizer, Tokenizer], document_terms: set[str]
 ) -> tuple[TokenizedTexts, TokenizedTexts]:
-    """The lexicon's words and their translations, of words whose translation documents can have."""
+    """The single words of the lexicon and those of their translations whose terms documents have."""
     known_phrases = lexicon or Lexicon()
     written = [
         (phrase[0], " ".join(translation.phrase))
@@ -217,7 +225,7 @@ def _entries(
         for translation in known_phrases[phrase]
     ]
     targets = tokenize_texts([translation for _, translation in written], tokenizers[1])
-    known = np.fromiter((term in held for term in targets.terms), bool, len(targets.terms))
+    known = np.fromiter((term in document_terms for term in targets.terms), bool, len(targets.terms))
     lengths = np.diff(targets.offsets)
     matches = np.bincount(np.repeat(np.arange(len(lengths)), lengths), known[targets.ids], len(lengths))
     usable = [entry for entry, fits in zip(written, (matches == lengths) & (lengths > 0), strict=True) if fits]

@@ -1,8 +1,8 @@
 """Queries of one language as concepts in the terms of another.
 
-The three ways in which translations of a word are put together:
+There are three ways to combine the translations of a word:
 
-- ``independent``: each is a concept of its own, as if the user had typed them all (their evidence adds up);
+- ``independent``: each is a concept of its own, as if the user had typed them all (their scores add up);
 - ``synonym``: one concept, each with weight 1 (Pirkola 1998);
 - ``probability``: one concept, each weighted by p(translation | word) (Darwish and Oard 2003).
 """
@@ -23,7 +23,7 @@ from isogloss.translation.lexicon import Lexicon, Phrase, Translation
 
 
 def untranslated(query: str, tokenizer: Tokenizer) -> list[Concept]:
-    """Each word of the query as it stands, as a term of the documents."""
+    """Each word of the query untranslated, as a term of the documents."""
     counts = Counter(tokenize(query))
     return [Concept(word, ((term, 1.0),), count) for word, count in counts.items() for term in tokenizer.terms([word])]
 
@@ -32,9 +32,9 @@ def untranslated(query: str, tokenizer: Tokenizer) -> list[Concept]:
 class QueryTranslator:
     """Queries to concepts through a lexicon.
 
-    A word the lexicon lacks is looked up by its stem, and failing that stands for itself: names and identifiers are
-    alike in many languages. A stop word does neither: "of" is no name, and where it stands in a French text it is rare
-    and would outweigh the whole query. ``decay`` turns the order of translations into probabilities where the lexicon
+    A word the lexicon lacks is looked up by its stem, and failing that it is a verbatim term: names and identifiers
+    are alike in many languages. A stop word is neither: "of" is no name, and in a French text it is rare and would
+    outweigh the whole query. ``decay`` turns the order of translations into probabilities where the lexicon
     has none: p_i is proportional to decay^i.
     """
 
@@ -58,7 +58,7 @@ class QueryTranslator:
 
     def __call__(self, query: str) -> list[Concept]:
         """The concepts of a query."""
-        counts = Counter(self._telling_phrases(list(self.lexicon.cut(tokenize(query)))))
+        counts = Counter(self._content_phrases(list(self.lexicon.cut(tokenize(query)))))
         return [concept for phrase, count in counts.items() for concept in self._concepts(phrase, count)]
 
     def translate(self, phrase: Phrase) -> tuple[Translation, ...]:
@@ -74,7 +74,7 @@ class QueryTranslator:
     def _is_stop_word(self, phrase: Phrase) -> bool:
         return len(phrase) == 1 and phrase[0] in stop_words(self.query_language)
 
-    def _telling_phrases(self, phrases: list[Phrase]) -> list[Phrase]:
+    def _content_phrases(self, phrases: list[Phrase]) -> list[Phrase]:
         """Without stop words, if they are to be dropped and anything is left; those within a phrase stay."""
         if not self.drop_stop_words:
             return phrases
@@ -84,8 +84,8 @@ class QueryTranslator:
         words = " ".join(phrase)
         translations = self.translate(phrase)
         if not translations:
-            standing = () if self._is_stop_word(phrase) else self.tokenizer.terms(phrase)
-            return [Concept(words, ((term, 1.0),), count) for term in standing]
+            verbatim = () if self._is_stop_word(phrase) else self.tokenizer.terms(phrase)
+            return [Concept(words, ((term, 1.0),), count) for term in verbatim]
         weighted = self._weighted_terms(translations)
         if self.structure == "independent":
             return [Concept(words, ((term, 1.0),), count * weight) for term, weight in weighted.items()]
@@ -96,9 +96,9 @@ class QueryTranslator:
         weights = self._weights(chosen)
         terms: dict[str, float] = {}
         for (phrase, _), weight in zip(chosen, weights, strict=True):
-            telling = self._telling(phrase)
-            for term in telling:
-                terms[term] = terms.get(term, 0.0) + weight / len(telling)
+            content = self._content_terms(phrase)
+            for term in content:
+                terms[term] = terms.get(term, 0.0) + weight / len(content)
         if self.structure == "probability":
             return terms
         # Two translations with one stem are one synonym.
@@ -109,10 +109,10 @@ class QueryTranslator:
             return [1.0] * len(chosen)
         raw = [translation.probability for translation in chosen]
         if not any(raw):
-            raw = [self.decay**place for place in range(len(chosen))]
+            raw = [self.decay**rank for rank in range(len(chosen))]
         return [value / sum(raw) for value in raw]
 
-    def _telling(self, phrase: Phrase) -> list[str]:
+    def _content_terms(self, phrase: Phrase) -> list[str]:
         """The terms of a translation; of several words only those that are no stop words, if any are left."""
         if len(phrase) > 1:
             stops = stop_words(self.tokenizer.language)

@@ -1,4 +1,8 @@
-"""The one thing a translator does."""
+"""Translators of texts: Apertium, a file of ready translations, or a lexicon word by word.
+
+A user names one as ``lexicon:FILE``, ``apertium``, ``apertium:MODE`` or ``file:FILE`` (:func:`open_translator`).
+Translations by Apertium are cached in a file, so that no text is translated twice.
+"""
 
 from __future__ import annotations
 
@@ -30,14 +34,11 @@ class Translator(ABC):
         """The translation of each text. ``ids`` are the names of the texts, where they have some."""
 
 
-# Translations kept in a file, so that no text is translated twice.
-
-
 class TranslationCache:
     """A file of JSON lines ``[text, translation]`` that only grows.
 
     Each batch is added with one write, so that runs side by side lose nothing; a line that a killed run left half
-    written is passed over. A cache is a convenience: where it cannot be read or written, nothing is said.
+    written is skipped. A cache is a convenience: that it cannot be read or written is no error.
     """
 
     def __init__(self, path: Path) -> None:
@@ -52,7 +53,7 @@ class TranslationCache:
         return self._translations.get(text)
 
     def add(self, translations: Mapping[str, str]) -> None:
-        """Keep some more."""
+        """Add some more."""
         self._translations.update(translations)
         lines = "".join(json.dumps(pair) + "\n" for pair in translations.items())
         with contextlib.suppress(OSError):
@@ -78,16 +79,10 @@ class TranslationCache:
 def cache_directory() -> Path:
     """Where this user's translations are kept."""
     caches = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    if not caches.is_absolute():  # then it does not count, says the XDG specification
+    if not caches.is_absolute():  # the XDG specification ignores such a path
         caches = Path.home() / ".cache"
     return caches / "isogloss" / "translations"
 
-
-# Apertium (Forcada et al. 2011), a free rule-based translator, through its command line.
-#
-# One call translates many texts: they are given as paragraphs, which Apertium keeps apart. Its tagger does look back
-# over the end of a paragraph, so that about one text in a hundred is worded otherwise in other company; what is kept
-# in the cache is what came first.
 
 _BATCH = 200  # texts a call: what is lost when a run is killed
 _PARAGRAPH = "\n\n"
@@ -101,7 +96,12 @@ _CODES = {
 
 
 class Apertium(Translator):
-    """The command ``apertium -u MODE``; a mode is a direction such as ``eng-spa``. Translations are kept on disk."""
+    """Apertium (Forcada et al. 2011), a free rule-based translator, through its command ``apertium -u MODE``.
+
+    A mode is a direction such as ``eng-spa``. One call translates many texts, as paragraphs, which Apertium keeps
+    apart. Its tagger reads over the end of a paragraph, so that about one text in a hundred is worded otherwise among
+    other texts; the cache holds the first wording.
+    """
 
     def __init__(self, mode: str, cache: Path | None = None) -> None:
         modes = installed_modes()
@@ -132,7 +132,7 @@ class Apertium(Translator):
 
     def _run(self, texts: Sequence[str]) -> Iterator[str]:
         """The translations of some texts; should paragraphs have run together, those of each half by itself."""
-        translated = _call("-u", "-f", "txt", self.mode, given=_PARAGRAPH.join([*texts, ""])).split(_PARAGRAPH)
+        translated = _call("-u", "-f", "txt", self.mode, text=_PARAGRAPH.join([*texts, ""])).split(_PARAGRAPH)
         if len(texts) == 1:
             yield _one_line(" ".join(translated))
         elif len(translated) == len(texts) + 1:
@@ -167,11 +167,11 @@ def _install(mode: str) -> str:
     return f"install {packages}; 'apt-cache search apertium-' lists the pairs there are"
 
 
-def _call(*arguments: str, given: str = "") -> str:
-    done = subprocess.run(["apertium", *arguments], input=given.encode(), capture_output=True, check=False)
+def _call(*arguments: str, text: str = "") -> str:
+    done = subprocess.run(["apertium", *arguments], input=text.encode(), capture_output=True, check=False)
     if done.returncode:
-        said = _one_line((done.stderr or done.stdout).decode("utf-8", "replace"))
-        raise InputError(f"apertium {' '.join(arguments)}: failed ({said or f'exit status {done.returncode}'})")
+        message = _one_line((done.stderr or done.stdout).decode("utf-8", "replace"))
+        raise InputError(f"apertium {' '.join(arguments)}: failed ({message or f'exit status {done.returncode}'})")
     return done.stdout.decode("utf-8", "replace")
 
 
@@ -183,13 +183,11 @@ def _has_words(text: str) -> bool:
     return any(map(str.isalpha, text))
 
 
-# A file of ready translations: how people use a translation service from outside.
-
 _NAMED = 3
 
 
 class ReadyTranslations(Translator):
-    """Lines ``text<TAB>translation`` or ``id<TAB>translation``, plain or ``.gz``; spaces in a text may differ.
+    """A file of lines ``text<TAB>translation`` or ``id<TAB>translation``, plain or ``.gz``; spaces may differ.
 
     A text that has no translation is an error, which says how many there are and names the first; with
     ``keep_missing`` it stays as it is.
@@ -218,15 +216,15 @@ class ReadyTranslations(Translator):
 
 def _read(path: Path) -> dict[str, str]:
     found: dict[str, str] = {}
-    for place, line in read_lines(path):
+    for location, line in read_lines(path):
         if not line.strip():
             continue
         name, tab, translation = line.partition("\t")
         name, translation = _collapsed(name), translation.strip()
         if not tab or not name or "\t" in translation:
-            raise InputError(f"{place}: expected a text or id, a tab and the translation, got {line[:60]!r}")
+            raise InputError(f"{location}: expected a text or id, a tab and the translation, got {line[:60]!r}")
         if found.setdefault(name, translation) != translation:
-            raise InputError(f"{place}: {name[:60]!r} was translated otherwise before; keep one of the lines")
+            raise InputError(f"{location}: {name[:60]!r} was translated otherwise before; keep one of the lines")
     if not any(found.values()):
         raise InputError(f"{path}: holds no translation")
     return {name: translation for name, translation in found.items() if translation}
@@ -234,9 +232,6 @@ def _read(path: Path) -> dict[str, str]:
 
 def _collapsed(text: str) -> str:
     return " ".join(text.split())
-
-
-# Translation word by word through a bilingual lexicon.
 
 
 class LexiconTranslator(Translator):
@@ -281,8 +276,6 @@ class LexiconTranslator(Translator):
         return " ".join(word for word in phrase if word not in self._stop_words)
 
 
-# A translator by what the user writes: ``lexicon:FILE``, ``apertium``, ``apertium:MODE``, ``file:FILE``.
-
 TRANSLATOR_HELP = (
     "lexicon:FILE (word by word; without FILE the one of the option lexicon), apertium or apertium:MODE "
     "(a mode such as eng-spa), or file:FILE (ready translations: text or id, tab, translation)"
@@ -301,7 +294,7 @@ def open_translator(
     """A translator. ``lexicon`` is the one that ``lexicon:`` without a file means.
 
     ``keep_missing``: texts that a file of ready translations lacks stay as they are. ``cache``: the file in which
-    translations by Apertium are kept, if not the usual one.
+    translations by Apertium are cached, if not the default one.
     """
     kind, _, where = spec.partition(":")
     if kind == "apertium":

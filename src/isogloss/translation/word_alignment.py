@@ -1,18 +1,25 @@
 """Which words translate each other: IBM model 1 (Brown et al. 1993) over pairs of texts, in both directions.
 
-Each word t_j of the target text comes from one word s_i of the source text, the likelier the nearer their places, or
-from none (NULL):
+Each word t_j of the target text comes from one word s_i of the source text, the likelier the nearer their positions,
+or from none (NULL):
 
     p(t_j | s) = n p(t_j | NULL) + (1 - n) sum_i a_ij p(t_j | s_i),    a_ij ~ exp(-d_ij / w) where d_ij <= w, else 0
 
 d_ij is the distance of i from where t_j would stand in a text as long as s, in words of the shorter text; a_ij adds up
-to 1 over i. It is given and not learned, so a round of expectation maximisation never lowers the likelihood:
+to 1 over i. It is fixed and not estimated, so a round of expectation maximisation never lowers the likelihood:
 
     E: c(s, t) = sum_ij [s_i = s, t_j = t] (1 - n) a_ij p(t_j | s_i) / p(t_j | s)
     M: p(t | s) = c(s, t) / sum_t' c(s, t')
 
 Plain model 1 has the same a_ij for all i: every word meets every other. On pages of hundreds of words that costs the
 square of their length and finds worse translations; with the window, work and memory are proportional to the text.
+
+A lexicon keeps the translations that hold in both directions, the best of each word by
+
+    g(s, t) = sqrt(p(t | s) p(s | t)),
+
+made to add up to 1. p(t | s) itself would be the obvious choice, but it gives common words a share of everything they
+stand beside, and search with it is worse.
 """
 
 from __future__ import annotations
@@ -33,12 +40,10 @@ from isogloss.translation.lexicon import Lexicon
 
 Ids = NDArray[np.int32]
 Floats = NDArray[np.float64]
-_Places = NDArray[np.int64]
+_Positions = NDArray[np.int64]
 
 _BLOCK_MEETINGS = 1_000_000
-_LONGEST_TEXT = (
-    1_000  # longer ones are cut, both sides in proportion: few words lose a neighbour, and blocks stay small
-)
+_LONGEST_TEXT = 1_000  # longer ones are cut, both sides in proportion: few words lose a neighbour, blocks stay small
 
 
 class WordPairs(NamedTuple):
@@ -51,10 +56,10 @@ class WordPairs(NamedTuple):
 
 
 class _Meetings(NamedTuple):
-    """Tokens near each other, as places among the tokens of a block, and exp(-d_ij / w)."""
+    """Tokens near each other, as positions among the tokens of a block, and exp(-d_ij / w)."""
 
-    sources: _Places
-    targets: _Places
+    sources: _Positions
+    targets: _Positions
     nearness: Floats
 
 
@@ -68,25 +73,24 @@ class _Block:
 
 
 class _Direction:
-    """p(word | given word), one a row, and p(word | NULL). Row 0 is no pair of words: its probability stays 0."""
+    """p(word | source), one a row, and p(word | NULL). Row 0 is no pair of words: its probability stays 0."""
 
-    def __init__(self, given: Ids, given_count: int, word_count: int) -> None:
-        self.given = given
-        self.given_count = given_count
-        self.probabilities: Floats = np.ones(len(given))
+    def __init__(self, sources: Ids, source_count: int, word_count: int) -> None:
+        self.sources, self._source_count = sources, source_count
+        self.probabilities: Floats = np.ones(len(sources))
         self.probabilities[0] = 0.0
         self.null: Floats = np.ones(word_count)
         self._normalize()
 
-    def expect(self, block: _Block, places: _Places, nearness: Floats, words: Ids, null: float) -> None:
-        """Add what a block expects; ``places`` are those of the words that are explained."""
+    def expect(self, block: _Block, positions: _Positions, nearness: Floats, words: Ids, null: float) -> None:
+        """Add what a block expects; ``positions`` are those of the words that are explained."""
         weights = self.probabilities[block.rows][block.pairs]
         weights *= nearness
-        widths = np.bincount(places, nearness, len(words))
+        widths = np.bincount(positions, nearness, len(words))
         share = (1 - null) / np.where(widths > 0, widths, 1)
         from_null = null * self.null[words]
-        likelihood = from_null + share * np.bincount(places, weights, len(words))
-        weights *= (share / likelihood)[places]
+        likelihood = from_null + share * np.bincount(positions, weights, len(words))
+        weights *= (share / likelihood)[positions]
         self._counts[block.rows] += np.bincount(block.pairs, weights, len(block.rows))
         self._null_counts += np.bincount(words, from_null / likelihood, len(self.null))
         self._log_likelihood += float(np.log(likelihood).sum())
@@ -100,14 +104,14 @@ class _Direction:
 
     def keep(self, kept: NDArray[np.bool_]) -> None:
         """Drop rows."""
-        self.given, self.probabilities = self.given[kept], self.probabilities[kept]
+        self.sources, self.probabilities = self.sources[kept], self.probabilities[kept]
         self._normalize()
 
     def _normalize(self) -> None:
-        sums = np.bincount(self.given, self.probabilities, self.given_count)
-        self.probabilities /= np.where(sums > 0, sums, 1)[self.given]
+        sums = np.bincount(self.sources, self.probabilities, self._source_count)
+        self.probabilities /= np.where(sums > 0, sums, 1)[self.sources]
         self.null /= max(self.null.sum(), np.finfo(float).tiny)
-        self._counts: Floats = np.zeros(len(self.given))
+        self._counts: Floats = np.zeros(len(self.sources))
         self._null_counts: Floats = np.zeros(len(self.null))
         self._log_likelihood = 0.0
 
@@ -148,7 +152,9 @@ class Model1:
     def pairs(self) -> WordPairs:
         """The pairs and their probabilities as they are now."""
         forward, backward = self._forward, self._backward
-        return WordPairs(forward.given[1:], backward.given[1:], forward.probabilities[1:], backward.probabilities[1:])
+        return WordPairs(
+            forward.sources[1:], backward.sources[1:], forward.probabilities[1:], backward.probabilities[1:]
+        )
 
     def _find_pairs(self, target_terms: int) -> tuple[list[_Block], NDArray[np.int64]]:
         """The blocks, and the key of each row: source id * number of target terms + target id, ascending."""
@@ -200,55 +206,44 @@ class Model1:
 def align_words(
     source: TokenizedTexts, target: TokenizedTexts, iterations: int = 5, window: int = 20, null: float = 0.25
 ) -> WordPairs:
-    """What some rounds of :class:`Model1` learn, sorted by source and target id."""
+    """The word pairs after some rounds of :class:`Model1`, sorted by source and target id."""
     model = Model1(source, target, window, null)
     for _ in track(range(iterations), "aligning words"):
         model.step()
     return model.pairs()
 
 
-def _tokens(ids: Ids, offsets: _Places, texts: slice) -> Ids:
+def _tokens(ids: Ids, offsets: _Positions, texts: slice) -> Ids:
     return ids[offsets[texts.start] : offsets[texts.stop]]
 
 
-def _spans(offsets: _Places, texts: slice) -> tuple[_Places, _Places]:
+def _spans(offsets: _Positions, texts: slice) -> tuple[_Positions, _Positions]:
     """Where each text begins, counted from the first, and how long it is."""
     inside = offsets[texts.start : texts.stop + 1]
     return inside[:-1] - inside[0], np.diff(inside)
 
 
-def _cut(source: _Places, target: _Places) -> tuple[_Places, _Places]:
-    """Offsets with long texts cut into as many pieces on both sides."""
+def _cut(source: _Positions, target: _Positions) -> tuple[_Positions, _Positions]:
+    """Offsets with long texts cut into as many parts on both sides."""
     longer = np.maximum(np.diff(source), np.diff(target))
-    pieces = np.maximum(1, -(-longer // _LONGEST_TEXT))
-    text = np.repeat(np.arange(len(pieces)), pieces)
-    piece = np.arange(len(text)) - (np.cumsum(pieces) - pieces)[text]
+    parts = np.maximum(1, -(-longer // _LONGEST_TEXT))
+    text = np.repeat(np.arange(len(parts)), parts)
+    part = np.arange(len(text)) - (np.cumsum(parts) - parts)[text]
 
-    def refined(offsets: _Places) -> _Places:
-        starts = offsets[text] + np.diff(offsets)[text] * piece // pieces[text]
+    def refined(offsets: _Positions) -> _Positions:
+        starts = offsets[text] + np.diff(offsets)[text] * part // parts[text]
         return np.append(starts, offsets[-1])
 
     return refined(source), refined(target)
 
 
-def _blocks(source: _Places, target: _Places, window: int) -> list[slice]:
+def _blocks(source: _Positions, target: _Positions, window: int) -> list[slice]:
     """Runs of texts with about as many meetings each."""
     lengths, others = np.diff(source), np.diff(target)
     meetings = np.minimum(lengths * others, (2 * window + 2) * np.maximum(lengths, others))
     block = np.cumsum(meetings) // _BLOCK_MEETINGS
     bounds = [0, *(np.flatnonzero(np.diff(block)) + 1).tolist(), len(lengths)]
     return [slice(first, last) for first, last in pairwise(bounds) if last > first]
-
-
-# Bilingual lexicons from pairs of texts that translate each other.
-#
-# Words are aligned in both directions (:mod:`isogloss.translation.word_alignment`), and a translation has to hold in both:
-#
-#     g(s, t) = sqrt(p(t | s) p(s | t))
-#
-# The best translations of a word by g are kept, and their probability is g, made to add up to 1. p(t | s) itself would
-# be the obvious choice, but it gives common words a share of everything they stand beside, and search with it is
-# worse.
 
 
 def induce_lexicon(
@@ -270,7 +265,7 @@ def induce_lexicon(
     every n-th pair is used: that bounds the memory, at about 500 bytes a word.
     """
     if not pairs:
-        raise InputError("induction: no pairs of texts to learn a lexicon from")
+        raise InputError("induction: no pairs of texts to induce a lexicon from")
     ordered = sorted(pairs)  # equal pairs give equal sums, to the last bit
     sides = [tokenize_texts([pair[side] for pair in ordered]) for side in (0, 1)]
     step = -(-max(len(side.ids) for side in sides) // max(1, maximum_words)) or 1

@@ -138,7 +138,7 @@ def test_two_words_that_stand_for_one_term_share_it(fitted):
     system.index_texts(["zogueriez loin", "zoguerions loin", "loin loin"])
     query = "zogueriez zoguerions"
     asked = system._question(query).asked
-    assert (len(asked.own), len(asked.own_terms)) == (2, 1)
+    assert (len(asked.verbatim), len(asked.verbatim_terms)) == (2, 1)
     lines = system.explain(query, 0, "zogueriez loin")
     own = [line for line in lines if line.query_word[0] != "("]
     assert [line.document_words for line in own] == [("zogu",), ("zogu",)]

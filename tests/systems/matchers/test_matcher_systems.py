@@ -91,7 +91,7 @@ def test_each_learns_to_rank_across_languages(folder, system, negatives):
     assert trained.history[-1]["loss"] < 0.5 * trained.history[0]["loss"]
     found = mean_map(learning, data)
     assert found > 0.5  # by chance: .3
-    assert found == pytest.approx(trained.history[-1]["MAP"])  # the judge measures what evaluate does
+    assert found == pytest.approx(trained.history[-1]["MAP"])  # the dev evaluator measures what evaluate does
 
 
 @pytest.mark.parametrize("system", [Dssm, MatchSrnn])
@@ -144,16 +144,16 @@ def test_a_resumed_training_comes_to_the_same_end(folder, system):
     small = {"epochs": 3, "negatives": "hard", "dropout": 0.3}
     whole = made(system, **small).train_arrays(data)
     learner, _ = made(system, **small).prepare_arrays(data)
-    keeper, recipe = Interrupted(), made(system, **small).recipe
-    first = Training(learner, recipe, keeper=keeper)
+    checkpointer, recipe = Interrupted(), made(system, **small).recipe
+    first = Training(learner, recipe, checkpointer=checkpointer)
     learner.begin_epoch(0)
     learner.advance(recipe.order(0, learner.examples), recipe.batch, recipe.rate_of(0))
     learner.begin_epoch(1)
     learner.advance(recipe.order(1, learner.examples)[: 4 * recipe.batch], recipe.batch, recipe.rate_of(1))
     position = first._position
     position.epoch, position.batch = 1, 4
-    keeper.checkpoint(position, learner.state(), {})
-    resumed = made(system, **small).train_arrays(data, keeper)
+    checkpointer.checkpoint(position, learner.state(), {})
+    resumed = made(system, **small).train_arrays(data, checkpointer)
     assert resumed.parameters.keys() == whole.parameters.keys()
     for name, array in whole.parameters.items():
         np.testing.assert_array_equal(resumed.parameters[name], array, err_msg=name)

@@ -11,16 +11,18 @@ query never touches it: importing numba takes longer than answering.
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Iterator, Sequence
-from functools import cached_property
-from itertools import chain
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache, cached_property
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from isogloss.storage.compiled import compiled
 from isogloss.storage.strings import StringTable
-from isogloss.text.batches import tokenize_texts
+from isogloss.text.batches import available_cores, tokenize_texts
 from isogloss.text.tokenizer import tokenize
 
 if TYPE_CHECKING:
@@ -34,6 +36,7 @@ _FEW_CHARACTERS = 20_000  # below this, importing numba takes longer than doing 
 _FEW_TOKENS = 10_000
 _BLOCK_TEXTS = 4096
 _SAMPLED_PAIRS = 64
+_PARTS_A_CORE = 4  # so that a core with longer texts does not keep the others waiting
 
 
 class AverageEncoder:
@@ -76,11 +79,8 @@ class AverageEncoder:
 
     def pool(self, ids: Ids, offsets: Offsets) -> Matrix:
         """The same for texts whose ids are known: ``ids[offsets[i]:offsets[i + 1]]`` are those of text ``i``."""
-        if len(ids) < _FEW_TOKENS or not _numba_is_installed():
-            return np.tanh(_means(self.table, ids, offsets))
-        from isogloss.nn.encoders.pooling import mean_rows
-
-        means = mean_rows(self.table, ids, offsets)
+        compiled = len(ids) >= _FEW_TOKENS and _numba_is_installed()
+        means = (_compiled_means if compiled else _means)(self.table, ids, offsets)
         return np.tanh(means, out=means)
 
     def ids(self, texts: Sequence[str], label: str = "tokenising") -> tuple[Ids, Offsets]:
@@ -105,7 +105,7 @@ class AverageEncoder:
         return tokenize(text)[: self.maximum_words or None]
 
     def _row(self, word: str) -> int:
-        """The row of a word, the first where it stands twice, or -1."""
+        """The row of a word, the first of several, or -1."""
         if isinstance(self.words, StringTable):
             row = self.words.find(word)
             return -1 if row is None else row
@@ -122,7 +122,7 @@ class AverageEncoder:
         return FastTokens(self.words)
 
     def _batches(self, texts: Sequence[str], label: str) -> Iterator[tuple[Ids, Offsets]]:
-        """Ids and offsets of one stretch of texts after another."""
+        """Ids and offsets of one chunk of texts after another."""
         if _are_few(texts):
             rows = [[row for row in map(self._row, self._words(text)) if row >= 0] for text in texts]
             yield np.fromiter(chain.from_iterable(rows), np.int32), np.cumsum([0, *map(len, rows)], dtype=np.int64)
@@ -135,8 +135,8 @@ class AverageEncoder:
         tokens = tokenize_texts(texts, label=label)
         rows = np.fromiter(map(self._row, tokens.terms), dtype=np.int32, count=len(tokens.terms))[tokens.ids]
         lengths = np.diff(tokens.offsets)
-        place = np.arange(len(rows)) - np.repeat(tokens.offsets[:-1], lengths)
-        counts = (rows >= 0) & (place < (self.maximum_words or len(rows)))
+        position = np.arange(len(rows)) - np.repeat(tokens.offsets[:-1], lengths)
+        counts = (rows >= 0) & (position < (self.maximum_words or len(rows)))
         text_of = np.repeat(np.arange(len(texts)), lengths)
         offsets = np.cumsum([0, *np.bincount(text_of[counts], minlength=len(texts))], dtype=np.int64)
         return rows[counts], offsets
@@ -155,6 +155,38 @@ def _means(table: Matrix, ids: Ids, offsets: Offsets) -> Matrix:
     return means
 
 
+def _compiled_means(table: Matrix, ids: Ids, offsets: Offsets) -> Matrix:
+    """The same, compiled and on all cores."""
+    means = np.zeros((len(offsets) - 1, table.shape[1]), dtype=np.float32)
+    table = np.asarray(table).view()
+    table.flags.writeable = False  # as mapped ones are: one kind of array, compiled once
+    cores, add = available_cores(), _compiled_add()
+    parts = np.linspace(0, len(means), cores * _PARTS_A_CORE + 1).astype(np.int64).tolist()
+    with ThreadPoolExecutor(cores) as threads:
+        list(threads.map(lambda part: add(table, ids, offsets, *part, means), pairwise(parts)))
+    return means
+
+
+@cache
+def _compiled_add() -> Callable[..., None]:
+    return compiled(_add_means)
+
+
+def _add_means(table: Matrix, ids: Ids, offsets: Offsets, first: int, last: int, means: Matrix) -> None:
+    dimension = table.shape[1]
+    for text in range(first, last):
+        begin, end = offsets[text], offsets[text + 1]
+        row = means[text]
+        for k in range(begin, end):
+            vector = table[ids[k]]
+            for j in range(dimension):
+                row[j] += vector[j]
+        if end > begin:
+            share = np.float32(1.0) / np.float32(end - begin)
+            for j in range(dimension):
+                row[j] *= share
+
+
 def _are_few(texts: Sequence[str]) -> bool:
     return len(texts) < _FEW_CHARACTERS and sum(map(len, texts)) < _FEW_CHARACTERS
 
@@ -164,6 +196,6 @@ def _numba_is_installed() -> bool:
 
 
 def _seems_ascending(words: StringTable) -> bool:
-    """Whether neighbours all over the table are in order: looking at all of them would take longer than a query."""
-    places = np.unique(np.linspace(0, max(0, len(words) - 2), _SAMPLED_PAIRS).astype(np.int64)).tolist()
-    return len(words) < 2 or all(words[place] < words[place + 1] for place in places)
+    """Whether neighbours all over the table are in order: checking all of them would take longer than a query."""
+    samples = np.unique(np.linspace(0, max(0, len(words) - 2), _SAMPLED_PAIRS).astype(np.int64)).tolist()
+    return len(words) < 2 or all(words[sample] < words[sample + 1] for sample in samples)

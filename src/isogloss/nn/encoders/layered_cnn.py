@@ -16,7 +16,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from isogloss.nn.encoders.towers import beyond, zero_where_empty
+from isogloss.nn.encoders.towers import beyond, start_glorot, zero_where_empty
 from isogloss.storage.errors import InputError
 
 POOLINGS = ("k-max", "average")
@@ -38,10 +38,7 @@ class _Convolutions(nn.Module):
     def __init__(self, rows: int, kernels: int, widths: Sequence[int]) -> None:
         super().__init__()
         made = [nn.Conv1d(rows, kernels, width, padding=width - 1) for width in widths]
-        for each in made:
-            nn.init.xavier_uniform_(each.weight)
-            nn.init.constant_(each.get_parameter("bias"), 0.0)
-        self.by_width = nn.ModuleList(made)
+        self.by_width = nn.ModuleList(map(start_glorot, made))
 
     def forward(self, columns: Tensor) -> list[Tensor]:
         """A map for each width, ``[texts, kernels, columns + width - 1]``."""
@@ -114,9 +111,9 @@ def k_max(values: Tensor, counts: Tensor, k: int) -> Tensor:
     tensor([[[0., 0.]]])
     """
     values = nn.functional.pad(values, (0, max(0, k - values.shape[2])), value=-torch.inf)
-    places = _inside(values, counts).topk(k, dim=2).indices.sort(dim=2).values
-    outside = places >= counts[:, None, None]
-    return values.gather(2, places).masked_fill(outside, 0).tanh()
+    columns = _inside(values, counts).topk(k, dim=2).indices.sort(dim=2).values
+    outside = columns >= counts[:, None, None]
+    return values.gather(2, columns).masked_fill(outside, 0).tanh()
 
 
 def _inside(values: Tensor, counts: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Encoding with what was learned: arrays in, arrays out."""
+"""Encoding with trained towers: arrays in, arrays out."""
 
 from __future__ import annotations
 
@@ -32,19 +32,21 @@ class TorchEncoder:
         encoded = np.zeros((len(lengths), self.module.outputs), dtype=np.float32)
         self.module.eval()
         with torch.inference_mode():
-            for texts in self._batches(lengths):
+            filled = np.flatnonzero(lengths)
+            for batch in batches_by_length(lengths[filled], self.batch, _BATCH_WORDS):
+                texts = filled[batch]
                 padded = pad_texts(all_ids, all_offsets, as_tensor(texts, device), int(lengths[texts[0]]))
                 encoded[texts] = self.module.encode(*padded).cpu().numpy()
         return encoded
 
-    def _batches(self, lengths: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-        """The texts that have words, from the longest to the shortest."""
-        order = np.argsort(-lengths, kind="stable")[: np.count_nonzero(lengths)]
-        first = 0
-        while first < len(order):
-            last = first + max(1, min(self.batch, _BATCH_WORDS // int(lengths[order[first]])))
-            yield order[first:last]
-            first = last
+
+def batches_by_length(lengths: NDArray[np.int64], texts: int, words: int) -> Iterator[NDArray[np.int64]]:
+    """All texts by falling length, at most ``texts`` a batch, or so many that they have ``words`` when padded."""
+    order, first = np.argsort(-lengths, kind="stable"), 0
+    while first < len(order):
+        last = first + max(1, min(texts, words // max(1, int(lengths[order[first]]))))
+        yield order[first:last]
+        first = last
 
 
 def as_tensor(array: NDArray[Any], device: torch.device) -> Tensor:

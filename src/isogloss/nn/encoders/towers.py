@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -16,7 +16,8 @@ from torch import Tensor, nn
 
 from isogloss.storage.errors import InputError
 
-# Texts of different lengths as one rectangle of words.
+Layer = TypeVar("Layer", bound=nn.Module)
+KINDS = ("average", "cnn", "lstm")
 
 
 def pad_texts(ids: Tensor, offsets: Tensor, texts: Tensor, length: int) -> tuple[Tensor, Tensor]:
@@ -33,8 +34,8 @@ def pad_texts(ids: Tensor, offsets: Tensor, texts: Tensor, length: int) -> tuple
     lengths = offsets[texts + 1] - starts
     if len(ids) == 0:
         return ids.new_zeros(len(texts), length), lengths
-    places = starts[:, None] + torch.arange(length, device=ids.device)
-    return ids[places.clamp_(max=len(ids) - 1)], lengths
+    positions = starts[:, None] + torch.arange(length, device=ids.device)
+    return ids[positions.clamp_(max=len(ids) - 1)], lengths
 
 
 def beyond(words: Tensor, lengths: Tensor) -> Tensor:
@@ -113,6 +114,13 @@ class Dropout(nn.Module):
         return whole[:, own].reshape(values.shape)
 
 
+def start_glorot(layer: Layer) -> Layer:
+    """The layer with the weights that Glorot and Bengio (2010) start with, and no bias."""
+    nn.init.xavier_uniform_(layer.get_parameter("weight"))
+    nn.init.zeros_(layer.get_parameter("bias"))
+    return layer
+
+
 def word_vectors(table: Tensor, words: Tensor, lengths: Tensor) -> Tensor:
     """The vectors of each text's words, ``[texts, length, dimension]``; zero where the text has ended."""
     return nn.functional.embedding(words, table).masked_fill(beyond(words, lengths)[:, :, None], 0)
@@ -123,11 +131,8 @@ def zero_where_empty(vectors: Tensor, lengths: Tensor) -> Tensor:
     return vectors.masked_fill((lengths == 0)[:, None], 0)
 
 
-# The average model (smooth paper, section 3.2), for torch to differentiate.
-
-
 class AverageTower(Tower):
-    """v = tanh((1 / l) sum_i e(w_i)) over a text's l known words. It has nothing to learn but the table."""
+    """The average model: v = tanh((1 / l) sum_i e(w_i)) over a text's l known words; only the table is trained."""
 
     def __init__(self, dimension: int) -> None:
         super().__init__()
@@ -137,15 +142,13 @@ class AverageTower(Tower):
         return (word_vectors(table, words, lengths).sum(dim=1) / lengths.clamp(min=1)[:, None]).tanh()
 
 
-# DSSM-CNN (Shen et al. 2014), as section 5 of the smooth paper sets it.
-
-
 class CnnTower(Tower):
     """v = tanh(V max_t tanh(W [e_t; e_t+1; e_t+2] + b) + c), the maximum of each filter over the text's word 3-grams.
 
-    The smooth paper says: window 3, 300 filters, maximum pooling, 64 outputs, dropout .4 on the word vectors. It is
-    silent on the activations (tanh, as Shen et al. have it), on the ends (a window lies within its text; a text shorter
-    than the window has one, filled up with zeros) and on the start (Glorot's uniform, as in Huang et al. 2013).
+    DSSM-CNN (Shen et al. 2014). The smooth paper sets: window 3, 300 filters, maximum pooling, 64 outputs, dropout .4
+    on the word vectors. It is silent on the activations (tanh, as Shen et al. have it), on the ends (a window lies
+    within its text; a text shorter than the window has one, filled up with zeros) and on the start (Glorot's uniform,
+    as in Huang et al. 2013).
 
     tanh rises, so it is the same before the maximum and after it, where there are fewer numbers.
     """
@@ -159,8 +162,7 @@ class CnnTower(Tower):
         self.convolution = nn.Linear(window * dimension, filters)
         self.full = nn.Linear(filters, outputs)
         for layer in (self.convolution, self.full):
-            nn.init.xavier_uniform_(layer.weight)
-            nn.init.zeros_(layer.bias)
+            start_glorot(layer)
 
     def forward(self, table: Tensor, words: Tensor, lengths: Tensor) -> Tensor:
         features = self.convolution(self._windows(self.dropout(word_vectors(table, words, lengths))))
@@ -177,15 +179,13 @@ class CnnTower(Tower):
         return torch.cat([vectors[:, shift : shift + number] for shift in range(self.window)], dim=-1)
 
 
-# DSSM-LSTM (Palangi et al. 2016), as section 5 of the smooth paper sets it.
-
-
 class LstmTower(Tower):
     """v = tanh(V [h; g] + c), h the last state of an LSTM over e_1 .. e_l, g that of another over e_l .. e_1.
 
-    The smooth paper says: bidirectional, 64 hidden units, 64 outputs, dropout .4 on the word vectors. Each direction's
-    last state is the one that has read the whole text. It is silent on the activation after the full layer (tanh, as in
-    the other two models) and on the start (torch's for the LSTMs, Glorot's uniform for the full layer).
+    DSSM-LSTM (Palangi et al. 2016). The smooth paper sets: bidirectional, 64 hidden units, 64 outputs, dropout .4 on
+    the word vectors. Each direction's last state is the one that has read the whole text. It is silent on the
+    activation after the full layer (tanh, as in the other two models) and on the start (torch's for the LSTMs, Glorot's
+    uniform for the full layer).
 
     The directions are two LSTMs over texts that all begin at the left, the second over the words turned round. So what
     pads a text comes after it, and the state after its last word has not seen it. ``pack_padded_sequence`` gives the
@@ -199,9 +199,7 @@ class LstmTower(Tower):
         self.dropout = Dropout(dropout)
         self.ahead = nn.LSTM(dimension, hidden, batch_first=True)
         self.back = nn.LSTM(dimension, hidden, batch_first=True)
-        self.full = nn.Linear(2 * hidden, outputs)
-        nn.init.xavier_uniform_(self.full.weight)
-        nn.init.zeros_(self.full.bias)
+        self.full = start_glorot(nn.Linear(2 * hidden, outputs))
 
     def forward(self, table: Tensor, words: Tensor, lengths: Tensor) -> Tensor:
         vectors = self.dropout(word_vectors(table, words, lengths))
@@ -217,11 +215,6 @@ class LstmTower(Tower):
 def _states_at(states: Tensor, steps: Tensor) -> Tensor:
     """Of ``[texts, steps, hidden]``, the state of each text at its own step."""
     return states.gather(1, steps[:, None, None].expand(-1, 1, states.shape[2])).squeeze(1)
-
-
-# Encoders by the names that options use.
-
-KINDS = ("average", "cnn", "lstm")
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,9 +255,9 @@ def make_encoders(
     trained: bool = True,
     seed: int = 0,
 ) -> tuple[TextEncoder, TextEncoder]:
-    """Encoders of queries and of documents to learn from.
+    """Encoders of queries and of documents to train.
 
-    ``shared``: with one tower for both (the paper found two better); ``trained``: the word vectors are learned too;
+    ``shared``: with one tower for both (the paper found two better); ``trained``: the word vectors are trained too;
     ``seed`` draws the towers' first weights.
     """
     dimensions = query_table.shape[1], document_table.shape[1]

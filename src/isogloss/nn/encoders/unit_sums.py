@@ -1,4 +1,4 @@
-"""A text as the sum of its words' vectors, scaled to length 1: what the contrastive learner learns and ``bridge`` uses.
+"""A text as the sum of its words' vectors, scaled to length 1: the encoder of contrastive training and of ``bridge``.
 
 Sums over runs of rows are compiled where numba is (extra ``fast``): the same operations in the same order, hence the
 same numbers.
@@ -60,26 +60,26 @@ def _add_runs_side_by_side(table: Table, rows: Ids, lengths: Numbers, sums: Tabl
     """
     longest_first = np.argsort(-lengths, kind="stable")
     starts, falling = (np.cumsum(lengths) - lengths)[longest_first], lengths[longest_first]
-    longest, place = int(lengths.max(initial=0)), 0
+    longest, position = int(lengths.max(initial=0)), 0
     longer_than = np.cumsum(np.bincount(lengths, minlength=1)[::-1])[::-1][1:].tolist()  # by length: how many runs
     so_far = np.zeros_like(sums)
-    while place < longest and longer_than[place] > longest - place:
-        so_far[: longer_than[place]] += table[rows[starts[: longer_than[place]] + place]]
-        place += 1
-    for run in range(longer_than[place] if place < longest else 0):
-        rest = table[rows[starts[run] + place : starts[run] + falling[run]]]
+    while position < longest and longer_than[position] > longest - position:
+        so_far[: longer_than[position]] += table[rows[starts[: longer_than[position]] + position]]
+        position += 1
+    for run in range(longer_than[position] if position < longest else 0):
+        rest = table[rows[starts[run] + position : starts[run] + falling[run]]]
         rest[0] += so_far[run]
         rest.sum(axis=0, out=so_far[run])
     sums[longest_first] = so_far
 
 
 def _add_runs_compiled(table: Table, rows: Ids, lengths: Numbers, sums: Table) -> None:
-    place = 0
+    position = 0
     for run in range(len(lengths)):
         total = sums[run]
         for _ in range(lengths[run]):
-            row = table[rows[place]]
-            place += 1
+            row = table[rows[position]]
+            position += 1
             for j in range(len(total)):
                 total[j] += row[j]
 

@@ -62,7 +62,7 @@ class WeightedAverage:
 
 
 def _blocks(offsets: NDArray[np.int64]) -> list[tuple[int, int]]:
-    """Stretches of texts of about so many tokens, each text whole."""
+    """Chunks of texts of about so many tokens, each text whole."""
     blocks, first = [], 0
     while first < len(offsets) - 1:
         last = int(np.searchsorted(offsets, offsets[first] + _BLOCK_TOKENS, side="right")) - 1
@@ -80,7 +80,7 @@ def term_statistics(texts: TokenizedTexts) -> tuple[NDArray[np.int64], NDArray[n
 
 
 def word_statistics(vectors: WordVectors, texts: TokenizedTexts) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The same of each word of the vectors: numbers that add up over stretches of texts."""
+    """The same of each word of the vectors: numbers that add up over chunks of texts."""
     statistics = np.zeros((2, len(vectors)), dtype=np.int64)
     rows = np.fromiter((vectors.row_of.get(term, -1) for term in texts.terms), np.int64, len(texts.terms))
     statistics[:, rows[rows >= 0]] = np.stack(term_statistics(texts))[:, rows >= 0]

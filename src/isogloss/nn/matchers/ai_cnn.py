@@ -32,8 +32,8 @@ class AiCnn(Scorer):
         v_q = sum_i alpha_i r_i,  v_a = sum_j beta_j c_j  (attention),  score = w.[v_q; v_a] + b
 
     The paper's interaction of two segments is read as a tensor layer: with a sum of both or with their product, element
-    by element, the maximum over j would fall apart into one of q_i and one of all a_j, and no pair would be looked at.
-    w starts as ones: what goes together speaks for the pair.
+    by element, the maximum over j would fall apart into one of q_i and one of all a_j, and no pair would count. w
+    starts as ones: each interaction adds to the score.
     """
 
     def __init__(self, tables: WordTables, filters: int, window: int, slices: int, shared: bool = True) -> None:

@@ -17,7 +17,7 @@ class Clann(VectorScorer):
     r"""s(q, c) = w.[h; cos(f(q), f(c))],  h = tanh(V [f(q); f(c)] + b),  f(x) = tanh(U mean(x) + a) for both languages.
 
     The cosine is the pairwise feature that goes past the hidden layer; its weight starts at ``cosine``. The
-    discriminator sees f and says
+    discriminator sees f and estimates
 
         P(x is in the documents' language) = sigma(w_d.tanh(W_d f(x) + b_d) + c_d);
 
@@ -46,8 +46,7 @@ class Clann(VectorScorer):
         return scores
 
     def compare(self, queries: Texts, positives: Texts, negatives: Texts) -> Compared:
-        documents = Texts(*(torch.cat(both) for both in zip(positives, negatives, strict=True)))
-        left, right = self.encode_queries(queries), self.encode_documents(documents)
+        left, right = self.encode_queries(queries), self.encode_documents(positives.and_then(negatives))
         positive, negative = self.match(torch.cat([left, left]), right).chunk(2)
         return Compared(positive, negative, ((left, right),))
 
@@ -58,9 +57,9 @@ class Clann(VectorScorer):
         """
         loss = queries.new_zeros(())
         for vectors, language in ((queries, 0.0), (documents, 1.0)):
-            said = self.discriminator(reverse_gradient(vectors, strength)).squeeze(1)
-            right = torch.full_like(said, language)
-            loss = loss + 0.5 * nn.functional.binary_cross_entropy_with_logits(said, right)
+            logits = self.discriminator(reverse_gradient(vectors, strength)).squeeze(1)
+            right = torch.full_like(logits, language)
+            loss = loss + 0.5 * nn.functional.binary_cross_entropy_with_logits(logits, right)
         return loss
 
 

@@ -8,25 +8,23 @@ import torch
 from torch import Tensor, nn
 
 from isogloss.nn.encoders.layered_cnn import Layer, LayeredCnn
+from isogloss.nn.encoders.towers import start_glorot
 from isogloss.nn.matchers.scorer import Compared, Features, Texts, VectorScorer, WordTables
 from isogloss.nn.similarity import smooth_scale
 
-# The scorer NN_s of the layer-wise paper: a small network that looks at two vectors.
-
 
 class VectorPairNetwork(nn.Module):
-    """s(u, v) = w . relu(W [u; v; |u - v|; u * v] + b) + c.
+    """NN_s of the layer-wise paper: s(u, v) = w . relu(W [u; v; |u - v|; u * v] + b) + c.
 
-    The paper says "a feed-forward neural network" and no more; the differences and products are what lets so small a
-    network see how alike two vectors are.
+    The paper has "a feed-forward neural network" and no more; the differences and products let so small a network
+    see how alike two vectors are.
     """
 
     def __init__(self, inputs: int, hidden: int = 128) -> None:
         super().__init__()
         self.hidden, self.output = nn.Linear(4 * inputs, hidden), nn.Linear(hidden, 1)
         for layer in (self.hidden, self.output):
-            nn.init.xavier_uniform_(layer.weight)
-            nn.init.zeros_(layer.bias)
+            start_glorot(layer)
 
     def forward(self, queries: Tensor, documents: Tensor) -> Tensor:
         """The score of each row of ``queries`` with the same row of ``documents``."""
@@ -77,8 +75,7 @@ class LayeredScorer(VectorScorer):
         return scores
 
     def compare(self, queries: Texts, positives: Texts, negatives: Texts) -> Compared:
-        documents = Texts(*(torch.cat(both) for both in zip(positives, negatives, strict=True)))
-        query_layers, document_layers = self.query_layers(queries), self.document_layers(documents)
+        query_layers, document_layers = self.query_layers(queries), self.document_layers(positives.and_then(negatives))
         encoded = self._compared(query_layers)
         positive, negative = self.match(torch.cat([encoded, encoded]), self._compared(document_layers)).chunk(2)
         return Compared(positive, negative, self.features(query_layers, document_layers))

@@ -1,4 +1,4 @@
-"""Full layers one after the other, as all these matchers have somewhere."""
+"""Layers that several matchers share: full layers, the neural tensor layer, wide convolution, k-max pooling."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from itertools import pairwise
 import torch
 from torch import Tensor, nn
 
+from isogloss.nn.encoders.towers import start_glorot
+
+_NOISE = 0.1
+
 
 def full_layer(inputs: int, outputs: int) -> nn.Linear:
-    """A full layer that starts as Glorot and Bengio (2010) have it, with no bias."""
-    layer = nn.Linear(inputs, outputs)
-    nn.init.xavier_uniform_(layer.weight)
-    nn.init.zeros_(layer.bias)
-    return layer
+    """A full layer that starts as Glorot and Bengio (2010) have it."""
+    return start_glorot(nn.Linear(inputs, outputs))
 
 
 def voting_layer(inputs: int) -> nn.Linear:
@@ -39,17 +40,12 @@ class FeedForward(nn.Module):
         return vectors
 
 
-# The neural tensor layer (Socher et al. 2013): several bilinear forms of two vectors, and a linear one of both.
-
-_NOISE = 0.1
-
-
 class TensorLayer(nn.Module):
-    r"""t(u, v) = u^T M^[1:r] v + V [u; v] + b, one number a slice; what comes after it is left to others.
+    r"""t(u, v) = u^T M^[1:r] v + V [u; v] + b, one number a slice (Socher et al. 2013).
 
     Each slice starts as ``scale`` times the identity, with some noise, the rest at zero: as an inner product. The
-    papers are silent on that; a random form would see no difference between two equal vectors and two different ones,
-    the very thing that is asked (``ai-cnn`` on 1,734 pairs of Chinese questions and answers, 6 epochs: MAP .21 from a
+    papers are silent on that; a random form does not tell two equal vectors from two different ones, which is what a
+    matcher has to do (``ai-cnn`` on 1,734 pairs of Chinese questions and answers, 6 epochs: MAP .21 from a
     random V, .57 this way).
     """
 
@@ -67,7 +63,7 @@ class TensorLayer(nn.Module):
         return self.grid(left[:, None], right[:, None])[:, 0, 0]
 
     def grid(self, left: Tensor, right: Tensor) -> Tensor:
-        """Every place of ``[texts, m, left]`` with every place of ``[texts, n, right]``: ``[texts, m, n, slices]``."""
+        """Every row of ``[texts, m, left]`` with every row of ``[texts, n, right]``: ``[texts, m, n, slices]``."""
         texts, rows, _ = left.shape
         number = len(self.slices)
         bent = torch.einsum("bml,slr->bmsr", left, self.slices).reshape(texts, rows * number, -1)
@@ -76,18 +72,13 @@ class TensorLayer(nn.Module):
         return whole
 
 
-# Convolution of padded texts that reaches over their margins, and the k largest of what it finds, in order.
-
-
 class WideConvolution(nn.Module):
     """c_i = W [x_i; ...; x_i+n-1] + b for all l + n - 1 windows that touch the text; zeros lie around it."""
 
     def __init__(self, inputs: int, filters: int, window: int) -> None:
         super().__init__()
         self.window = window
-        self.convolution = nn.Conv1d(inputs, filters, window, padding=window - 1)
-        nn.init.xavier_uniform_(self.convolution.weight)
-        nn.init.zeros_(self.convolution.get_parameter("bias"))
+        self.convolution = start_glorot(nn.Conv1d(inputs, filters, window, padding=window - 1))
 
     def forward(self, columns: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
         """The windows of ``[texts, inputs, length]``, zero beyond each text, and how many each has; 0 for no words."""

@@ -7,10 +7,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from isogloss.nn.encoders.towers import start_glorot
 from isogloss.nn.matchers.layers import TensorLayer, full_layer
 from isogloss.nn.matchers.scorer import Scorer, Texts, WordTables
-
-# A gated recurrent unit over a grid (Wan et al. 2016), one anti-diagonal after the other.
 
 
 class _Diagonal(NamedTuple):
@@ -25,7 +24,7 @@ class _Diagonal(NamedTuple):
 
 
 class SpatialGru(nn.Module):
-    r"""The state of a cell comes from its input and the states of three neighbours before it.
+    r"""A gated recurrent unit over a grid: the state of a cell comes from its input and three neighbours before it.
 
         [r_l; r_t; r_d] = sigma(W_r [h_l; h_t; h_d; s] + b_r)
         [z_l; z_t; z_d; z_i] = softmax over the four of  W_z [h_l; h_t; h_d; s] + b_z,  unit by unit
@@ -42,8 +41,7 @@ class SpatialGru(nn.Module):
         self.gates = nn.Linear(3 * hidden + channels, 7 * hidden)
         self.candidate = nn.Linear(3 * hidden + channels, hidden)
         for layer in (self.gates, self.candidate):
-            nn.init.xavier_uniform_(layer.weight)
-            nn.init.zeros_(layer.bias)
+            start_glorot(layer)
 
     def forward(self, grid: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
         """The state of each grid's last cell; ``[grids, m, n, channels]``, of which its own are ``rows`` x ``columns``.
@@ -84,8 +82,8 @@ def _last_cells(states: Tensor, height: int, width: int, rows: Tensor, columns: 
     firsts = (numbers - width + 1).clamp(min=0)
     sizes = (numbers + 1).clamp(max=height) - firsts
     begins = sizes.cumsum(0) - sizes - firsts
-    places = (begins[(rows + columns - 2).clamp(min=0)] + rows - 1).clamp(min=0)
-    found = states.gather(1, places[:, None, None].expand(-1, 1, states.shape[2])).squeeze(1)
+    cells = (begins[(rows + columns - 2).clamp(min=0)] + rows - 1).clamp(min=0)
+    found = states.gather(1, cells[:, None, None].expand(-1, 1, states.shape[2])).squeeze(1)
     return found.masked_fill(((rows == 0) | (columns == 0))[:, None], 0)
 
 
@@ -94,7 +92,7 @@ class MatchSrnn(Scorer):
 
         s_ij = max(0, u_i^T T^[1:c] v_j + W [u_i; v_j] + b),  u_i and v_j the words' vectors
 
-    For the GRU see ``spatial_gru``. In both directions (the paper's Bi-Match-SRNN) a second GRU reads the grid from its
+    In both directions (the paper's Bi-Match-SRNN) a second GRU reads the grid from its
     last cell to its first, and w sees both last states.
     """
 
@@ -121,6 +119,6 @@ def _turned(grid: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
         (lengths[:, None] - 1 - torch.arange(size, device=grid.device)).clamp(min=0)
         for lengths, size in ((rows, height), (columns, width))
     )
-    places = (row[:, :, None] * width + column[:, None]).flatten(1)
+    cells = (row[:, :, None] * width + column[:, None]).flatten(1)
     flat = grid.flatten(1, 2)
-    return flat.gather(1, places[:, :, None].expand_as(flat)).view_as(grid)
+    return flat.gather(1, cells[:, :, None].expand_as(flat)).view_as(grid)

@@ -1,4 +1,4 @@
-"""What every matcher is: a module that scores queries and documents, row by row."""
+"""The interface of matchers: modules that score queries and documents row by row, and their word vectors."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from torch import Tensor, nn
 
 from isogloss.nn.encoders.towers import Dropout, word_vectors
 
+Table = NDArray[np.floating[Any]]
+
 
 class Texts(NamedTuple):
     """Padded texts: ``words[i, :lengths[i]]`` are the words of text ``i``, the rest of its row is to be ignored.
@@ -22,13 +24,17 @@ class Texts(NamedTuple):
     words: Tensor
     lengths: Tensor
 
+    def and_then(self, others: Texts) -> Texts:
+        """These texts and others that are padded alike."""
+        return Texts(*(torch.cat(both) for both in zip(self, others, strict=True)))
+
 
 Features = tuple[tuple[Tensor, Tensor], ...]
 """A pair for each layer: the vectors of the texts in the queries' language, and of those in the documents'."""
 
 
 class Compared(NamedTuple):
-    """The scores of some queries with their positives and with their negatives, and what an adversary looks at."""
+    """The scores of some queries with their positives and with their negatives, and what an adversary sees."""
 
     positive: Tensor
     negative: Tensor
@@ -44,9 +50,7 @@ class Scorer(nn.Module, ABC):
 
     def compare(self, queries: Texts, positives: Texts, negatives: Texts) -> Compared:
         """The scores of each query with two documents, which are padded alike."""
-        documents = Texts(*(torch.cat(both) for both in zip(positives, negatives, strict=True)))
-        twice = Texts(*(torch.cat([each, each]) for each in queries))
-        positive, negative = self(twice, documents).chunk(2)
+        positive, negative = self(queries.and_then(queries), positives.and_then(negatives)).chunk(2)
         return Compared(positive, negative)
 
 
@@ -72,19 +76,16 @@ class VectorScorer(Scorer):
         return self.match(self.encode_queries(queries), self.encode_documents(documents))
 
     def compare(self, queries: Texts, positives: Texts, negatives: Texts) -> Compared:
-        documents = Texts(*(torch.cat(both) for both in zip(positives, negatives, strict=True)))
-        encoded = self.encode_queries(queries)
-        positive, negative = self.match(torch.cat([encoded, encoded]), self.encode_documents(documents)).chunk(2)
+        encoded, documents = self.encode_queries(queries), self.encode_documents(positives.and_then(negatives))
+        positive, negative = self.match(torch.cat([encoded, encoded]), documents).chunk(2)
         return Compared(positive, negative)
 
 
-# The word vectors that a matcher learns: a table a side, or one for both where both are of one language.
-
-Table = NDArray[np.floating[Any]]
-
-
 class WordTables(nn.Module):
-    """Looks words up; without a table for documents there is one for both. ``dropout`` drops numbers of the vectors."""
+    """The word vectors of a matcher: a table a side, or one for both where both are of one language.
+
+    ``dropout`` drops numbers of the vectors.
+    """
 
     def __init__(self, query: Table, document: Table | None = None, dropout: float = 0.0, trained: bool = True) -> None:
         super().__init__()

@@ -26,7 +26,7 @@ from isogloss.systems.smooth.learning import Prepared, make_learner
 from isogloss.systems.smooth.model import SIDES, SmoothModel
 from isogloss.systems.smooth.options import SmoothOptions
 from isogloss.training.learner import Learner
-from isogloss.training.loop import Trained, Training
+from isogloss.training.loop import Training, TrainingResult
 
 
 class SmoothTrials(PlanRunner[Trial, TrialData]):
@@ -106,7 +106,9 @@ def _learner(trial: Trial, options: SmoothOptions, data: TrialData, prepared: Pr
         return make_learner(replace(options, **paths), prepared, data.dataset.pair)  # type: ignore[arg-type]
 
 
-def _about_training(options: SmoothOptions, learner: Learner, prepared: Prepared, trained: Trained) -> dict[str, Any]:
+def _about_training(
+    options: SmoothOptions, learner: Learner, prepared: Prepared, trained: TrainingResult
+) -> dict[str, Any]:
     taken = sum(entry["seconds"] for entry in trained.history)
     epochs, pairs = len(trained.history), len(prepared.pairs)
     return {

@@ -56,7 +56,7 @@ def learn_characters(
         return None
     start = start_vectors(learned, options.dimension, options.seed)
     phrases = [Phrases.of(side, len(table)) for side, table in zip(texts, start, strict=True)]
-    names = learned.channel.query_words, learned.channel.document_words
+    names = learned.model.query_words, learned.model.document_words
     spelt = [spelling(words, len(each)) for words, each in zip(names, phrases, strict=True)]
     average = NeighbourAverage(
         with_rows(start[0], spelt[0]), with_rows(start[1], spelt[1]),
@@ -64,7 +64,7 @@ def learn_characters(
         drop=0.0, seed=options.seed, spelling=(spelt[0], spelt[1]),
     )  # fmt: skip
     return Characters(
-        learned.channel, _pairs_channel(learned, phrases[1]), Tables(*average.learn(options.epochs), *phrases)
+        learned.model, _pairs_channel(learned, phrases[1]), Tables(*average.learn(options.epochs), *phrases)
     )
 
 
@@ -103,7 +103,7 @@ def _grouped(texts: Numbers, vectors: Floats) -> Numbers:
 
 def _pairs_channel(learned: TrainedTranslation, phrases: Phrases) -> TranslationModel:
     """Translations of words into characters and pairs, where a pair stands after its first character."""
-    channel = learned.channel
+    channel = learned.model
     documents = _interleaved(learned.documents, phrases)
     names = with_pairs(channel.document_words, phrases)
     step = -(-max(len(learned.queries.ids), len(documents.ids)) // _MOST_WORDS) or 1

@@ -34,11 +34,10 @@ from isogloss.text.batches import tokenize_texts
 from isogloss.text.ids import TextIds
 from isogloss.text.normalization import UNSPACED
 from isogloss.text.tokenizer import Tokenizer
-from isogloss.translation.model import Floats, Numbers, QueryStatistics, TranslationModel
+from isogloss.translation.model import ARRAYS, Floats, Numbers, QueryStatistics, TranslationModel
 
 KINDS = ("characters said", "characters meant", "pairs said", "pairs meant", "character vectors")
 _FILE = "characters.safetensors"
-_ARRAYS = ("offsets", "terms", "said", "meant", "query_counts", "document_counts")
 
 
 @dataclass(frozen=True)
@@ -64,7 +63,7 @@ class Characters:
 
     def ask(self, terms: Sequence[str]) -> CharacterQuery:
         """The words of a query; none stands for itself, what documents have as it stands is seen by their words."""
-        asked = self.channel.ask(Counter(terms), lambda term: False, {})
+        asked = self.channel.query_statistics(Counter(terms), lambda term: False, {})
         places = places_among(terms, asked)
         return CharacterQuery(asked, places, question_vector(asked, places, self.tables))
 
@@ -85,7 +84,7 @@ class Characters:
         tensors |= {"words": words.data, "word_offsets": words.offsets}
         tensors |= {"query_phrases": tables.query_phrases.keys, "document_phrases": tables.document_phrases.keys}
         for name, channel in (("channel", self.channel), ("pairs", self.pairs)):
-            tensors |= {f"{name}.{array}": getattr(channel, array) for array in _ARRAYS}
+            tensors |= {f"{name}.{array}": values for array, values in channel.arrays().items()}
         characters = self.channel.document_words
         tensors |= {"characters": characters.data, "character_offsets": characters.offsets}
         write_tensors(directory / _FILE, tensors)
@@ -103,7 +102,7 @@ class Characters:
             for side in ("query", "document")
         ]
         channel, pairs = (
-            TranslationModel(words, names, *(tensors[f"{name}.{array}"] for array in _ARRAYS))
+            TranslationModel(words, names, *(tensors[f"{name}.{array}"] for array in ARRAYS))
             for name, names in (("channel", characters), ("pairs", with_pairs(characters, phrases[1])))
         )
         return cls(channel, pairs, Tables(tensors["query"], tensors["document"], *phrases))

@@ -47,7 +47,7 @@ def explain(
     scores += weight["vectors"] * _by_vector(asked, question.places, model.tables, _read(part, int(best[0])))
     if look is not None:
         scores += _by_characters(look, look.question(query), look.texts_of(part.texts, best), weight)
-    unknown = set(np.flatnonzero(asked.numbers == len(part.texts.channel.query_words)).tolist()) - set(asked.own)
+    unknown = set(np.flatnonzero(asked.numbers == len(part.texts.channel.query_words)).tolist()) - set(asked.verbatim)
     lines = [
         Contribution(
             written.get(word, word),
@@ -108,7 +108,7 @@ def _read(part: Part, passage: int) -> TextIds:
 
 def _names(part: Part, saying: Values, question: QueryFeatures) -> tuple[str, ...]:
     """The words of the document that say a word most; none for an unknown word, which is one of many alike."""
-    channel, own = part.texts.channel, question.asked.own_terms
+    channel, own = part.texts.channel, question.asked.verbatim_terms
     best = np.argsort(-saying, kind="stable")[:_SHOWN]
     numbers = [int(number) for number in best if saying[number] > 0 and number != channel.unknown]
     return tuple(

@@ -144,7 +144,7 @@ def question_rows(asked: QueryStatistics, places: Numbers, tables: Tables) -> Fl
 
     Words that stand for themselves have no vector.
     """
-    places = places[~np.isin(places, list(asked.own))]
+    places = places[~np.isin(places, list(asked.verbatim))]
     text = TextIds(asked.numbers[places].astype(np.int32), np.asarray([0, len(places)], np.int64))
     begins, phrases = tables.query_phrases.places(text)
     rows = np.zeros((len(asked.words), tables.query.shape[1]), np.float32)

@@ -60,18 +60,18 @@ def learn(
     start = start_vectors(learned, options.dimension, options.seed)
     texts = windows(learned.queries, learned.documents)
     if "vectors" in left_out or len(texts[0]) < 2 or not options.epochs:
-        return learned.channel, Tables(*start, *(Phrases(len(table)) for table in start))
+        return learned.model, Tables(*start, *(Phrases(len(table)) for table in start))
     phrases = [Phrases.of(side, len(table)) for side, table in zip(texts, start, strict=True)]
     spelt = [
         spelling(words, len(each))
-        for words, each in zip((learned.channel.query_words, learned.channel.document_words), phrases, strict=True)
+        for words, each in zip((learned.model.query_words, learned.model.document_words), phrases, strict=True)
     ]
     average = SoftmaxAverage(
         with_rows(start[0], spelt[0]), with_rows(start[1], spelt[1]),
         phrases[0].added_to(texts[0]), phrases[1].added_to(texts[1]),
         drop=0.0, seed=options.seed, spelling=(spelt[0], spelt[1]),
     )  # fmt: skip
-    return learned.channel, Tables(*average.learn(options.epochs), *phrases)
+    return learned.model, Tables(*average.learn(options.epochs), *phrases)
 
 
 def spelling(words: Iterable[str], phrases: int) -> TextIds:
@@ -115,11 +115,11 @@ def start_vectors(learned: TrainedTranslation, dimension: int, seed: int) -> tup
     g(w, t) = sqrt(P(w | t) P(t | w)), as in :mod:`isogloss.translation.word_alignment`. Where nothing was learned of *unknown*
     words they have no vector.
     """
-    channel = learned.channel
+    channel = learned.model
     random = np.random.default_rng(seed)
     documents = random.normal(0, dimension**-0.5, (channel.unknown + 1, dimension)).astype(np.float32)
     queries = random.normal(0, 0.3 * dimension**-0.5, (len(channel.offsets) - 1, dimension)).astype(np.float32)
-    both = np.sqrt(channel.said * channel.meant)
+    both = np.sqrt(channel.query_probabilities * channel.document_probabilities)
     likely = both > _LIKELY
     word = np.repeat(np.arange(len(queries)), np.diff(channel.offsets))[likely]
     likelihood, terms = both[likely], channel.terms[likely]

@@ -45,7 +45,7 @@ from isogloss.translation.model import QueryStatistics
 
 if TYPE_CHECKING:
     from isogloss.training.distributed import Team
-    from isogloss.training.loop import Checkpointer, Trained
+    from isogloss.training.loop import Checkpointer, TrainingResult
 
 _SHOWN = 5
 _BLOCK = 1000
@@ -80,11 +80,13 @@ class Bridge(FindsPassages, Trainable):
         made._use(Documents([]))
         return made
 
-    def train(self, training: Dataset, keeper: Checkpointer | None = None, team: Team | None = None) -> Trained:
+    def train(
+        self, training: Dataset, checkpointer: Checkpointer | None = None, team: Team | None = None
+    ) -> TrainingResult:
         """Fit the weights with all else learned without a fifth of the train queries; then learn all else from all."""
         started = time.perf_counter()
         from isogloss.systems.hybrid import hold_out
-        from isogloss.training.loop import Trained
+        from isogloss.training.loop import TrainingResult
 
         rest, held = hold_out(training)
         weights, calibration = default_weights() * used_features(EVIDENCE, self.options), None
@@ -97,10 +99,10 @@ class Bridge(FindsPassages, Trainable):
         self._model = replace(learned, weights=weights[: len(learned.kinds)], calibration=calibration)
         self._use(Documents([]))
         history = [{"epoch": 1, "seconds": round(time.perf_counter() - started, 1)}]
-        if keeper is not None:
-            keeper.resume()  # there is nothing to go on from, but now the run may take its place
-            keeper.record(history)
-        return Trained({}, history)
+        if checkpointer is not None:
+            checkpointer.resume()  # there is nothing to go on from, but now the run may take its place
+            checkpointer.record(history)
+        return TrainingResult({}, history)
 
     def index_texts(self, texts: Sequence[str]) -> None:
         self._take_order(self.id_order, len(texts))
@@ -153,7 +155,7 @@ class Bridge(FindsPassages, Trainable):
         unknown = {
             word
             for place, (word, number) in enumerate(zip(asked.words, asked.numbers.tolist(), strict=True))
-            if number == len(self._ready.channel.query_words) and place not in asked.own
+            if number == len(self._ready.channel.query_words) and place not in asked.verbatim
         }
         words = tokenize(query)
         return [word for word, term in zip(words, self._query_terms.terms(words), strict=True) if term in unknown]
@@ -274,7 +276,7 @@ class Bridge(FindsPassages, Trainable):
         words = tokenize(query)
         terms = self._query_terms.terms(words)
         here = dict(zip(terms, self._document_terms.terms(words), strict=True))
-        asked: QueryStatistics = self._ready.channel.ask(Counter(terms), self._documents.has, here)
+        asked: QueryStatistics = self._ready.channel.query_statistics(Counter(terms), self._documents.has, here)
         pretrained = self._encoder.encode([query])[0] if self._encoder else None
         places = places_among(terms, asked)
         return QueryFeatures(asked, places, question_vector(asked, places, self._ready.tables), pretrained)

@@ -72,7 +72,7 @@ class IndexedTexts:
         queries of two sets all found the same documents in the end.
         """
         total = np.zeros(len(self), np.float32)
-        found = (self.postings.terms.find(term) for term in asked.own_terms)
+        found = (self.postings.terms.find(term) for term in asked.verbatim_terms)
         own = np.asarray([row for row in found if row is not None], np.int64)
         shares = asked.times / max(1.0, asked.length)
         odds = self.channel.odds_of(asked)
@@ -91,8 +91,8 @@ class IndexedTexts:
         Words that the query looks for as they stand, in the rows ``own``, say no other: of the unknown ones, which the
         list of unknown words holds too, what they say there is taken back.
         """
-        if place in asked.own:
-            posting = self.postings[asked.own[place]]
+        if place in asked.verbatim:
+            posting = self.postings[asked.verbatim[place]]
             return posting.documents, posting.frequencies.astype(np.float32)
         numbers, said, _ = self.channel.translations(int(asked.numbers[place]))
         rows = self._rows[numbers]
@@ -112,13 +112,13 @@ class IndexedTexts:
     def words_of(self, texts: Numbers, asked: QueryStatistics | None = None) -> tuple[Numbers, Numbers]:
         """The words of some texts in the channel's numbers, and where each text begins.
 
-        Words that a query looks for as they stand have numbers after *unknown*, in the order of ``asked.own_terms``.
+        Verbatim terms of a query have numbers after *unknown*, in the order of ``asked.verbatim_terms``.
         """
         lengths = self.offsets[texts + 1] - self.offsets[texts]
         starts = np.append(0, np.cumsum(lengths))
         tokens = self.tokens[np.arange(starts[-1]) + np.repeat(self.offsets[texts] - starts[:-1], lengths)]
         words = self.known[tokens].astype(np.int64)
-        for place, term in enumerate(asked.own_terms if asked else ()):
+        for place, term in enumerate(asked.verbatim_terms if asked else ()):
             row = self.postings.terms.find(term)
             if row is not None:
                 words[tokens == row] = self.channel.unknown + 1 + place
@@ -154,13 +154,13 @@ class QueryTable:
     """P(w | t) of the words of a query, and sum_w P(t | w) n(w, q) / |q|, for every t that documents can have."""
 
     def __init__(self, channel: TranslationModel, asked: QueryStatistics) -> None:
-        number_of = {term: channel.unknown + 1 + number for number, term in enumerate(asked.own_terms)}
+        number_of = {term: channel.unknown + 1 + number for number, term in enumerate(asked.verbatim_terms)}
         width = channel.unknown + 1 + len(number_of)
         self.odds = channel.odds_of(asked)
         self.said = np.zeros((len(asked.words), width), np.float32)
         self.shares = np.zeros((len(asked.words), width), np.float32)
         each = asked.times / max(1.0, asked.length)
-        own = {place: number_of[term] for place, term in asked.own.items()}
+        own = {place: number_of[term] for place, term in asked.verbatim.items()}
         for place, number in enumerate(asked.numbers.tolist()):
             if place in own:
                 self.said[place, own[place]], self.shares[place, own[place]] = 1.0, each[place]

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from isogloss.systems.layerwise.explaining import LayerwiseExplainer
     from isogloss.systems.matchers.data import RankingData
     from isogloss.training.learner import Learner, State
-    from isogloss.training.loop import Judge
+    from isogloss.training.loop import Evaluator
     from isogloss.training.torch_triples import ExtraTerm, TorchTriples
 
 
@@ -83,9 +83,9 @@ class Layerwise(Matcher, DenseSystem):
         critics = CriticSettings(made.critic_hidden, made.critic_steps, made.critic_rate, made.critic_penalty, clip)
         return LayerwiseAdversary(scorer.feature_sizes, made.all_alphas(), made.beta, critics, made.seed)
 
-    def prepare_arrays(self, data: RankingData) -> tuple[Learner, Judge | None]:
+    def prepare_arrays(self, data: RankingData) -> tuple[Learner, Evaluator | None]:
         """What learns, and what measures it: on the dev lists, and what the critics say of each layer."""
-        learner, judge = super().prepare_arrays(data)
+        learner, evaluate = super().prepare_arrays(data)
         from isogloss.training.adversary import doubts
         from isogloss.training.torch_triples import TorchTriples
 
@@ -100,7 +100,7 @@ class Layerwise(Matcher, DenseSystem):
                 if doubt not in said:
                     logging.getLogger("isogloss").warning("layerwise: %s", doubt)
                     said.add(doubt)
-            return {**(judge(parameters) if judge else {}), **report, "doubts": float(len(doubts(report)))}
+            return {**(evaluate(parameters) if evaluate else {}), **report, "doubts": float(len(doubts(report)))}
 
         return learner, measure
 

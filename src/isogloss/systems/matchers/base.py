@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from isogloss.systems.matchers.model import MatcherModel
     from isogloss.training.examples import RankedLists
     from isogloss.training.learner import Learner, State
-    from isogloss.training.loop import Checkpointer, Judge, Recipe, Trained
+    from isogloss.training.loop import Checkpointer, Evaluator, Recipe, TrainingResult
     from isogloss.training.torch_triples import ExtraTerm
     from isogloss.training.triples import Negatives, Triples
 
@@ -95,10 +95,10 @@ class Matcher(TrainedSystem):
 
         return read_ranking_data(training, self.reading, self.query_texts)
 
-    def prepare(self, training: Dataset) -> tuple[Learner, Judge | None]:
+    def prepare(self, training: Dataset) -> tuple[Learner, Evaluator | None]:
         return self.prepare_arrays(self.read(training))
 
-    def prepare_arrays(self, data: RankingData) -> tuple[Learner, Judge | None]:
+    def prepare_arrays(self, data: RankingData) -> tuple[Learner, Evaluator | None]:
         """What learns, and what measures it on the dev lists."""
         import_extra("torch", "train", f"the system {self.name}")
         from isogloss.systems.matchers.model import first_scorer
@@ -110,14 +110,14 @@ class Matcher(TrainedSystem):
             scorer, data.triples, _negatives(options, data), options.margin, options.clip, options.seed, options.device,
             self.extra_term(scorer),
         )  # fmt: skip
-        return learner, self._judge(data.dev, data.triples.documents) if data.dev else None
+        return learner, self._evaluator(data.dev, data.triples.documents) if data.dev else None
 
-    def train_arrays(self, data: RankingData, keeper: Checkpointer | None = None) -> Trained:
+    def train_arrays(self, data: RankingData, checkpointer: Checkpointer | None = None) -> TrainingResult:
         """Learn from arrays alone, where texts cannot be read."""
         from isogloss.training.loop import Training
 
-        learner, judge = self.prepare_arrays(data)
-        trained = Training(learner, self.recipe, judge, keeper).run()
+        learner, evaluate = self.prepare_arrays(data)
+        trained = Training(learner, self.recipe, evaluate, checkpointer).run()
         self.adopt(trained.parameters)
         return trained
 
@@ -125,17 +125,17 @@ class Matcher(TrainedSystem):
         """Every measure, query by query, of lists that are arrays."""
         return _measured(self.model.scorer, lists, documents)
 
-    def _judge(self, lists: RankedLists, documents: TextIds) -> Judge:
+    def _evaluator(self, lists: RankedLists, documents: TextIds) -> Evaluator:
         from isogloss.systems.matchers.model import load_scorer
 
         names = tuple(dict.fromkeys((*_JUDGED, self.options.measure)))
 
-        def judge(parameters: State) -> dict[str, float]:
+        def evaluate(parameters: State) -> dict[str, float]:
             scorer = load_scorer(self.options, self.build, parameters)
             found = _measured(scorer, lists, documents, names)
             return {name: float(values.mean()) for name, values in found.items()}
 
-        return judge
+        return evaluate
 
     def adopt(self, parameters: State) -> None:
         from isogloss.systems.matchers.model import MatcherModel

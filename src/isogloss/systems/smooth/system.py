@@ -27,7 +27,7 @@ from isogloss.translation.vectors.word_vectors import Matrix
 
 if TYPE_CHECKING:
     from isogloss.training.learner import Learner, State
-    from isogloss.training.loop import Judge, Recipe
+    from isogloss.training.loop import Evaluator, Recipe
 
 _SHOWN = 5
 
@@ -54,7 +54,7 @@ class Smooth(TrainedSystem, DenseSystem):
     def is_quick(self) -> bool:
         return self.options.encoder == "average"
 
-    def prepare(self, training: Dataset) -> tuple[Learner, Judge | None]:
+    def prepare(self, training: Dataset) -> tuple[Learner, Evaluator | None]:
         from isogloss.systems.smooth.learning import DevEvaluator, make_learner, prepare
 
         made = prepare(self.options, training)

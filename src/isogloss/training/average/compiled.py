@@ -8,8 +8,8 @@ row for pooling once a token, and updates it once a distinct word:
 2. the tokens of the batch become, for each touched row, a linked list of the pairs that hold it. Rows are dealt to
    *parts* by their number; each part reads all tokens and keeps its own, so that parts run in parallel.
 3. every part (in parallel) adds up the gradients of each of its rows along the list, in the cache, and takes the Adam
-   step at once. A row lies beside its two moments, so that all three come with one stretch of memory, asked for a few
-   rows ahead; no table of gradients exists.
+   step at once. A row lies beside its two moments, so that all three are one span of memory, fetched a few rows
+   ahead; no table of gradients exists.
 
 Clipping needs the norm of the whole gradient before step 3. It is at most the sum of the pairs' own norms; only where
 that bound exceeds the limit is the norm computed, by one more pass over the lists. What comes out does not depend on
@@ -35,14 +35,12 @@ from numba.extending import intrinsic
 from isogloss.storage.compiled import compiled_arithmetic, compiled_parallel
 from isogloss.training.average.reference import ADAM_EPSILON, BETA1, BETA2
 
-# The gradient of one pair, compiled: from two means to the slope that each word vector of both texts gets.
-#
-# ::
-#
-#     q = tanh(a), d = tanh(b);  r = q.d / ((|q| + eps)(|d| + eps))
-#     dr/dq = d / ((|q| + eps)(|d| + eps)) - r q / (|q| (|q| + eps))
-#     dL/da = L'(r) dr/dq (1 - q^2),  and each of the text's n words gets 1/n of it
-
+END = np.int32(-1)
+PARTS = 4  # a power of 2; whatever the number of threads, so that it makes no difference
+_AHEAD = 4
+_LINE = 16  # float32 values of a cache line
+_tools: Any = cgutils  # has no types
+_intrinsic: Callable[[Any], Any] = intrinsic
 _TINY = np.float32(1e-15)  # its square is still a float32
 _ONE = np.float32(1)
 
@@ -51,7 +49,12 @@ _ONE = np.float32(1)
 def differentiate(
     query: Any, document: Any, query_words: int, document_words: int, grade: int, loss: Any, number: int
 ) -> tuple[float, float]:
-    """Means in, slopes of the mean loss of ``number`` pairs out, in place; the loss, and a bound on their norm."""
+    """Means in, gradients of the mean loss of ``number`` pairs out, in place; the loss, and a bound on their norm.
+
+    q = tanh(a), d = tanh(b);  r = q.d / ((|q| + eps)(|d| + eps))
+    dr/dq = d / ((|q| + eps)(|d| + eps)) - r q / (|q| (|q| + eps))
+    dL/da = L'(r) dr/dq (1 - q^2),  and each of the text's n words gets 1/n of it
+    """
     kind, lower, upper, slope, eps = loss
     size = len(query)
     product, query_square, document_square = np.float32(0), np.float32(0), np.float32(0)
@@ -104,7 +107,7 @@ def hyperbolic_tangent(x: Any) -> Any:
 
 @compiled_arithmetic
 def loss_and_slope(score: Any, kind: int, lower: Any, upper: Any, slope: Any) -> Any:
-    """Either kind of loss (``models/losses/loss.py``)."""
+    """Either kind of loss (:mod:`isogloss.nn.losses`)."""
     if kind == 0:
         above: Any = max(score - upper, np.float32(0))
         below: Any = max(lower - score, np.float32(0))
@@ -122,12 +125,6 @@ def _softplus(x: float) -> float:
 @compiled_arithmetic
 def _sigmoid(x: float) -> float:
     return 0.5 + 0.5 * math.tanh(0.5 * x)
-
-
-# Asking memory for a row before it is needed, from compiled code.
-
-_tools: Any = cgutils  # has no types
-_intrinsic: Callable[[Any], Any] = intrinsic
 
 
 @_intrinsic
@@ -152,18 +149,12 @@ def prefetch(_context: Any, table: Any, row: Any, moment: Any, column: Any) -> A
     return types.void(table, row, moment, column), generate
 
 
-END = np.int32(-1)
-PARTS = 4  # a power of 2; whatever the number of threads, so that it makes no difference
-_AHEAD = 4
-_LINE = 16  # float32 values of a cache line
-
-
 @compiled_arithmetic
 def step_through(
     order: Any, batch_size: int, losses: Any, numbers: Any, sides: Any, loss: Any, gradients: Any,
     pair_losses: Any, pair_norms: Any, clip: float, rate: float, step: int,
 ) -> int:  # fmt: skip
-    """Step through the order; how many steps were taken (fewer than asked for: the next is not finite)."""
+    """Step through the order; how many steps were taken (fewer than planned: the next is not finite)."""
     for batch in range(len(losses)):
         members = order[batch * batch_size : (batch + 1) * batch_size]
         differentiate_pairs(members, 0, len(members), numbers, sides, loss, gradients, pair_losses, pair_norms)
@@ -180,7 +171,7 @@ def differentiate_pairs(
     members: Any, first: int, last: int, numbers: Any, sides: Any, loss: Any, gradients: Any, pair_losses: Any,
     pair_norms: Any,
 ) -> None:  # fmt: skip
-    """What pairs ``first`` to ``last`` of a batch say: slopes of both means, loss, norm, each into its own place."""
+    """Of pairs ``first`` to ``last`` of a batch: gradients of both means, loss and norm, each at its own index."""
     query_of, document_of, grades = numbers
     query_ids, query_offsets, queries, _, _, _ = sides[0]
     document_ids, document_offsets, documents, _, _, _ = sides[1]
@@ -298,7 +289,7 @@ def _link(part: int, members: Any, text_of: Any, ids: Any, offsets: Any, heads: 
 
 @compiled_arithmetic
 def _add_up(place: int, lists: Any, gradients: Any, total: Any) -> Any:
-    """The gradient of one row: the sum along its list; where the list has one place, that gradient itself."""
+    """The gradient of one row: the sum along its list; where the list has one entry, that gradient itself."""
     first = gradients[lists[0, place]]
     place = lists[1, place]
     if place == END:

@@ -1,7 +1,11 @@
-"""Learning the average model on the CPU: pooling, smooth cosine, loss, gradient and lazy Adam in one compiled pass.
+"""The average model trained on the CPU: pooling, smooth cosine, loss, gradient and lazy Adam in one compiled pass.
 
-The step is in ``average_step.py``. numba was chosen over C++ with OpenMP because it needs no compiler at installation,
-and over torch, which is several times slower here even with sparse gradients (``benchmarks/training.py``).
+numba was chosen over C++ with OpenMP because it needs no compiler at installation, and over torch, which is several
+times slower here even with sparse gradients (``benchmarks/training.py``).
+
+One thread is used or all of them, whichever is faster just now. Threads that share the work of a small batch meet
+thousands of times a second: on a quiet machine two are nearly twice as fast as one; on a busy one each waits for the
+other to get a core, and both together are many times slower than one.
 """
 
 from __future__ import annotations
@@ -21,28 +25,23 @@ from isogloss.training.average.reference import NumpyAverage, Table
 from isogloss.training.distributed import Team
 from isogloss.training.examples import Pairs
 
-# One thread or all of them: whichever is faster just now.
-#
-# Threads that share the work of a small batch meet thousands of times a second. On a quiet machine two are nearly
-# twice one; on a busy one each waits for the other to be given a core, and both together are many times slower than
-# one.
-
 _PROBE = 4
 _EVERY = 3
+_WORTH_THREADS = 20  # words a pair
 
 
 class ThreadChoice:
-    """Gives out stretches of batches and the number of threads for each; learns from how long they took."""
+    """Plans chunks of batches and the number of threads for each, by how long earlier ones took."""
 
     def __init__(self, most: int) -> None:
         self._speeds: dict[int, float] = dict.fromkeys((1, most), 0.0)
         self._calls = 0
 
-    def stretches(self, batches: int) -> list[tuple[int, int]]:
+    def chunks(self, batches: int) -> list[tuple[int, int]]:
         """Threads and batches: now and then a few with each number of threads, the rest with the best so far.
 
         >>> choice = ThreadChoice(most=2)
-        >>> choice.stretches(100)
+        >>> choice.chunks(100)
         [(1, 4), (2, 4), (0, 92)]
         """
         probes = []
@@ -53,24 +52,21 @@ class ThreadChoice:
         rest = [(0, batches)]
         made = rest + probes if self._calls else probes + rest
         self._calls += 1
-        return [stretch for stretch in made if stretch[1]]
+        return [chunk for chunk in made if chunk[1]]
 
     @property
     def best(self) -> int:
-        """The number of threads that was fastest when last tried: what a stretch of 0 threads means."""
+        """The number of threads that was fastest when last tried: what a chunk of 0 threads means."""
         return max(self._speeds, key=lambda threads: self._speeds[threads])
 
-    def learn(self, threads: int, batches: int, seconds: float) -> None:
+    def record(self, threads: int, batches: int, seconds: float) -> None:
         """So many batches took so long. Slower than before counts by half, so that one hiccup decides nothing."""
         speed = batches / max(seconds, 1e-9)
         self._speeds[threads] = max(speed, (self._speeds[threads] + speed) / 2)
 
 
-_WORTH_THREADS = 20  # words a pair
-
-
 class NumbaAverage(NumpyAverage):
-    """The same learner, compiled."""
+    """The same learner, compiled (``compiled.py``)."""
 
     def __init__(
         self, query_table: Table, document_table: Table, pairs: Pairs, loss: CompiledLoss, eps: float, clip: float
@@ -88,12 +84,12 @@ class NumbaAverage(NumpyAverage):
     def advance(self, order: NDArray[np.int64], batch_size: int, rate: float) -> NDArray[np.float64]:
         losses, done = [np.zeros(0)], 0
         allowed = numba.get_num_threads()
-        for wanted, batches in self._threads.stretches(-(-len(order) // batch_size)):
+        for wanted, batches in self._threads.chunks(-(-len(order) // batch_size)):
             threads = min(wanted or self._threads.best, allowed)
             numba.set_num_threads(threads)
             started = time.perf_counter()
             losses.append(self._steps_through(order[done : done + batches * batch_size], batch_size, rate))
-            self._threads.learn(threads, batches, time.perf_counter() - started)
+            self._threads.record(threads, batches, time.perf_counter() - started)
             done += batches * batch_size
             if not np.isfinite(losses[-1][-1]):
                 break
@@ -139,8 +135,8 @@ def _step_through_together(
         members = order[batch * batch_size : (batch + 1) * batch_size]
         own, number = team.rows(len(members)), len(members)
         differentiate_pairs(members, own.start, own.stop, numbers, sides, loss, gradients, pair_losses, pair_norms)
-        said = np.column_stack([gradients[0, own], gradients[1, own], pair_losses[own], pair_norms[own]])
-        whole = team.gather(said, number)
+        shared = np.column_stack([gradients[0, own], gradients[1, own], pair_losses[own], pair_norms[own]])
+        whole = team.gather(shared, number)
         gradients[0, :number], gradients[1, :number] = whole[:, :size], whole[:, size : 2 * size]
         pair_losses[:number], pair_norms[:number] = whole[:, 2 * size], whole[:, 2 * size + 1]
         losses[batch] = take_step(

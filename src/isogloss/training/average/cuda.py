@@ -1,7 +1,13 @@
-"""Learning the average model on a GPU: lazy Adam over touched rows, a few kernels a step, recorded and replayed.
+"""The average model trained on a GPU: lazy Adam over touched rows, a few kernels a step, recorded and replayed.
 
-The mathematics is that of ``average``; so are the states, which go from one to the other. Rounding differs (float32
-throughout), but a run repeats bit by bit on the same kind of device, since gradients are added up in whole numbers.
+The mathematics and the states are those of ``reference.py``, so a training may move from one to the other. Rounding
+differs (float32 throughout), but a run repeats bit by bit on the same kind of device, since gradients are added up in
+whole numbers.
+
+A step moves some tens of megabytes, which takes a GPU ten microseconds; launching one operation after the other from
+Python would take a hundred times that. So everything lies on the device: texts, the epoch's order, learning rates, and
+a counter that tells the kernels (``kernels.py``) which step it is. ``STEPS`` steps are recorded once as a CUDA graph;
+an epoch is that recording, replayed.
 """
 
 from __future__ import annotations
@@ -19,17 +25,10 @@ from isogloss.training.distributed import Team
 from isogloss.training.examples import Pairs
 from isogloss.training.learner import PairLearner, State
 
-# Steps of learning the average model recorded as a CUDA graph, and what they read and write on the device.
-#
-# A step moves some tens of megabytes, which takes a GPU ten microseconds; launching one operation after the other from
-# Python would take a hundred times that. So everything lives on the device: texts, the epoch's order, learning rates,
-# and a counter that tells the kernels (``average_triton``) which step it is. ``STEPS`` steps are recorded once; an
-# epoch is that recording, replayed.
-
 STEPS = 32
 """How many steps a recording has."""
 _NEVER = 2**62
-_LARGEST_SUM = 2.0**26  # times ``average_triton.SCALE`` it is half of what 64 bits hold
+_LARGEST_SUM = 2.0**26  # times ``kernels.SCALE`` it is half of what 64 bits hold
 # How many numbers (of word vectors, of sums) a program handles at once, and in how many warps: tried on an H200.
 _TILE, _SUM_TILE, _WARPS = 16384, 4096, 16
 _SQUARE_TILE, _SQUARE_WARPS, _SQUARES = 4096, 8, 128
@@ -39,7 +38,7 @@ _OVERLAPPING = (9, 0)  # compute capability from which a kernel can start before
 
 
 class Model(NamedTuple):
-    """What is learned and how, on the device."""
+    """The parameters, the loss and its settings, on the device."""
 
     rows: torch.Tensor
     control: torch.Tensor
@@ -131,11 +130,9 @@ class Recording:
         self._overlaps = torch.cuda.get_device_capability(device) >= _OVERLAPPING
         self._columns = _power_of_two(size)
         self._squares = torch.zeros(_SQUARES, device=device)
-        from isogloss.training.average import (
-            kernels as average_triton,  # needs triton, which is not everywhere that torch is
-        )
+        from isogloss.training.average import kernels  # needs triton, which is not everywhere that torch is
 
-        self._kernels = average_triton
+        self._kernels = kernels
         self._graph = self._record()
 
     def replay(self) -> None:

@@ -1,4 +1,4 @@
-"""The kernels of ``average_cuda``.
+"""The kernels of ``cuda.py``, in Triton.
 
 Before a recording's steps, ``claim`` and ``resolve`` prepare all of them at once. A batch's words are numbered through:
 these are their *places*. Of all places that hold the same word, the last *owns* the word's row:
@@ -89,7 +89,7 @@ def _softplus(x: tl.tensor) -> tl.tensor:
 def _loss(
     score: tl.tensor, low: tl.tensor, high: tl.tensor, constant: tl.tensor, slope: tl.tensor, IS_BAND: tl.constexpr
 ) -> tl.tensor:
-    """Value and slope of either kind of loss (``models/losses/loss.py``)."""
+    """Value and slope of either kind of loss (:mod:`isogloss.nn.losses`)."""
     if IS_BAND:
         above, below = tl.maximum(score - high, 0.0), tl.maximum(low - score, 0.0)
         value = above * above + below * below

@@ -1,4 +1,4 @@
-"""Learning the average model by lazy Adam, in numpy: what every faster way has to agree with.
+"""The average model trained by lazy Adam, in numpy: the reference of the compiled and the CUDA learner.
 
     q = tanh(mean of the query's word vectors), d likewise,  r = q.d / ((|q| + eps)(|d| + eps)),  L = loss(r, grade)
 
@@ -6,8 +6,8 @@ A step touches only the rows of words that occur in its batch. *Lazy* Adam updat
 with the bias correction of the global step (as ``torch.optim.SparseAdam``); dense Adam would also move all other rows a
 little. The gradient of the batch's mean loss is clipped by its norm over both tables.
 
-The gradient of a row is a sum of vectors, one for each text that holds the word: what its pair says of the text's mean.
-Where several processes learn together (``distributed.py``) each computes these two vectors for its share of the pairs,
+The gradient of a row is a sum of vectors, one for each text that holds the word: the gradient of the text's mean.
+Where several processes train together (``distributed.py``) each computes these two vectors for its share of the pairs,
 and they are all that travels: every process knows which words the other texts hold, adds up the same rows in the same
 order, and takes the same step. Of a batch of 128 pairs with 64 numbers a vector that is 66 kB; the touched rows
 themselves would be 7 MB, both tables 51 MB (``benchmarks/training_distributed.py``).
@@ -50,7 +50,7 @@ class NumpyAverage(PairLearner):
     def advance(self, order: NDArray[np.int64], batch_size: int, rate: float) -> NDArray[np.float64]:
         losses = []
         for start in range(0, len(order), batch_size):
-            with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is looked for, once
+            with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is found below
                 loss, gradients = self.gradients(order[start : start + batch_size])
                 norm = np.sqrt(sum(float(np.square(rows.astype(np.float64)).sum()) for _, rows in gradients))
             losses.append(loss if np.isfinite(norm) else norm)
@@ -74,7 +74,7 @@ class NumpyAverage(PairLearner):
         return float(losses.mean(dtype=np.float64)), gradients
 
     def _of_pairs(self, pairs: NDArray[np.int64], number: int) -> Table:
-        """What each pair of a batch of ``number`` says: the slope of each word of both texts, and its loss."""
+        """Of each pair of a batch of ``number``: the gradient of each word of both texts, and the loss."""
         (queries, query_words), (documents, document_words) = (
             _pool(table[:, 0], texts, numbers[pairs])
             for table, (texts, numbers) in zip(self._tables, self._sides(), strict=True)
@@ -139,7 +139,7 @@ def _gather(rows: Table, ids: Ids) -> tuple[Ids, Table]:
 def _loss(
     loss: CompiledLoss, scores: NDArray[np.float64], grades: Ids
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Values and slopes of either kind of loss (see ``models/losses/loss.py``)."""
+    """Values and slopes of either kind of loss (see :mod:`isogloss.nn.losses`)."""
     lower, upper = (bound[grades].astype(np.float64) for bound in (loss.lower, loss.upper))
     if loss.kind == BAND:
         above, below = np.maximum(scores - upper, 0), np.maximum(lower - scores, 0)

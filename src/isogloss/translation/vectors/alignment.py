@@ -1,4 +1,4 @@
-"""Two word-vector spaces made one: a linear map learned from pairs of words that translate each other.
+"""Two word-vector spaces made one: a linear map fitted on pairs of words that translate each other.
 
 With the rows of S and T the vectors of the pairs' source and target words, x M is in the target space for a source
 vector x (a row), where M is one of
@@ -7,8 +7,16 @@ vector x (a row), where M is one of
     ridge        M = (S^T S + lambda I)^-1 S^T T
     procrustes   M = U V^T,  U D V^T = svd(S^T T)      (the orthogonal M with the least |S M - T|)
 
-From target to source, S and T change places. Before, each side's vectors may be made of unit length and their mean
-over the vocabulary taken away; with both: unit length, mean away, unit length again (Artetxe et al. 2018).
+From target to source, S and T are exchanged. Before, each side's vectors may be made of unit length and their mean
+over the vocabulary subtracted; with both: unit length, mean subtracted, unit length again (Artetxe et al. 2018).
+
+The pairs come from a lexicon. The ad hoc paper takes the 4,000 most frequent words of the source language with one
+translation each; a lexicon lists several, so one has to be chosen (:func:`frequent_pairs`).
+
+A matrix moves a word to where its translation should be; a lexicon knows where it is. With T(w) the translations of w
+and a their share, :func:`anchor` moves the vectors of the words that the lexicon knows to
+
+    v(w) = (1 - a) u(e(w) M) + a u( mean_{t in T(w)} u(e(t)) ),  u(x) = x / |x|
 """
 
 from __future__ import annotations
@@ -29,13 +37,8 @@ from isogloss.storage.files import atomic_directory
 from isogloss.translation.lexicon import Lexicon, Phrase, Translation
 from isogloss.translation.vectors.word_vectors import Matrix, WordVectors
 
-# Pairs of words out of a lexicon: all of them, or the ad hoc paper's few thousand most frequent words.
-#
-# The paper takes the 4,000 most frequent words of the source language with one translation each. A lexicon lists
-# several, so one has to be chosen.
-
 Pair = tuple[str, str]
-"""A word or phrase and one translation; the words of a phrase stand apart by one space."""
+"""A word or phrase and one translation; one space separates the words of a phrase."""
 
 
 def lexicon_pairs(lexicon: Lexicon) -> list[Pair]:
@@ -119,7 +122,7 @@ PAPER = AlignmentOptions("pinv", normalise=False, centre=False)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Preparation:
-    """What happens to the vectors of one side before the map. A zero vector says nothing and stays zero."""
+    """What happens to the vectors of one side before the map. A zero vector carries no information and stays zero."""
 
     normalise: bool = False
     mean: Matrix | None = None
@@ -148,7 +151,7 @@ class Preparation:
 class Alignment:
     """Brings the vectors of both sides into one space.
 
-    ``pairs`` is how many pairs the map was learned from, ``skipped`` how many were left out because one side has no
+    ``pairs`` is how many pairs the map was fitted on, ``skipped`` how many were left out because one side has no
     vector.
     """
 
@@ -187,7 +190,7 @@ class Alignment:
         return aligned
 
     def save(self, directory: Path | str, overwrite: bool = False) -> None:
-        """Write a directory: ``alignment.json``, the map, and the means where they are taken away."""
+        """Write a directory: ``alignment.json``, the map, and the means where they are subtracted."""
         content = {"format": FORMAT, **asdict(self.options), "pairs": self.pairs, "skipped": self.skipped}
         with atomic_directory(directory, overwrite) as partial:
             (partial / _FILE).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
@@ -222,9 +225,9 @@ class Alignment:
 def align(
     source: WordVectors, target: WordVectors, pairs: Iterable[Pair], options: AlignmentOptions | None = None
 ) -> Alignment:
-    """Learn the map from pairs of words. A pair with no known word on one side is skipped and counted.
+    """Fit the map on pairs of words. A pair with no known word on one side is skipped and counted.
 
-    A phrase stands for the mean of the vectors of its known words. Fewer pairs than dimensions are no error
+    The vector of a phrase is the mean of the vectors of its known words. Fewer pairs than dimensions are no error
     (see :attr:`Alignment.underdetermined`).
     """
     options = options or AlignmentOptions()
@@ -259,7 +262,7 @@ def phrase_vectors(vectors: WordVectors, phrases: Sequence[str]) -> tuple[Matrix
 def _stack(source: WordVectors, target: WordVectors, pairs: Sequence[Pair]) -> tuple[Matrix, Matrix, int]:
     """S and T of the pairs that have both vectors, and how many have not."""
     if not pairs:
-        raise InputError("the lexicon holds no pair of words to learn an alignment from; give one with entries")
+        raise InputError("the lexicon holds no pair of words to fit an alignment on; give one with entries")
     left, left_known = phrase_vectors(source, [word for word, _ in pairs])
     right, right_known = phrase_vectors(target, [translation for _, translation in pairs])
     usable = left_known & right_known
@@ -307,23 +310,14 @@ def _floats(path: Path, shape: tuple[int | None, ...]) -> Matrix:
     return array
 
 
-# Query words by their translations' own vectors.
-#
-# A matrix moves a word to where its translation should be; a lexicon knows where it is. With T(w) the translations of
-# w and a the share given to them,
-#
-#     v(w) = (1 - a) u(e(w) M) + a u( mean_{t in T(w)} u(e(t)) ),  u(x) = x / |x|
-#
-# for words the lexicon knows. A word it lacks that is spelled the same in both languages (a name, an identifier)
-# counts as its own translation, unless it is a stop word; any other keeps what the matrix says.
-
-
 def anchor(
     mapped: WordVectors, targets: WordVectors, lexicon: Lexicon, share: float, stop_words: Collection[str] = ()
 ) -> WordVectors:
-    """The mapped vectors of query words, drawn to those of their translations by ``share``.
+    """The mapped vectors of query words, moved towards those of their translations by ``share``.
 
-    Words of the lexicon that have no vector of their own are added, with their translations' alone.
+    A word that the lexicon lacks and that is spelled the same in both languages (a name, an identifier) counts as its
+    own translation, unless it is a stop word; any other keeps its mapped vector. Words of the lexicon without a vector
+    are added, with that of their translations.
     """
     anchored = _unit_rows(np.asarray(mapped.matrix))
     unit_targets = _unit_rows(np.asarray(targets.matrix))

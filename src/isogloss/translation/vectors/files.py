@@ -1,7 +1,7 @@
 """Word vectors in and out: the format of a file is recognised, the format to write is named.
 
 Read: word2vec text and binary, GloVe text, fastText ``.vec`` and ``.bin``, Polyglot pickles, each plain or gzipped, and
-the house's own directories. Write: ``word2vec:FILE``, ``glove:FILE``, ``binary:FILE`` (gzipped where the name ends in
+isogloss's own directories. Write: ``word2vec:FILE``, ``glove:FILE``, ``binary:FILE`` (gzipped where the name ends in
 ``.gz``), or a directory.
 """
 
@@ -17,10 +17,7 @@ from isogloss.data.problems import Problems
 from isogloss.storage.errors import InputError
 from isogloss.storage.files import atomic_file
 from isogloss.storage.lines import find_file
-from isogloss.translation.vectors.formats import fasttext as fasttext_binary
-from isogloss.translation.vectors.formats import polyglot
-from isogloss.translation.vectors.formats import text as word2vec_text
-from isogloss.translation.vectors.formats import word2vec as word2vec_binary
+from isogloss.translation.vectors.formats import fasttext, polyglot, text, word2vec
 from isogloss.translation.vectors.formats.gathering import unpacked
 from isogloss.translation.vectors.formats.text import is_number
 from isogloss.translation.vectors.word_vectors import WordVectors
@@ -38,7 +35,7 @@ class _Format(Protocol):
         """Read it."""
 
 
-_FORMATS: tuple[_Format, ...] = (fasttext_binary, polyglot, word2vec_binary, word2vec_text)  # text is what is left
+_FORMATS: tuple[_Format, ...] = (fasttext, polyglot, word2vec, text)  # text is what is left
 _TARGETS = ("word2vec", "glove", "binary")
 _HEAD_BYTES = 1 << 16
 
@@ -49,7 +46,7 @@ def read_vectors(path: Path | str, limit: int | None = None, problems: Problems 
     What is wrong goes to ``problems``: without one, or with one that stops at errors, the first bad line raises
     :class:`InputError`; otherwise bad lines are skipped and counted in ``problems.errors``. Of a word that occurs twice
     the first is kept, zero vectors are kept, both counted in ``problems.warnings`` ("duplicate word", "zero vector").
-    The house's own directories were checked when they were made: they are mapped, not read.
+    isogloss's own directories were checked when they were made: they are mapped, not read.
     """
     if limit is not None and limit < 1:
         raise InputError(f"a limit of {limit} words: at least 1 is needed")
@@ -80,9 +77,9 @@ def write_vectors(vectors: WordVectors, target: str, overwrite: bool = False) ->
         _refuse_unreadable(word, form, target)
     with _bytes_of(Path(name), overwrite) as file:
         if form == "binary":
-            word2vec_binary.write(vectors, file)
+            word2vec.write(vectors, file)
         else:
-            word2vec_text.write(vectors, file, header=form == "word2vec")
+            text.write(vectors, file, header=form == "word2vec")
 
 
 def _first(vectors: WordVectors, limit: int | None) -> WordVectors:
@@ -94,19 +91,19 @@ def _first(vectors: WordVectors, limit: int | None) -> WordVectors:
 def _refuse_unreadable(word: str, form: str, target: str) -> None:
     """A word that would not be read back as it is: spaces and line ends separate in these formats."""
     try:
-        pieces = word.encode().split()
+        parts = word.encode().split()
     except UnicodeEncodeError as error:
         raise InputError(f"{target}: {word!r} cannot be written as UTF-8; write a directory instead") from error
-    if not pieces or b" ".join(pieces) != word.encode():
+    if not parts or b" ".join(parts) != word.encode():
         raise InputError(f"{target}: {word!r} is empty or holds white space that no reader keeps; write a directory")
-    if len(pieces) > 1 and (form != "glove" or is_number(pieces[-1])):
+    if len(parts) > 1 and (form != "glove" or is_number(parts[-1])):
         raise InputError(f"{target}: {word!r} holds a space, which ends a word in this format; write a directory")
 
 
 @contextmanager
 def _bytes_of(path: Path, overwrite: bool) -> Iterator[IO[bytes]]:
-    with atomic_file(path, overwrite) as text:
-        file = cast(TextIO, text).buffer  # what lies under a text file; nothing is written to the text itself
+    with atomic_file(path, overwrite) as opened:
+        file = cast(TextIO, opened).buffer  # what lies under a text file; nothing is written to the text itself
         if not path.name.endswith(".gz"):
             yield cast(IO[bytes], file)
             return

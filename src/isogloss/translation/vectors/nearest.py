@@ -1,4 +1,4 @@
-"""Nearest words: by cosine, or by CSLS, which takes away what hubs have in common with everybody.
+"""Nearest words: by cosine, or by CSLS, which corrects for hubs.
 
     CSLS(x, y) = 2 cos(x, y) - r_T(x) - r_S(y)      (Conneau et al. 2018, cross-domain similarity local scaling)
 

@@ -1,8 +1,13 @@
-"""A lexicon that grows: align, find words that are each other's nearest, add them, align again.
+"""A lexicon that grows (align, add words that are each other's nearest, align again), and what an alignment is worth.
 
-The refinement of Conneau et al. (2018), with the given pairs kept in every round: a few hundred of them are enough to
-start with, and the vocabulary of the collection at hand, which no dictionary knows, joins them. Each round starts from
-the given pairs afresh, so that what a poor early map brought in goes when a better one no longer agrees.
+The refinement of Conneau et al. (2018), with the seed pairs kept in every round: a few hundred of them are enough to
+start with, and the vocabulary of the collection, which no dictionary knows, joins them. Each round starts from the seed
+pairs afresh, so that what a poor early map brought in goes when a better one no longer agrees.
+
+    P@k = share of the held-out source words with any of their listed translations among the k nearest target words
+
+(as MUSE counts: Conneau et al. 2018). Only single words with a vector, and translations of one word with a vector,
+take part; the other source words are left out and counted.
 """
 
 from __future__ import annotations
@@ -20,7 +25,7 @@ from isogloss.translation.vectors.word_vectors import WordVectors
 
 @dataclass(frozen=True, slots=True)
 class Refinement:
-    """The last alignment, the pairs that mutual neighbourhood added to the given ones, and how many each round did."""
+    """The last alignment, the pairs that mutual neighbourhood added to the seed pairs, and how many each round did."""
 
     alignment: Alignment
     induced: tuple[Pair, ...]
@@ -42,9 +47,9 @@ def refine(
     """
     if rounds < 0 or frequent < 1:
         raise InputError(f"refinement needs 0 rounds or more (got {rounds}) among 1 word or more (got {frequent})")
-    given = list(pairs)
-    known = set(given)
-    alignment = align(source, target, given, options)
+    seeds = list(pairs)
+    known = set(seeds)
+    alignment = align(source, target, seeds, options)
     induced: tuple[Pair, ...] = ()
     growth: list[int] = []
     for _ in range(rounds):
@@ -54,7 +59,7 @@ def refine(
             break
         induced = new
         growth.append(len(induced))
-        alignment = align(source, target, [*given, *induced], options)
+        alignment = align(source, target, [*seeds, *induced], options)
     return Refinement(alignment, induced, tuple(growth))
 
 
@@ -73,19 +78,12 @@ def induce_pairs(
     ]
 
 
-# What an alignment is worth: how often it finds a listed translation of a word it was not fitted on.
-#
-#     P@k = share of the held-out source words with any of their listed translations among the k nearest target words
-#
-# (as MUSE counts: Conneau et al. 2018). Only single words with a vector, and translations of one word with a vector,
-# can be asked for; the other source words are left out and counted.
-
 CUTOFFS = (1, 5, 10)
 
 
 @dataclass(frozen=True, slots=True)
 class TranslationAccuracy:
-    """``measures`` (``P@1`` and so on) over ``words`` source words; ``skipped`` others have no vector to ask with."""
+    """``measures`` (``P@1`` and so on) over ``words`` source words; ``skipped`` others have no vector."""
 
     measures: dict[str, float]
     words: int
@@ -97,8 +95,8 @@ def split_pairs(pairs: Iterable[Pair], held_out: float = 0.2, seed: int = 0) -> 
 
     Depends on the words and the seed, not on the order of the pairs.
 
-    >>> fit, held = split_pairs([("a", "x"), ("a", "y"), ("b", "z")], held_out=0.5)
-    >>> {word for word, _ in fit} & {word for word, _ in held}
+    >>> fit, held_out = split_pairs([("a", "x"), ("a", "y"), ("b", "z")], held_out=0.5)
+    >>> {word for word, _ in fit} & {word for word, _ in held_out}
     set()
     """
     if not 0.0 < held_out < 1.0:
@@ -106,8 +104,8 @@ def split_pairs(pairs: Iterable[Pair], held_out: float = 0.2, seed: int = 0) -> 
     pairs = list(pairs)
     words = sorted({word for word, _ in pairs})
     order = np.random.default_rng(seed).permutation(len(words))
-    held = {words[number] for number in order[: round(held_out * len(words))]}
-    return [pair for pair in pairs if pair[0] not in held], [pair for pair in pairs if pair[0] in held]
+    chosen = {words[number] for number in order[: round(held_out * len(words))]}
+    return [pair for pair in pairs if pair[0] not in chosen], [pair for pair in pairs if pair[0] in chosen]
 
 
 def translation_accuracy(
@@ -121,25 +119,25 @@ def translation_accuracy(
 ) -> TranslationAccuracy:
     """Translate the held-out source words among the target's words (the ``frequent`` first ones, if given).
 
-    CSLS looks for hubs among as many words of the source.
+    CSLS takes as many words of the source into account.
     """
     listed: dict[str, set[int]] = {}
     limit = min(frequent or len(target), len(target))
     for word, translation in held_out:
         row = target.row_of.get(translation, limit)
         listed.setdefault(word, set()).update([row] if row < limit and target.matrix[row].any() else [])
-    asked = [word for word, rows in listed.items() if rows and word in source and source[word].any()]
-    if not asked:
+    tested = [word for word, rows in listed.items() if rows and word in source and source[word].any()]
+    if not tested:
         raise InputError(f"none of the {len(listed)} held-out words has a vector on both sides; hold out others")
     background = alignment.apply(source.matrix[:frequent], "source") if csls else None
     retriever = WordRetriever(alignment.apply(target.matrix[:limit], "target"), background)
-    queries = alignment.apply(source.matrix[source.rows(asked)], "source")
+    queries = alignment.apply(source.matrix[source.rows(tested)], "source")
     found = retriever.nearest(queries, max(cutoffs)).rows.tolist()
-    ranks = np.array([_rank(rows, listed[word]) for word, rows in zip(asked, found, strict=True)])
+    ranks = np.array([_rank(rows, listed[word]) for word, rows in zip(tested, found, strict=True)])
     measures = {f"P@{k}": float(np.mean(ranks < k)) for k in cutoffs}
-    return TranslationAccuracy(measures, len(asked), len(listed) - len(asked))
+    return TranslationAccuracy(measures, len(tested), len(listed) - len(tested))
 
 
 def _rank(rows: Sequence[int], right: set[int]) -> int:
-    """Where the first right row stands, from 0; behind all if none does."""
-    return next((place for place, row in enumerate(rows) if row in right), len(rows))
+    """The rank of the first right row, from 0; behind all if there is none."""
+    return next((rank for rank, row in enumerate(rows) if row in right), len(rows))

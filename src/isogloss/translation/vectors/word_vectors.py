@@ -1,4 +1,4 @@
-"""Word vectors: words, a matrix of one row each, and our own memory-mapped format for both."""
+"""Word vectors: words, a matrix of one row each, and isogloss's memory-mapped format for both."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class WordVectors:
         return [row_of[word] for word in words if word in row_of]
 
     def save(self, directory: Path | str, overwrite: bool = False) -> None:
-        """Write the house's own format: a directory that is opened without being read."""
+        """Write isogloss's own format: a directory that is mapped, not read."""
         with atomic_directory(directory, overwrite) as partial:
             StringTable.of(self.words).save(partial, "words")
             save_array(partial / "matrix.npy", np.ascontiguousarray(self.matrix, dtype=np.float32))

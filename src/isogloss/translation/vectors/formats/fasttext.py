@@ -4,7 +4,19 @@ The vector of a word w is what fastText gives for it, the mean of its own row an
 
     v(w) = (z_w + sum_{g in G(w)} z_g) / (1 + |G(w)|)
 
+G(w) are the character n-grams (Bojanowski et al. 2017) of the word between angle brackets, "<word>": all spans of
+``shortest`` to ``longest`` characters but a bracket alone. An n-gram falls into bucket h mod B, h being the 32-bit
+FNV-1a hash of its UTF-8 bytes:
+
+    h_0 = 2166136261,   h_{i+1} = (h_i xor b_i) 16777619 mod 2^32
+
+with the bytes taken as signed numbers, so that those above 127 turn all higher bits of h over (fastText does so since
+its first release, and every model depends on it).
+
 Files written by fastText 0.1 or later (versions 11 and 12 of the format). All numbers have their lowest byte first.
+
+No library reads them here: the last wheels of ``fasttext-wheel`` are of 2020, ``fasttext`` is archived and believes the
+sizes that a file states, ``compress-fasttext`` needs gensim, and gensim adds 24 MB and scipy for this one format.
 """
 
 from __future__ import annotations
@@ -25,16 +37,13 @@ from isogloss.storage.progress import track
 from isogloss.translation.vectors.formats.gathering import Gathering, mapped
 from isogloss.translation.vectors.word_vectors import Matrix, WordVectors
 
-# The character n-grams of fastText (Bojanowski et al. 2017) and the buckets they fall into, for many words at once.
-#
-# Of the word between angle brackets, "<word>", all stretches of ``shortest`` to ``longest`` characters count, but not
-# a bracket alone. A stretch falls into bucket h mod B, h being the 32-bit FNV-1a hash of its UTF-8 bytes:
-#
-#     h_0 = 2166136261,   h_{i+1} = (h_i xor b_i) 16777619 mod 2^32
-#
-# with the bytes taken as signed numbers, so that those above 127 turn all higher bits of h over (fastText does so
-# since its first release, and every model depends on it).
+NAME = "fastText model"
 
+_MAGIC = struct.pack("<i", 793712314)
+_VERSIONS = (11, 12)
+_SUPERVISED = 3
+_COUNT_AND_KIND = 8 + 1  # bytes after each word of the dictionary
+_BATCH = 256  # words: their rows and those of their n-grams are a few megabytes
 _OFFSET, _PRIME = np.uint32(2166136261), np.uint32(16777619)
 _END_OF_SENTENCE = b"</s>"  # a word of its own to fastText: it has no n-grams
 
@@ -50,48 +59,39 @@ def ngram_buckets(
     """
     framed = [b"" if word == _END_OF_SENTENCE else b"<" + word + b">" for word in words]
     lengths = np.fromiter(map(len, framed), dtype=np.int64, count=len(framed))
-    data = np.frombuffer(b"".join(framed) + b"<", dtype=np.uint8)  # one more: looking past the last word is safe
+    data = np.frombuffer(b"".join(framed) + b"<", dtype=np.uint8)  # one more: reading past the last word is safe
     signed = data.view(np.int8).astype(np.int32).view(np.uint32)
     continues = (data & 0xC0) == 0x80
     begins = np.flatnonzero(~continues[:-1])
     owners = np.repeat(np.arange(len(framed)), lengths)[begins]
     ends = np.cumsum(lengths)[owners]
     first = begins == ends - lengths[owners]
-    places, hashes = begins, np.full(len(begins), _OFFSET)
+    positions, hashes = begins, np.full(len(begins), _OFFSET)
     empty = np.zeros(0, dtype=np.int64)
     found = [(empty, empty)]
     for size in range(1, longest + 1):
-        going = places < ends
-        places, hashes = places[going], hashes[going]
+        going = positions < ends
+        positions, hashes = positions[going], hashes[going]
         owners, ends, first = owners[going], ends[going], first[going]
-        if not len(places):
+        if not len(positions):
             break
-        places, hashes = _one_character(places, hashes, signed, continues)
+        positions, hashes = _one_character(positions, hashes, signed, continues)
         if size >= shortest:
-            kept = ~(first | (places == ends)) if size == 1 else slice(None)
+            kept = ~(first | (positions == ends)) if size == 1 else slice(None)
             found.append((owners[kept], (hashes[kept] % np.uint32(buckets)).astype(np.int64)))
     return np.concatenate([part for part, _ in found]), np.concatenate([part for _, part in found])
 
 
 def _one_character(
-    places: NDArray[np.int64], hashes: NDArray[np.uint32], signed: NDArray[np.uint32], continues: NDArray[np.bool_]
+    positions: NDArray[np.int64], hashes: NDArray[np.uint32], signed: NDArray[np.uint32], continues: NDArray[np.bool_]
 ) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
-    """Take in the byte at each place and those that continue it."""
-    hashes = (hashes ^ signed[places]) * _PRIME
-    places = places + 1
-    while (more := continues[places]).any():
-        hashes = np.where(more, (hashes ^ signed[places]) * _PRIME, hashes)
-        places = places + more
-    return places, hashes
-
-
-NAME = "fastText model"
-
-_MAGIC = struct.pack("<i", 793712314)
-_VERSIONS = (11, 12)
-_SUPERVISED = 3
-_COUNT_AND_KIND = 8 + 1  # bytes after each word of the dictionary
-_BATCH = 256  # words: their rows and those of their n-grams are a few megabytes
+    """Hash the byte at each position and those that continue its character."""
+    hashes = (hashes ^ signed[positions]) * _PRIME
+    positions = positions + 1
+    while (more := continues[positions]).any():
+        hashes = np.where(more, (hashes ^ signed[positions]) * _PRIME, hashes)
+        positions = positions + more
+    return positions, hashes
 
 
 def recognises(path: Path, head: bytes) -> bool:
@@ -134,7 +134,7 @@ def _open(path: Path) -> _Model:
     fields = parts.take("<12id", "settings")
     settings = _Settings(fields[0], fields[7], fields[8], fields[9], fields[10])
     if version == 11 and settings.model == _SUPERVISED:
-        settings = settings._replace(longest=0)  # classifiers of that time had no n-grams, whatever they say
+        settings = settings._replace(longest=0)  # classifiers of that time had no n-grams, whatever their settings are
     words = _words(parts)
     rows = parts.matrix("input matrix")
     if not rows.shape[1] or rows.shape[1] != 4 * settings.dimension:

@@ -1,4 +1,4 @@
-"""Rows of a vector file on their way to :class:`WordVectors`, with the checks that all formats share."""
+"""What the readers of vector files share: opening a file, plain or gzipped, and gathering checked rows."""
 
 from __future__ import annotations
 
@@ -71,33 +71,30 @@ class Gathering:
     def _kept(self, words: Sequence[bytes], rows: Matrix, lines: Sequence[int] | None) -> Iterator[int]:
         finite, zero = np.asarray(np.isfinite(rows).all(axis=1)), np.asarray(~rows.any(axis=1))
         for number, raw in enumerate(words):
-            place = Location(self._path, lines[number] if lines else 0)
-            word = self._word(place, raw)
+            location = Location(self._path, lines[number] if lines else 0)
+            word = self._word(location, raw)
             if not word:
                 continue
             if not finite[number]:
-                self._problems.error(place, NOT_FINITE, f"the vector of {word!r} holds nan or infinity")
+                self._problems.error(location, NOT_FINITE, f"the vector of {word!r} holds nan or infinity")
                 continue
             row = len(self._rows)
             if self._rows.setdefault(word, row) != row:
-                self._problems.warn(place, DUPLICATE, f"{word!r} occurs again; its first vector is kept")
+                self._problems.warn(location, DUPLICATE, f"{word!r} occurs again; its first vector is kept")
                 continue
             if zero[number]:
-                self._problems.warn(place, ZERO, f"the vector of {word!r} is zero")
+                self._problems.warn(location, ZERO, f"the vector of {word!r} is zero")
             yield number
 
-    def _word(self, place: Location, raw: bytes) -> str:
+    def _word(self, location: Location, raw: bytes) -> str:
         try:
             word = raw.decode()
         except UnicodeDecodeError:
-            self._problems.error(place, BROKEN, f"the word {raw[:60]!r} is not UTF-8")
+            self._problems.error(location, BROKEN, f"the word {raw[:60]!r} is not UTF-8")
             return ""
         if not word:
-            self._problems.error(place, EMPTY, "a vector whose word is empty")
+            self._problems.error(location, EMPTY, "a vector whose word is empty")
         return word
-
-
-# Bytes of a vector file, plain or gzipped, with damage to the archive told as a sentence.
 
 
 @contextmanager
@@ -113,7 +110,7 @@ def unpacked(path: Path) -> Iterator[IO[bytes]]:
 
 
 def mapped(path: Path) -> mmap.mmap | bytes:
-    """All bytes of a file: mapped, so that only what is looked at is read, or unpacked in memory."""
+    """All bytes of a file: mapped, so that only what is used is read, or unpacked in memory."""
     with unpacked(path) as file:
         if isinstance(file, gzip.GzipFile):
             return file.read()

@@ -1,7 +1,7 @@
 """Polyglot's embeddings (Al-Rfou et al. 2013): a pickled pair of words and a matrix, written by Python 2.
 
 A pickle is a program. This reader runs it with nothing at hand: the only names it may use are the four that an array
-is made of, and they lead to stand-ins that note what they are given. numpy itself never sees what the pickle says
+is made of, and they lead to stand-ins that note their arguments. numpy itself never sees the content of the pickle
 before it has been checked (the state of a forged array or type can make it read memory that is not its own).
 """
 

@@ -2,6 +2,17 @@
 
 word2vec and fastText (``.vec``) begin with a line of two numbers, how many words and how many dimensions; GloVe has no
 such line. Words of GloVe may hold spaces (". . ." in its largest file), so the last fields of a line are the numbers.
+
+Parsing decimal numbers takes most of the time, so a block of text is parsed at once. With the dot taken out, a number
+is a row of digits m and f, how many of them stood behind the dot:
+
+    value = m / 10^f
+
+Eight digits at a time are one 64-bit integer, whose bytes are combined pairwise in three multiplications (Lemire 2018,
+"Quickly parsing eight digits"), all numbers of the block at once. Up to 15 digits m and 10^f are exact in double
+precision and the division rounds once, so the result is what ``float`` gives; up to 19 digits it is within one unit in
+the last place of a double. Everything else (exponents, longer numbers, nan) goes through ``float``.
+``numpy.fromstring`` needs about four times as long, and takes "1-2" for two numbers.
 """
 
 from __future__ import annotations
@@ -22,37 +33,40 @@ from isogloss.storage.progress import track
 from isogloss.translation.vectors.formats.gathering import Gathering, unpacked
 from isogloss.translation.vectors.word_vectors import Matrix, WordVectors
 
-# Decimal numbers in text to floats, a block of text at a time: the part of reading text vectors that takes the time.
-#
-# With the dot taken out, a number is a row of digits m and f, how many of them stood behind the dot:
-#
-#     value = m / 10^f
-#
-# Eight digits at a time are looked at as one 64-bit integer, whose bytes are put together pairwise in three
-# multiplications (Lemire 2018, "Quickly parsing eight digits"), all numbers of the block at once. Up to 15 digits m
-# and 10^f are exact in double precision and the division rounds once, so the result is what ``float`` gives; up to 19
-# digits it is within one unit in the last place of a double. Everything else (exponents, longer numbers, nan) goes
-# through ``float``. ``numpy.fromstring`` needs about four times as long, and takes "1-2" for two numbers.
+NAME = "word2vec, fastText or GloVe text"
+COMPONENTS = "wrong number of components"
+NOT_A_NUMBER = "not a number"
 
+_BLOCK_NUMBERS = 1 << 14  # larger arrays are fetched from the system anew for each block: half as fast
+_HEADER = re.compile(rb"\s*(\d{1,18})\s+(\d{1,18})\s*")
 _SPACE, _MINUS, _DOT = b" -."
 _LONGEST = 19  # digits that a 64-bit integer holds whatever they are
-_PADDING = b"0" * 24  # room to look back from the end of the first number
+_PADDING = b"0" * 24  # so that the window of the first number lies within the text
 _POWERS = 10.0 ** np.arange(_LONGEST + 1)
+_ZEROS = np.uint64(0x3030303030303030)  # exclusive or with it turns "0" to "9" into 0 to 9 and all else into more
+_TO_TOP_BIT = np.uint64(0x7676767676767676)  # added to a byte, it reaches the top bit from 10 on
+_TOP_BITS = np.uint64(0x8080808080808080)
+# The last n of eight characters, the first being the lowest byte.
+_LAST = np.array([(0xFFFFFFFFFFFFFFFF << 8 * (8 - n)) & 0xFFFFFFFFFFFFFFFF for n in range(9)], dtype=np.uint64)
+_STEPS = tuple(  # ten times each first neighbour plus the second: digits to pairs, pairs to fours, fours to eight
+    (np.uint64(1 + (10**width << 8 * width)), np.uint64(8 * width), np.uint64(mask))
+    for width, mask in ((1, 0x00FF00FF00FF00FF), (2, 0x0000FFFF0000FFFF), (4, 0x00000000FFFFFFFF))
+)
 
 _Integers = NDArray[np.int64]
 _Words = NDArray[np.uint64]
 _Flags = NDArray[np.bool_]
 
 
-def parse_decimals(pieces: Sequence[bytes]) -> NDArray[np.float32] | None:
-    """The numbers of all pieces, one space between two of them; None if anything else is there.
+def parse_decimals(rows: Sequence[bytes]) -> NDArray[np.float32] | None:
+    """The numbers of all rows, separated by single spaces; None if anything else is there.
 
     >>> parse_decimals([b"0.5 -12.25", b"1e-3"]).tolist() == np.float32([0.5, -12.25, 0.001]).tolist()
     True
     >>> parse_decimals([b"0.5  0.25"]) is None  # an empty field is no number
     True
     """
-    text = b" ".join((_PADDING, *pieces, b""))
+    text = b" ".join((_PADDING, *rows, b""))
     characters = np.frombuffer(text, dtype=np.uint8)
     spaces = np.flatnonzero(characters == _SPACE)
     starts, ends = spaces[:-1] + 1, spaces[1:]
@@ -71,7 +85,7 @@ def parse_decimals(pieces: Sequence[bytes]) -> NDArray[np.float32] | None:
 
 
 def is_number(field: bytes) -> bool:
-    """Whether a field says a number, be it nan; unlike Python, nobody else puts underscores into one."""
+    """Whether a field is a number, be it nan; unlike in Python, underscores are no part of one."""
     try:
         float(field)
     except ValueError:
@@ -79,13 +93,13 @@ def is_number(field: bytes) -> bool:
     return b"_" not in field
 
 
-def _dots(places: _Integers, starts: _Integers, ends: _Integers) -> tuple[_Integers, _Integers]:
+def _dots(positions: _Integers, starts: _Integers, ends: _Integers) -> tuple[_Integers, _Integers]:
     """How many dots each number has, and how many characters come after the (first) one."""
-    if len(places) == len(starts) and bool(((starts <= places) & (places < ends)).all()):
-        return np.ones_like(places), ends - places - 1
-    first = np.searchsorted(places, starts)
-    dots = np.searchsorted(places, ends) - first
-    return dots, np.where(dots > 0, ends - np.append(places, 0)[first] - 1, 0)
+    if len(positions) == len(starts) and bool(((starts <= positions) & (positions < ends)).all()):
+        return np.ones_like(positions), ends - positions - 1
+    first = np.searchsorted(positions, starts)
+    dots = np.searchsorted(positions, ends) - first
+    return dots, np.where(dots > 0, ends - np.append(positions, 0)[first] - 1, 0)
 
 
 def _digits(text: bytes, ends: _Integers, counts: _Integers, odd: _Flags) -> _Words:
@@ -105,17 +119,6 @@ def _digits(text: bytes, ends: _Integers, counts: _Integers, odd: _Flags) -> _Wo
     return total
 
 
-_ZEROS = np.uint64(0x3030303030303030)  # exclusive or with it turns "0" to "9" into 0 to 9 and all else into more
-_TO_TOP_BIT = np.uint64(0x7676767676767676)  # added to a byte, it reaches the top bit from 10 on
-_TOP_BITS = np.uint64(0x8080808080808080)
-# The last n of eight characters, the first being the lowest byte.
-_LAST = np.array([(0xFFFFFFFFFFFFFFFF << 8 * (8 - n)) & 0xFFFFFFFFFFFFFFFF for n in range(9)], dtype=np.uint64)
-_STEPS = tuple(  # ten times each first neighbour plus the second: digits to pairs, pairs to fours, fours to eight
-    (np.uint64(1 + (10**width << 8 * width)), np.uint64(8 * width), np.uint64(mask))
-    for width, mask in ((1, 0x00FF00FF00FF00FF), (2, 0x0000FFFF0000FFFF), (4, 0x00000000FFFFFFFF))
-)
-
-
 def _read_singly(text: bytes, starts: _Integers, ends: _Integers, odd: _Flags, values: NDArray[np.float64]) -> bool:
     fields = [text[start:end] for start, end in zip(starts[odd].tolist(), ends[odd].tolist(), strict=True)]
     if not all(map(is_number, fields)):
@@ -124,21 +127,13 @@ def _read_singly(text: bytes, starts: _Integers, ends: _Integers, odd: _Flags, v
     return True
 
 
-NAME = "word2vec, fastText or GloVe text"
-COMPONENTS = "wrong number of components"
-NOT_A_NUMBER = "not a number"
-
-_BLOCK_NUMBERS = 1 << 14  # larger arrays are fetched from the system anew for each block: half as fast
-_HEADER = re.compile(rb"\s*(\d{1,18})\s+(\d{1,18})\s*")
-
-
 def recognises(path: Path, head: bytes) -> bool:
-    """Text, whatever it says: what is wrong with a line is said when it is read."""
+    """Any text: a wrong line is reported when it is read."""
     return b"\x00" not in head
 
 
 def header_of(line: bytes) -> tuple[int, int] | None:
-    """The numbers of words and of dimensions, if that is what a first line says.
+    """The numbers of words and of dimensions, if that is what a first line holds.
 
     >>> header_of(b"400000 300"), header_of(b"the 0.5 0.25")
     ((400000, 300), None)
@@ -148,7 +143,7 @@ def header_of(line: bytes) -> tuple[int, int] | None:
 
 
 def read(path: Path, limit: int | None, problems: Problems) -> WordVectors:
-    """Read vectors up to the limit; a file with fewer or more words than its first line says is an error."""
+    """Read vectors up to the limit; a file with fewer or more words than its first line promises is an error."""
     with unpacked(path) as file:
         first = file.readline().removeprefix(b"\xef\xbb\xbf")
         header = header_of(first)
@@ -157,9 +152,9 @@ def read(path: Path, limit: int | None, problems: Problems) -> WordVectors:
             raise InputError(f"{Location(path, 1)}: expected a word and its numbers, got {_shown(first)}")
         gathering = Gathering(path, dimension, limit, problems)
         lines = _Lines(path, dimension, problems)
-        usual = max(1, _BLOCK_NUMBERS // dimension)
-        blocks = _blocks(chain([] if header else [first], file), usual, gathering)
-        for start, block in track(blocks, "reading vectors", limit or promised, repeat(usual)):
+        block_lines = max(1, _BLOCK_NUMBERS // dimension)
+        blocks = _blocks(chain([] if header else [first], file), block_lines, gathering)
+        for start, block in track(blocks, "reading vectors", limit or promised, repeat(block_lines)):
             gathering.add(*lines.parse(start + bool(header), block))
     if promised is not None and lines.rows != promised and not gathering.full:
         how = "cut off?" if lines.rows < promised else "two files in one?"
@@ -187,7 +182,7 @@ class _Lines:
 
     def parse(self, start: int, lines: Sequence[bytes]) -> tuple[list[bytes], Matrix, list[int]]:
         """Words, rows and line numbers of the lines that are in order; the others are reported."""
-        split = [(line, *pieces) for line, text in enumerate(lines, start) if (pieces := self._split(line, text))]
+        split = [(line, *parts) for line, text in enumerate(lines, start) if (parts := self._split(line, text))]
         values = parse_decimals([numbers for _, _, numbers in split])
         if values is None:
             split = [(line, word, good) for line, word, numbers in split if (good := self._numbers(line, numbers))]
@@ -236,11 +231,11 @@ def _dimension(line: bytes) -> int:
     return count
 
 
-def _blocks(lines: Iterable[bytes], usual: int, gathering: Gathering) -> Iterator[tuple[int, list[bytes]]]:
+def _blocks(lines: Iterable[bytes], block_lines: int, gathering: Gathering) -> Iterator[tuple[int, list[bytes]]]:
     """Lines in blocks with the number of the first; no more than are wanted, so that none is reported beyond."""
     lines = iter(lines)
     start = 1
-    while block := list(islice(lines, usual if gathering.room is None else min(usual, gathering.room))):
+    while block := list(islice(lines, block_lines if gathering.room is None else min(block_lines, gathering.room))):
         yield start, block
         start += len(block)
 

@@ -28,7 +28,7 @@ _CONTROL_CHARACTERS = bytes(set(range(32)) - set(b"\t\r\n"))
 
 
 def recognises(path: Path, head: bytes) -> bool:
-    """A header as in text, but what follows the first word does not look like numbers written out."""
+    """A header as in text, but what follows the first word is not numbers written out."""
     line, _, rest = head.partition(b"\n")
     header = header_of(line)
     if header is None:
@@ -44,7 +44,7 @@ def recognises(path: Path, head: bytes) -> bool:
 
 
 def read(path: Path, limit: int | None, problems: Problems) -> WordVectors:
-    """Read vectors up to the limit; a file that ends before its header says, or goes on after it, is an error."""
+    """Read vectors up to the limit; a file with fewer or more words than its header promises is an error."""
     with unpacked(path) as file:
         header = header_of(file.readline())
         assert header is not None
@@ -52,10 +52,9 @@ def read(path: Path, limit: int | None, problems: Problems) -> WordVectors:
         if not dimension:
             raise InputError(f"{path}: its first line promises vectors of 0 dimensions")
         gathering = Gathering(path, dimension, limit, problems)
-        usual = max(1, _BLOCK_BYTES // (4 * dimension))
-        for words, rows in track(
-            _blocks(path, file, promised, gathering), "reading vectors", limit or promised, repeat(usual)
-        ):
+        blocks = _blocks(path, file, promised, gathering)
+        sizes = repeat(max(1, _BLOCK_BYTES // (4 * dimension)))
+        for words, rows in track(blocks, "reading vectors", limit or promised, sizes):
             gathering.add(words, rows)
     return gathering.vectors()
 
