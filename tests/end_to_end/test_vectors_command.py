@@ -83,7 +83,7 @@ def test_the_defaults_of_training_are_those_of_the_library(run, monkeypatch):
         seen.append(how)
         return WordVectors(["a"], np.ones((1, 300), np.float32))
 
-    monkeypatch.setattr("isogloss.cli.vectors.train_vectors", train)
+    monkeypatch.setattr("isogloss.translation.vectors.training.train_vectors", train)
     assert run("vectors", "train", "--documents", "demo", "--language", "fr", "-o", "fr").code == 0
     own = ("--window", 2, "--minimum-count", 9, "--maximum-words", 8, "--smoothing", "1", "--singular-power", ".5")
     assert run(*TRAIN, *own, "-o", "en").code == 0
@@ -358,9 +358,9 @@ def test_a_wrong_command_line_gets_one_line_and_the_way_to_the_help(fails, langu
         ((*TRAIN, "--fields", "body", "-o", "out"), "'body'"),
         (("vectors", "convert", "nowhere", "-o", "out"), "nowhere: no such file"),
         ((*ALIGN, "-o", "out", "--ridge", "2"), "--ridge: is for --method ridge, not procrustes"),
-        ((*ALIGN, "-o", "out", "--held-out", ".5"), "--held-out: says how to --evaluate"),
-        ((*ALIGN, "-o", "out", "--cosine"), "--cosine: says how to --evaluate"),
-        ((*ALIGN, "-o", "out", "--seed", "0"), "--seed: says how to --evaluate"),
+        ((*ALIGN, "-o", "out", "--held-out", ".5"), "--held-out: is for --evaluate"),
+        ((*ALIGN, "-o", "out", "--cosine"), "--cosine: is for --evaluate"),
+        ((*ALIGN, "-o", "out", "--seed", "0"), "--seed: is for --evaluate"),
         (("vectors", "align", "fr.vec", "en.vec", "--lexicon", "en-fr.txt", "-o", "out"), "none of the lexicon's 40"),
         (("vectors", "align", "fr.vec", "en.vec", *ALIGN[4:], "--pairs", "5", "-o", "out"), "en-fr.txt: no word that"),
         ((*ALIGN, "--evaluate", "--held-out", ".99"), "en-fr.txt: no word that en.vec knows is left"),
@@ -429,7 +429,7 @@ def test_an_existing_output_is_replaced_only_when_told(run, fails, aligned, argu
 
 
 def test_a_file_for_a_directory_and_the_reverse_are_refused_before_the_work(fails, languages, monkeypatch):
-    monkeypatch.delattr("isogloss.cli.vectors.train_vectors")
+    monkeypatch.delattr("isogloss.translation.vectors.training.train_vectors")
     (languages / "folder").mkdir()
     assert "en.vec: is a file, a directory is needed" in fails(*TRAIN, "-o", "en.vec", "--overwrite")
     assert "folder: is a directory, a file name is needed" in fails(*TRAIN, "-o", "word2vec:folder")

@@ -7,7 +7,6 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from isogloss.cli.main import add_command
 from isogloss.cli.options import (
     SOURCE_HELP,
     add_cluster,
@@ -17,26 +16,24 @@ from isogloss.cli.options import (
     settings_for,
     wants_ray,
 )
-from isogloss.cli.output import check_outputs, note
+from isogloss.cli.output import check_outputs, note, note_problems
 from isogloss.storage.errors import InputError
 from isogloss.systems.registry import DEFAULT_SYSTEM
 
 if TYPE_CHECKING:
-    from isogloss.data.problems import Problems
     from isogloss.index.making import Encode
     from isogloss.index.manifest import Manifest
 
 APPROXIMATE = ("auto", "yes", "no")
-_EXAMPLE = """\
+EXAMPLE = """\
   isogloss index demo -o my-index --language fr --language sw
   isogloss index manuals -o manuals.index --language de --set lexicon=en-de.txt
   isogloss index pages.jsonl -o pages.index --language fr --language it --set 'lexicon=dictionaries/{pair}.txt'
   isogloss index demo -o my-index --language fr --system my-run --engine postgresql://localhost/pages"""
 
 
-def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, summary: str) -> None:
-    """Register the command."""
-    parser = add_command(commands, name, summary, _EXAMPLE)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Define the arguments."""
     parser.add_argument("documents", metavar="DOCUMENTS", help=SOURCE_HELP)
     parser.add_argument(
         "--system", default=DEFAULT_SYSTEM, metavar="SYSTEM_OR_RUN",
@@ -67,7 +64,6 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: 
         "you say (default auto); vectors in files always decide by themselves",
     )  # fmt: skip
     add_cluster(parser, "encode the documents on")
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:
@@ -89,7 +85,7 @@ def run(options: argparse.Namespace) -> None:
             not options.no_source_documents, options.engine or "", encode,
         )  # fmt: skip
     tell_index(options.output, manifest, options.quiet)
-    tell_problems(problems, options.quiet)
+    note_problems(problems, options.quiet)
     if options.engine:
         _approximate_new(options)
 
@@ -134,9 +130,3 @@ def tell_index(path: str, manifest: Manifest, quiet: bool) -> None:
     if manifest.store:
         counts += f", in {manifest.store.url} as {manifest.store.name}"
     note(f"{path}: {counts}; search with: isogloss search {path} 'your query'", quiet)
-
-
-def tell_problems(problems: Problems, quiet: bool) -> None:
-    """How many of each kind were found, and skipped."""
-    for kind, count in (*problems.errors.items(), *problems.warnings.items()):
-        note(f"{count:,} x {kind}", quiet)

@@ -9,8 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from isogloss.cli.main import add_command
-from isogloss.cli.options import add_json, add_overwrite, add_reranking, count
+from isogloss.cli.options import add_index, add_json, add_overwrite, add_reranking, count
 from isogloss.cli.output import check_outputs, console, note, write_json
 from isogloss.storage.errors import InputError
 
@@ -18,17 +17,16 @@ if TYPE_CHECKING:
     from isogloss.index.manifest import Manifest
     from isogloss.search.searcher import Searcher
 
-_EXAMPLE = """\
+EXAMPLE = """\
   isogloss search my-index 'how do volcanoes erupt' -k 5 --explain
   isogloss search my-index 'erupting volcano' --filter kind=manual --language fr
   isogloss search my-index --doc 17              # with the text of a document in the query language
   isogloss search my-index                       # a prompt; ':help' lists its commands"""
 
 
-def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, summary: str) -> None:
-    """Register the command."""
-    parser = add_command(commands, name, summary, _EXAMPLE)
-    parser.add_argument("index", metavar="INDEX", help="a directory made by 'isogloss index'")
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Define the arguments."""
+    add_index(parser)
     parser.add_argument("query", nargs="?", metavar="QUERY", help="what to look for; without it: a prompt")
     parser.add_argument(
         "--doc", metavar="ID_OR_NUMBER",
@@ -51,7 +49,6 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: 
     parser.add_argument("--explain", action="store_true", help="show which words made each score")
     add_json(parser, "the hits")
     add_overwrite(parser)
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:

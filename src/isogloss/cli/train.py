@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isogloss.cli.main import add_command
 from isogloss.cli.options import (
     SOURCE_HELP,
     add_cluster,
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from isogloss.systems.train import TrainingRun
     from isogloss.training.distributed import Team
 
-_EXAMPLE = """\
+EXAMPLE = """\
   isogloss train smooth --data demo --pair en-fr -o my-run
   isogloss train smooth --data wikiclir:DIR --pair en-sw -o run --set encoder=cnn --set epochs=10 --seed 1
   isogloss train --resume -o run
@@ -42,9 +41,8 @@ _SHOWN = ("NDCG@5", "MRR_mr", "P_mr@1", "MAP", "R_mr@10")
 _PAPER = "paper"
 
 
-def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, summary: str) -> None:
-    """Register the command."""
-    parser = add_command(commands, name, summary, _EXAMPLE)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Define the arguments."""
     parser.add_argument("system", nargs="?", metavar="SYSTEM", help="a system that is trained ('isogloss systems')")
     parser.add_argument("--data", metavar="SOURCE", help=SOURCE_HELP)
     parser.add_argument("--pair", help="query language and document language, like en-fr")
@@ -61,7 +59,6 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: 
     parser.add_argument("--workers", type=count, metavar="N", help="with --on ray: how many processes (default 2)")
     add_json(parser, "the dev measures")
     add_output(parser, what="the run: config.toml, metrics.jsonl, model/, run.trec (a directory)")
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:

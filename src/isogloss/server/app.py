@@ -16,11 +16,12 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 from pydantic_core import to_json
-from starlette.convertors import Convertor, register_url_convertor
+from starlette.convertors import PathConvertor, register_url_convertor
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Match, Route
+from starlette.staticfiles import StaticFiles
 
 import isogloss
 from isogloss.engines.base import EngineUnavailableError
@@ -45,10 +46,10 @@ from isogloss.server.log import flush
 from isogloss.server.metrics import CONTENT_TYPE, EXAMPLE, Metrics
 from isogloss.server.presenting import encoded
 from isogloss.server.service import Service
-from isogloss.server.static import PAGE, page_response, read_page
 from isogloss.server.writing import Writer
 from isogloss.storage.errors import InputError
 
+PAGE = Path(__file__).parent / "page"
 PREFIX = "/api/v1"
 _DESCRIPTION = (
     "Search documents in one language with queries in another. Reading is open; writing needs a bearer token. Every "
@@ -190,10 +191,13 @@ def make_app(index: Path | Settings) -> FastAPI:
     _add_reading(app, backend)
     _add_writing(app, backend, settings.token.encode())
     _add_state(app, backend)
-    files = read_page(settings.page)
+    files = StaticFiles(directory=settings.page, html=True)
 
     async def page(request: Request) -> Response:
-        return page_response(files, request)
+        """A file of the page; browsers ask each time whether theirs is still the newest."""
+        response = await files.get_response(files.get_path(request.scope), request.scope)
+        response.headers["Cache-Control"] = "no-cache"
+        return response
 
     app.router.routes.append(Route("/{path:no_operation}", page, methods=["GET"]))
     return app
@@ -205,6 +209,10 @@ def _add_reading(app: FastAPI, backend: Backend) -> None:
     async def search_for(http: Request, request: models.SearchRequest, cost: float) -> Response:
         _note_queries(http, [request.q])
         return await backend.search(lambda: service.search(request), cost)
+
+    async def explained(http: Request, request: models.ExplainParameters) -> Response:
+        _note_queries(http, [request.q])
+        return await backend.search(lambda: service.explain(request), cost_of([request.q], 0, 1))
 
     @app.get(f"{PREFIX}/search", response_model=models.SearchAnswer, responses=_errors(_WORK))
     async def search(http: Request, parameters: Annotated[models.SearchParameters, Query()]) -> Response:
@@ -229,8 +237,7 @@ def _add_reading(app: FastAPI, backend: Backend) -> None:
     @app.get(f"{PREFIX}/explain", response_model=models.ExplainAnswer, responses=_errors(_WORK))
     async def explain(http: Request, parameters: Annotated[models.ExplainParameters, Query()]) -> Response:
         """What made the score of a document for a query."""
-        _note_queries(http, [parameters.q])
-        return await backend.search(lambda: service.explain(parameters), cost_of([parameters.q], 0, 1))
+        return await explained(http, parameters)
 
     @app.post(
         f"{PREFIX}/explain", response_model=models.ExplainAnswer, responses=_errors((*_WORK, *_BODY)),
@@ -239,9 +246,7 @@ def _add_reading(app: FastAPI, backend: Backend) -> None:
     async def explain_posted(http: Request) -> Response:
         """What made the score of a document for a query."""
         body = await backend.read(http, limits.search_bytes, limits.seconds)
-        request = await backend.decoded(body, lambda body: model_body(body, models.ExplainRequest))
-        _note_queries(http, [request.q])
-        return await backend.search(lambda: service.explain(request), cost_of([request.q], 0, 1))
+        return await explained(http, await backend.decoded(body, lambda body: model_body(body, models.ExplainRequest)))
 
     @app.get(_DOCUMENT, response_model=models.DocumentMessage, responses=_errors(_WORK))
     async def get_document(language: str, id: str, query: Annotated[models.DocumentParameters, Query()]) -> Response:
@@ -319,20 +324,14 @@ def _add_state(app: FastAPI, backend: Backend) -> None:
         return Response(to_json(app.openapi()), media_type=JSON)
 
 
-class _Anything(Convertor[str]):
-    """Ids hold slashes, line ends, whatever."""
+class _Anything(PathConvertor):
+    """The ids of documents: any characters, line ends too."""
 
     regex = r"[\s\S]*"
 
-    def convert(self, value: str) -> str:
-        return value
 
-    def to_string(self, value: str) -> str:
-        return value
-
-
-class _NoOperation(_Anything):
-    """Where operations are not."""
+class _NoOperation(PathConvertor):
+    """Any path outside of the API."""
 
     regex = r"(?!api/)[\s\S]*"
 
@@ -404,7 +403,7 @@ async def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     if not isinstance(error, Refusal):
         sentence = {
-            404: "there is nothing at this address",
+            404: f"there is nothing here; the page is at / and the service under {PREFIX}",
             405: f"this address does not take {request.method[:20]}",
         }.get(error.status_code, error.detail)
         headers = {"Allow": ", ".join(_methods(request))} if error.status_code == 405 else error.headers

@@ -128,16 +128,10 @@ class BatchRequest(RequestBody):
     index: IndexName = "main"
 
 
-class ExplainRequest(RequestBody):
+class ExplainRequest(ExplainParameters):
     """A query and a document whose score is to be explained."""
 
-    model_config = _example(q=_QUERY, language="fr", id="fr-sea")
-
-    q: QueryText
-    language: Language
-    id: DocumentId
-    index: IndexName = "main"
-    reranked: Reranked = False
+    model_config = ConfigDict(strict=True, **_example(q=_QUERY, language="fr", id="fr-sea"))
 
 
 class DocumentMessage(RequestBody):

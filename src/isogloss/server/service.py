@@ -141,7 +141,7 @@ class Service:
         """What searches an index; the second one is left as it is, so that re-ranking can be compared with none."""
         return Searcher(index).reranked_by(self._reranker) if self._reranker and which == "main" else Searcher(index)
 
-    def explain(self, request: models.ExplainRequest | models.ExplainParameters) -> models.ExplainAnswer:
+    def explain(self, request: models.ExplainParameters) -> models.ExplainAnswer:
         """What made the score of a document: the score of the system that found it, or that of the re-ranker."""
         index = self.index(request.index)
         searcher = self.searcher(index, request.index)
@@ -217,9 +217,9 @@ def _status_of(index: OpenIndex) -> models.IndexStatus:
         about = index.about()
     except FileNotFoundError:  # a writer took something away while it was being counted
         about = {}
-    about.pop("path", None)  # where it lies is nobody's business
-    if "store" in about:
-        about["store"] = {name: about["store"].get(name) for name in ("engine", "search")}
+    about.pop("path", None)  # addresses are not for clients
+    if "engine" in about:
+        about["engine"] = {name: about["engine"].get(name) for name in ("engine", "search")}
     return models.IndexStatus(
         name=index.path.name, system=manifest.system, query_language=manifest.query_language,
         documents=dict(manifest.documents), generation=index.generation, about=about,
