@@ -131,8 +131,8 @@ def die(self, directory):
 
 def test_an_index_that_fails_while_it_is_replaced_still_answers(fails, tiny, tiny_index):
     (tiny / "wiki_fr.documents").write_text("broken\n")
-    replace = ("--documents", f"wikiclir:{tiny}", "--language", "fr", "-o", tiny_index, "--overwrite")
-    assert "wiki_fr.documents:1" in fails("index", "bm25", *replace)
+    replace = ("--system", "bm25", "--language", "fr", "-o", tiny_index, "--overwrite")
+    assert "wiki_fr.documents:1" in fails("index", f"wikiclir:{tiny}", *replace)
 
 
 @pytest.mark.parametrize("output", [".", "..", "docs", "docs/.."])

@@ -29,7 +29,7 @@ def test_the_table_and_the_toy_experiment_and_again_with_the_same_vectors(run, h
     code, shown, err = run(*REPRODUCE, "table", "toy", *DEMO)
     assert (code, err) == (0, "out: ranked.best.csv, ranked.csv, table.csv, toy.csv, vectors\n")
     assert "demo en-fr: 104 documents search 104" in shown
-    assert "Toy collection: every article asked with its five most typical English words" in shown
+    assert "Toy collection: every article searched by its five most typical English words" in shown
 
     header, *table = rows(out / "table.csv")
     assert header == ["configuration", "MAP", "R-precision", "found in the first 10"]

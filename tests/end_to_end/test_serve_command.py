@@ -202,7 +202,8 @@ def test_a_port_that_is_taken_is_said_in_one_line(serve, fails, tiny_index):
 
 
 def test_the_demo_is_served_where_that_is_wished(start):
-    with start("demo", "--serve", "--quiet", "--port", "0") as process:
+    small = "import isogloss.cli.demo as demo; demo._NAMES = {'fr': 'French'}; demo._SETTINGS = {'psq': {}}"
+    with start("demo", "--system", "psq", "--serve", "--quiet", "--port", "0", script=small) as process:
         lines = iter(process.stdout.readline, b"")
         address = next(line for line in lines if line.startswith(b"http://")).decode().strip()
         with urlopen(f"{address}api/v1/search?q=why+is+the+sea+salty", timeout=60) as answer:

@@ -37,28 +37,6 @@ def aligned(languages, run):
     return languages
 
 
-@pytest.mark.parametrize("part", [(), *((part,) for part in PARTS)], ids=" ".join)
-def test_every_part_explains_itself_with_an_example(run, part):
-    code, out, err = run("vectors", *part, "--help")
-    assert (code, err) == (0, "")
-    assert f"isogloss {' '.join(('vectors', *part))}" in out.partition("example")[2]
-    assert "--quiet" in out
-
-
-def test_help_loads_neither_numpy_nor_rich(spawn):
-    script = f"""
-import sys
-from isogloss.cli.main import main
-for part in {PARTS!r}:
-    try:
-        main(["vectors", part, "--help"])
-    except SystemExit:
-        pass
-print("loaded:", sorted({{"numpy", "rich", "icu4py"}} & set(sys.modules)), file=sys.stderr)
-"""
-    assert spawn("--version", script=script).err == "loaded: []\n"
-
-
 # train
 
 
@@ -351,7 +329,7 @@ def test_a_wrong_command_line_gets_one_line_and_the_way_to_the_help(fails, langu
         ((*TRAIN, "-o", "tape:x"), "'tape:x' is not one of word2vec:FILE, glove:FILE, binary:FILE"),
         ((*TRAIN, "-o", "word2vec:"), "'word2vec:' is not one of"),
         ((*TRAIN, "-o", "glove:x", "--format", "word2vec"), "'word2vec:glove:x'"),
-        ((*TRAIN, "--documents", "tape:x", "-o", "out"), "'tape:x' is not one of wikiclir:"),
+        ((*TRAIN, "--documents", "tape:x", "-o", "out"), "nor one of wikiclir:"),
         ((*TRAIN, "--documents", "jsonl:nowhere", "-o", "out"), "nowhere: no such"),
         ((*TRAIN[:-4], "--minimum-count", "9999", "-o", "out"), "too little text"),
         (("vectors", "train", "--documents", "demo", "--language", "xx", "-o", "out"), "'xx'"),
@@ -429,7 +407,7 @@ def test_an_existing_output_is_replaced_only_when_told(run, fails, aligned, argu
 
 
 def test_a_file_for_a_directory_and_the_reverse_are_refused_before_the_work(fails, languages, monkeypatch):
-    monkeypatch.delattr("isogloss.translation.vectors.training.train_vectors")
+    monkeypatch.setattr("isogloss.translation.vectors.training.train_vectors", None)
     (languages / "folder").mkdir()
     assert "en.vec: is a file, a directory is needed" in fails(*TRAIN, "-o", "en.vec", "--overwrite")
     assert "folder: is a directory, a file name is needed" in fails(*TRAIN, "-o", "word2vec:folder")

@@ -67,10 +67,10 @@ def add_documents(
 
     with IndexWriter(path, settings) as writer:
         before = sum(writer.index.manifest.documents.values())
-        asked = list(languages or writer.index.commit.languages)
-        count = writer.add(documents_of(source, asked, not languages, problems))
+        wanted = list(languages or writer.index.commit.languages)
+        count = writer.add(documents_of(source, wanted, not languages, problems))
         if not count:
-            raise InputError(f"{source.name}: has no documents in {', '.join(asked)}")
+            raise InputError(f"{source.name}: has no documents in {', '.join(wanted)}")
         writer.commit()
         after = sum(writer.index.manifest.documents.values())
     replaced = count - (after - before)

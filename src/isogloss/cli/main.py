@@ -1,4 +1,4 @@
-"""``isogloss``: finds the command, runs it, turns what the user can mend into one line and exit status 2."""
+"""``isogloss``: finds the command, runs it, prints errors of the input as one line, with exit status 2."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def add_command(
 
 
 def _add_common(parser: argparse.ArgumentParser) -> None:
-    # Without defaults of their own: a command's would undo what was said before its name.
+    # Without defaults of their own: a command's would undo an option before its name.
     parser.add_argument("--quiet", action="store_true", default=argparse.SUPPRESS, help="no progress, no remarks")
     parser.add_argument(
         "--debug", action="store_true", default=argparse.SUPPRESS, help="show the traceback of an error"
@@ -149,7 +149,7 @@ def _mend_streams() -> None:
 
 
 def _give_up_output() -> None:
-    """What standard output does not take is let go, or the interpreter would try again, and complain, at its end."""
+    """Drop what standard output does not take; else the interpreter would try again, and complain, at its end."""
     try:
         sys.stdout.flush()
     except OSError:

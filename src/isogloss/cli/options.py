@@ -121,7 +121,7 @@ def add_overwrite(parser: argparse.ArgumentParser) -> None:
 
 
 def settings_for(name: str, systems: Sequence[str], settings: Sequence[str]) -> dict[str, str]:
-    """What --set says of one system."""
+    """The settings of one system from --set."""
     found = {}
     for setting in settings:
         key, equals, value = setting.partition("=")

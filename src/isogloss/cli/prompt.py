@@ -29,7 +29,7 @@ _LINES_KEPT = 1000
 class Prompt:
     """Answers what is typed; keeps the number of documents, the languages and the last answer.
 
-    ``language`` is the language of the queries where the user has said it; otherwise each query's is guessed.
+    ``language`` is the language of the queries where the user sets it; otherwise each query's is guessed.
     """
 
     def __init__(
@@ -114,7 +114,7 @@ class Prompt:
         self._say(f"{hit.score:13.3f}{scored_by(self.searcher, hit)}  {hit.document.title or hit.document.id}", "bold")
         print_explanation(self.out, self.searcher, hit)
         if not hit.explanation:
-            self._say("it cannot be said what made this score")
+            self._say("this score cannot be explained")
 
     def help(self, _: str) -> None:
         """``:help``."""

@@ -101,7 +101,7 @@ def _add_layerwise(papers: Commands) -> None:
         "--validation", type=seed, default=500, metavar="N",
         help="other queries of the split to choose epochs and alphas by (default 500; 0: choose on those measured)",
     )  # fmt: skip
-    parser.add_argument("--seeds", type=count, default=3, metavar="N", help="of every system that learns (default 3)")
+    parser.add_argument("--seeds", type=count, default=3, metavar="N", help="of every system that trains (default 3)")
     parser.add_argument(
         "--alphas", metavar="LIST", help="those tried, written --alphas='-1;0;1' (default: signs and sizes a layer)"
     )
@@ -115,7 +115,7 @@ def _add_layerwise(papers: Commands) -> None:
         "--run", dest="which", default="all", choices=("all", "lexical", "none"),
         help="trials that are run here: all, those without a network, or none (pages of what is there)",
     )  # fmt: skip
-    _add_plan(parser, "what is still to be run of the networks", "write what they learn from as well")
+    _add_plan(parser, "the trials of networks that are still to be run", "write their training data as well")
 
 
 def _add_bridge(papers: Commands) -> None:

@@ -1,4 +1,4 @@
-"""The service as one ASGI application: FastAPI's routes, thin, and how it is put together."""
+"""The service as one ASGI application: FastAPI's routes and the queues in which requests are worked on."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ _DOCUMENT = f"{PREFIX}/documents/{{language}}/{{id:anything}}"
 _NO_PARAMETERS = Depends(no_parameters)
 _BEARER = HTTPBearer(scheme_name="token", auto_error=False)
 _REFERENCE = "#/components/schemas/{model}"
-_UNSURE = "the change took more than {:g} seconds; it may still be made: look before you try again"
+_UNSURE = "the change took more than {:g} seconds; it may still be made: check before you try again"
 _LARGE = 1 << 16  # bytes of a body that are decoded on a thread, not on the event loop
 _CHUNK = 1 << 18  # bytes of a long answer that are sent at once
 _ANY = (400, 421, 422, 500, 503)
@@ -90,7 +90,7 @@ class Settings:
 
 
 class Backend:
-    """What the routes call: the service and its queues. Cheap requests, dear ones and writes each have their own."""
+    """The service and its queues: cheap requests, expensive ones and writes each have their own."""
 
     def __init__(self, settings: Settings) -> None:
         limits = settings.limits
@@ -118,12 +118,12 @@ class Backend:
         return self._cheap.ready and not self._closing
 
     async def search(self, work: Callable[[], BaseModel], cost: float = 0.0, brief: bool = False) -> Response:
-        """The answer of a search or another reading, made and encoded in a thread of the queue for its cost."""
+        """The answer of a search or another read, made and encoded in a thread of the queue for its cost."""
         pool = self._cheap if cost <= CHEAP else self._dear
         return _json_response(await pool.run(lambda: encoded(work(), brief), self.limits.seconds))
 
     async def write(self, work: Callable[[], BaseModel]) -> Response:
-        """The answer to a change; one that takes too long goes on all the same, so that nothing is half done."""
+        """The answer to a change; a change that takes too long is completed all the same."""
         seconds = self.limits.write_seconds
         late = _UNSURE.format(seconds)
         return _json_response(await self._writes.run(lambda: encoded(work()), seconds, late, may_stop=False))
@@ -135,7 +135,7 @@ class Backend:
         return await self._decoding.run(lambda: decode(body), self.limits.seconds)
 
     async def read(self, request: Request, most: int, seconds: float, accepted: tuple[str, ...] = (JSON,)) -> bytes:
-        """A body; of so many at a time only as are worked on, since each takes memory before its work begins."""
+        """A body; no more are read at a time than are worked on, since each takes memory before its work begins."""
         if self._reading >= self.limits.in_flight:
             raise too_much(self.limits.in_flight)
         self._reading += 1
@@ -145,7 +145,7 @@ class Backend:
             self._reading -= 1
 
     async def close(self) -> None:
-        """Begin nothing more; return when the writes that were begun are done."""
+        """Start nothing more; return when the writes that have started are done."""
         self._closing = True
         for pool in (self._cheap, self._dear, self._decoding):
             pool.close(wait=False)
@@ -155,7 +155,7 @@ class Backend:
 
 
 class Application(FastAPI):
-    """FastAPI, whose description also has the bodies that the routes decode themselves."""
+    """FastAPI, with the bodies that the routes decode themselves in its OpenAPI document."""
 
     def openapi(self) -> dict[str, Any]:
         if not self.openapi_schema:
@@ -296,7 +296,7 @@ def _add_state(app: FastAPI, backend: Backend) -> None:
         f"{PREFIX}/status", response_model=models.StatusAnswer, responses=_errors(_WORK), dependencies=[_NO_PARAMETERS]
     )
     async def status() -> Response:
-        """What the service holds and takes."""
+        """The documents and limits of the service."""
         return await backend.search(lambda: backend.service.status(backend.writable))
 
     not_ready = {"model": models.HealthAnswer, "description": "It would refuse a search"}
@@ -305,7 +305,7 @@ def _add_state(app: FastAPI, backend: Backend) -> None:
         f"{PREFIX}/health", response_model=models.HealthAnswer, responses={**_errors(_ANY), 503: not_ready}
     )  # fmt: skip
     async def health() -> Response:
-        """Whether it lives and whether it can search."""
+        """Whether the process lives and whether it can search."""
         ready = backend.ready
         return _json_response(encoded(models.HealthAnswer(live=True, ready=ready)), 200 if ready else 503)
 
@@ -341,7 +341,7 @@ register_url_convertor("no_operation", _NoOperation())
 
 
 def _errors(statuses: Iterable[int]) -> dict[int | str, dict[str, Any]]:
-    """The refusals of an operation, as FastAPI describes them."""
+    """The errors of an operation, for its OpenAPI description."""
     described: dict[int | str, dict[str, Any]] = {}
     for status in statuses:
         code, meaning, sentence = STATUSES[status]
@@ -399,7 +399,7 @@ async def _validation_error(request: Request, error: Exception) -> Response:
 
 
 async def _http_error(request: Request, error: Exception) -> Response:
-    """A refusal of ours, or one of the router, which knows neither our sentences nor all methods of an address."""
+    """A refusal of ours, or one of the router, which has neither our messages nor all methods of an address."""
     assert isinstance(error, HTTPException)
     if not isinstance(error, Refusal):
         sentence = {

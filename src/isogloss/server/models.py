@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from isogloss.server.errors import NOT_EMPTY
 from isogloss.server.limits import BATCH, DEPTH, DOCUMENTS, ID_LENGTH, MOST_HITS, QUERY_LENGTH
 
-QueryText = Annotated[str, Field(max_length=QUERY_LENGTH, pattern=NOT_EMPTY, description="what to look for")]
+QueryText = Annotated[str, Field(max_length=QUERY_LENGTH, pattern=NOT_EMPTY, description="the query")]
 HitCount = Annotated[int, Field(ge=1, le=MOST_HITS, description="how many documents")]
 Offset = Annotated[int, Field(ge=0, lt=DEPTH, description="how many of the best documents to pass over")]
 Language = Annotated[str, Field(min_length=2, max_length=35, pattern=r"^[A-Za-z0-9-]+$", description="a language code")]

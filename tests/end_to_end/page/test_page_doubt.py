@@ -14,12 +14,11 @@ DOUBT = "Probably nothing here: even the best result scores below what counts as
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory, serve):
+def site(tmp_path_factory, demo_indexes, serve):
     """A system that counts as relevant what nothing reaches, beside one whose scores say nothing of relevance."""
     folder = tmp_path_factory.mktemp("doubt")
     make_index(folder / "smooth", "smooth", open_source("demo"), ["fr"], settings=SETTINGS)
-    make_index(folder / "psq", "psq", open_source("demo"), ["fr"])
-    with serve(folder / "smooth", folder / "psq") as address:
+    with serve(folder / "smooth", demo_indexes / "psq") as address:
         yield address
 
 

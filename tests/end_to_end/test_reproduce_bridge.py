@@ -16,7 +16,7 @@ SMALL = ["--set", "epochs=1", "--set", "dimension=8"]
 def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(
-        "isogloss.reproduce.bridge.trials.ABLATIONS", {"without=weights": "the usual weights", "stems=no": ""}
+        "isogloss.reproduce.bridge.trials.ABLATIONS", {"without=weights": "default weights", "stems=no": ""}
     )
     return tmp_path
 
@@ -51,7 +51,7 @@ def test_a_trial_that_fails_is_told_and_the_page_is_made(here, capsys, monkeypat
     assert main([*BRIDGE, "ablation", *DEMO, *SMALL, "--pretrained", "use"]) == 2
     assert "1 of 4 trials failed, en-fr_epochs-1_dimension-8_pretrained-use" in capsys.readouterr().err
     page = (here / "out" / "ablation.md").read_text(encoding="utf-8")
-    assert "`pretrained=use`: a pretrained sentence encoder as one more ingredient | — |" in page
+    assert "`pretrained=use`: with a pretrained sentence encoder | — |" in page
 
 
 @pytest.mark.parametrize(
