@@ -92,7 +92,7 @@ def test_a_plan_is_run_elsewhere_and_its_trials_are_used_here(run, here):
     assert len(before) == 10
 
 
-def test_a_trial_that_fails_is_told_and_the_page_is_made(run, here, monkeypatch):
+def test_a_trial_that_fails_is_reported_and_the_page_is_made(run, here, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     done = run(*SMOOTH, "table3", *DEMO, *TINY)
     assert done.code == 2
@@ -102,7 +102,7 @@ def test_a_trial_that_fails_is_told_and_the_page_is_made(run, here, monkeypatch)
     assert len(list((here / "out" / "trials").glob("*.error.txt"))) == 2
 
 
-def test_trials_of_other_data_are_refused_unless_told(run, here, tiny):
+def test_trials_of_other_data_are_refused_without_overwrite(run, here, tiny):
     arguments = (*SMOOTH, "table2", "--data", f"wikiclir:{tiny}", "--pair", "en-fr", "-o", "out", *TINY)
     assert run(*arguments).code == 0
     (tiny / "en2fr.rel").write_text((tiny / "en2fr.rel").read_text() + "q3\tf6\t1\n")
@@ -130,11 +130,11 @@ def test_trials_of_other_data_are_refused_unless_told(run, here, tiny):
         (("table2", *DEMO, "--pack", "words"), "--pack: goes with --plan"),
     ],
 )
-def test_what_is_asked_wrongly_is_named_and_nothing_is_written(fails, arguments, wrong):
+def test_wrong_arguments_are_named_and_nothing_is_written(fails, arguments, wrong):
     assert wrong in fails(*SMOOTH, *arguments)
 
 
-def test_a_missing_matplotlib_is_told_before_the_work(fails, monkeypatch):
+def test_a_missing_matplotlib_is_reported_before_the_work(fails, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert "pip install 'isogloss[plot]'" in fails(*SMOOTH, *DEMO)
 

@@ -102,7 +102,7 @@ def test_a_grid_is_searched_kept_and_not_searched_twice(run, here):
     assert all(trial["settings"]["thresholds"] in done.out for trial in trials)
 
 
-def test_the_paper_s_own_grid_is_walked_where_nothing_else_is_said(run, here):
+def test_the_paper_s_own_grid_is_walked_by_default(run, here):
     pytest.importorskip("torch")
     told = {"layers": 2, "widths": 2, "beta": 0, "critic_steps": 0, "kernels": 2, "dimension": 4, "epochs": 1}
     settings = [part for key, value in told.items() for part in ("--set", f"{key}={value}")]
@@ -133,7 +133,7 @@ def test_the_paper_s_own_grid_is_walked_where_nothing_else_is_said(run, here):
         (("smooth", *DEMO, "-o", "x", "--set", "query_vectors=missing.vec"), "missing.vec"),
     ],
 )
-def test_what_is_wrong_is_said_in_one_line_and_nothing_is_written(fails, arguments, said):
+def test_what_is_wrong_is_reported_in_one_line_and_nothing_is_written(fails, arguments, said):
     assert said in fails("train", *arguments)
 
 

@@ -89,7 +89,7 @@ def test_trained_vectors_are_written_in_other_formats_too(run, here, how):
     assert len(read_vectors(here / "en.vec")) == int(words)
 
 
-def test_bad_documents_are_skipped_when_told(run, fails, here):
+def test_bad_documents_are_skipped_on_request(run, fails, here):
     (here / "bad.jsonl").write_text('{"id": "1", "text": "a heron a heron a heron"}\nbroken\n')
     train = ("vectors", "train", "--documents", "jsonl:bad.jsonl", "--language", "en", "-o", "en")
     assert "bad.jsonl:2" in fails(*train)
@@ -109,7 +109,7 @@ def test_a_chain_of_formats_loses_nothing(run, languages):
     assert (languages / "again.vec").read_bytes() == (languages / "en.vec").read_bytes()
 
 
-def test_the_first_words_only_are_converted_when_told(run, languages):
+def test_the_first_words_only_are_converted_on_request(run, languages):
     assert run("vectors", "convert", "en.vec", "--limit", "7", "-o", "few").code == 0
     assert list(WordVectors.load(languages / "few").words) == [f"a{i}" for i in range(7)]
 
@@ -123,7 +123,7 @@ def test_odd_vectors_are_counted(run, here):
     assert run("vectors", "convert", "odd.txt", "-o", "odd", "--overwrite", "--quiet") == (0, "", "")
 
 
-def test_bad_lines_are_skipped_when_told(run, fails, here):
+def test_bad_lines_are_skipped_on_request(run, fails, here):
     (here / "bad.txt").write_text("cat 1 2\ndog 1\ncow 2 1\n")
     assert "bad.txt:2" in fails("vectors", "convert", "bad.txt", "-o", "out")
     code, _, err = run("vectors", "convert", "bad.txt", "-o", "out", "--skip-bad")
@@ -398,7 +398,7 @@ def test_vectors_of_other_dimensions_than_the_alignment_s_are_named(fails, align
         ((*TRANSLATE, "a1", "--json", "out"), "out"),
     ],
 )
-def test_an_existing_output_is_replaced_only_when_told(run, fails, aligned, arguments, old):
+def test_an_existing_output_is_replaced_only_on_request(run, fails, aligned, arguments, old):
     (aligned / old).parent.mkdir(exist_ok=True)
     (aligned / old).write_text("dear diary")
     assert "out: exists and is not empty; choose another output or add --overwrite" in fails(*arguments)

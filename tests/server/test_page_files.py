@@ -19,7 +19,7 @@ def test_the_page_comes_with_its_protection(client):
     assert client.head("/index.html").status_code == 200
 
 
-def test_a_browser_that_has_the_newest_page_is_told_so(client):
+def test_a_browser_that_has_the_newest_page_gets_304(client):
     etag = client.get("/").headers["etag"]
     again = client.get("/", headers={"If-None-Match": f'"other", {etag}'})
     assert (again.status_code, again.content) == (304, b"")

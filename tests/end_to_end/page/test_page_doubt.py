@@ -39,7 +39,7 @@ def test_later_pages_need_no_such_remark(site, open_page):
     expect(page.get_by_role("status")).not_to_contain_text("relevant")
 
 
-def test_nothing_is_said_where_scores_say_nothing(demo_site, open_page):
+def test_scores_without_classes_get_no_remark(demo_site, open_page):
     page = open_page(f"{demo_site}?q=elephant")
     expect(page.locator(".card").first).to_be_visible()
     expect(page.locator(".doubt")).to_have_count(0)

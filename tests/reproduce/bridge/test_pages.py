@@ -73,7 +73,7 @@ class TestPlan:
         both, first = missing_trials(ITEMS.values(), experiment), missing_trials([ITEMS["ablation"]], experiment)
         assert [trial.name for trial in both] == [trial.name for trial in first]
 
-    def test_an_unknown_item_is_told(self):
+    def test_an_unknown_item_is_an_error(self):
         with pytest.raises(InputError, match="'table9' is not one of ablation, calibration"):
             chosen_items(ITEMS, ["table9"])
 
@@ -122,7 +122,7 @@ class TestCalibration:
         assert "| the whole system | 0.00 | 0.250 | 0.750 |" in page.text
         assert (experiment.output / "calibration.en-fr.svg").exists()
 
-    def test_a_model_without_thresholds_is_told(self, experiment):
+    def test_a_model_without_thresholds_is_reported(self, experiment):
         keep(experiment, experiment.setup.whole(PAIR)[WHOLE], np.ones(3))
         assert "No model has thresholds" in calibration(experiment).text
 

@@ -233,8 +233,8 @@ def _path(folder: Path, pair: Pair, key: str) -> Path:
 
 def _save_lists(path: Path, lists: RankedLists) -> None:
     arrays = {name: getattr(lists, name) for name in _LIST_ARRAYS}
-    texts = {"ids": lists.queries.ids, "offsets": lists.queries.offsets}
-    save_packed(path, {**arrays, **texts, "top": np.asarray(lists.top)})
+    arrays |= {"ids": lists.queries.ids, "offsets": lists.queries.offsets, "top": np.asarray(lists.top)}
+    save_packed(path, arrays)
 
 
 def _load_lists(path: Path) -> RankedLists:

@@ -72,7 +72,7 @@ def test_the_figure_is_drawn_beside_its_numbers(run, here, monkeypatch):
     assert (here / "out" / "map_by_pairs.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_a_missing_matplotlib_is_told_before_the_work(fails, monkeypatch):
+def test_a_missing_matplotlib_is_reported_before_the_work(fails, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     for items in ((), ("figure",), ("table", "figure")):
         assert "pip install 'isogloss[plot]'" in fails(*REPRODUCE, *items, *DEMO)
@@ -88,7 +88,7 @@ def test_a_missing_matplotlib_is_told_before_the_work(fails, monkeypatch):
         ((*REPRODUCE, "table", *DEMO, "--text", "tape:x"), "tape"),
     ],
 )
-def test_what_is_asked_wrongly_is_named_and_nothing_is_written(fails, arguments, wrong):
+def test_wrong_arguments_are_named_and_nothing_is_written(fails, arguments, wrong):
     assert wrong in fails(*arguments)
 
 
