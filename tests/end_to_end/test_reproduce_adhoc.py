@@ -14,9 +14,9 @@ CONFIGURATIONS = [
 
 
 @pytest.fixture(autouse=True)
-def few_languages(monkeypatch):
-    """Two languages of the bundled collection are enough to see the toy experiment work."""
-    monkeypatch.setattr("isogloss.reproduce.adhoc.TOY_LANGUAGES", ("fr", "zh"))
+def one_language(monkeypatch):
+    """One language of the bundled collection is enough to see the toy experiment work."""
+    monkeypatch.setattr("isogloss.reproduce.adhoc.TOY_LANGUAGES", ("zh",))
 
 
 def rows(path):
@@ -45,7 +45,7 @@ def test_the_table_and_the_toy_experiment_and_again_with_the_same_vectors(run, h
 
     header, *toy = rows(out / "toy.csv")
     assert header == ["language", "method", "query", "wanted", "found", "rank"]
-    assert len(toy) == 2 * 2 * 104
+    assert len(toy) == 2 * 104
     assert sum(wanted == found for *_, wanted, found, _ in toy) > 0.8 * len(toy)
 
     matrices = sorted(out.rglob("matrix.npy"))
@@ -53,7 +53,7 @@ def test_the_table_and_the_toy_experiment_and_again_with_the_same_vectors(run, h
         {path: path.stat().st_ino for path in matrices},
         {path.name: path.read_bytes() for path in out.glob("*.csv")},
     )
-    assert len(matrices) == 5  # en and fr; en, fr and zh of the toy collection
+    assert len(matrices) == 4  # en and fr; en and zh of the toy collection
     assert run(*REPRODUCE, "table", *DEMO, "--overwrite", "--quiet").err == ""
     assert {path: path.stat().st_ino for path in matrices} == before[0]
     assert {path.name: path.read_bytes() for path in out.glob("*.csv")} == before[1]

@@ -202,7 +202,7 @@ def test_a_port_that_is_taken_is_reported_in_one_line(serve, fails, tiny_index):
 
 
 def test_the_demo_is_served_where_that_is_wished(start):
-    small = "import isogloss.cli.demo as demo; demo._NAMES = {'fr': 'French'}; demo._SETTINGS = {'psq': {}}"
+    small = "import isogloss.cli.demo as demo; demo.LANGUAGES = {'fr': 'French'}; demo.SETTINGS = {'psq': {}}"
     with start("demo", "--system", "psq", "--serve", "--quiet", "--port", "0", script=small) as process:
         lines = iter(process.stdout.readline, b"")
         address = next(line for line in lines if line.startswith(b"http://")).decode().strip()

@@ -26,7 +26,7 @@ EXAMPLE = """\
   isogloss demo --serve
   isogloss demo --all
   isogloss demo -o demo-index --overwrite"""
-_SETTINGS: dict[str, dict[str, str]] = {
+SETTINGS: dict[str, dict[str, str]] = {
     "bm25": {},
     "bm25-dict": {},
     "psq": {},
@@ -41,7 +41,7 @@ _QUERIES = (
     "how bees make honey",
     "What do camels keep in their humps?",
 )
-_NAMES = {"fr": "French", "it": "Italian", "es": "Spanish", "sw": "Swahili", "tl": "Tagalog", "zh": "Chinese"}
+LANGUAGES = {"fr": "French", "it": "Italian", "es": "Spanish", "sw": "Swahili", "tl": "Tagalog", "zh": "Chinese"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -77,11 +77,11 @@ def run(options: argparse.Namespace) -> None:
         pass  # a missing extra is reported first
     if options.all:
         import_extra("torch", "train", f"--all: {_LONG}")
-    results = _evaluate({name: own for name, own in _SETTINGS.items() if options.all or name != _LONG})
+    results = _evaluate({name: own for name, own in SETTINGS.items() if options.all or name != _LONG})
     with tempfile.TemporaryDirectory(prefix="isogloss-demo-") as scratch:
         path = Path(options.output or Path(scratch) / "index")
-        settings = _SETTINGS[options.system]
-        make_index(path, options.system, Demo(), list(_NAMES), settings=settings, overwrite=options.overwrite)
+        settings = SETTINGS[options.system]
+        make_index(path, options.system, Demo(), list(LANGUAGES), settings=settings, overwrite=options.overwrite)
         if options.json:
             write_json(options.json, results, options.overwrite)
         if options.json != "-":
@@ -103,7 +103,7 @@ def _serve(path: Path, scratch: Path, options: argparse.Namespace) -> None:
     from isogloss.index.making import make_index
 
     other = "psq" if options.system == "bm25-dict" else "bm25-dict"
-    make_index(scratch / other, other, Demo(), list(_NAMES))
+    make_index(scratch / other, other, Demo(), list(LANGUAGES))
     serve_index(path, options, browse=sys.stdout.isatty(), compare=scratch / other, log=False)
 
 
@@ -117,7 +117,7 @@ def _evaluate(settings: Mapping[str, Mapping[str, str]]) -> list[dict[str, Any]]
 
     source = Demo()
     results = []
-    for language in _NAMES:
+    for language in LANGUAGES:
         task = make_task(load_dataset(source, ("en", language)), "dev", "full")
         made = {name: make_system(name, ("en", language), own, source) for name, own in settings.items()}
         found = {name: evaluate_system(system, task, ("text",)) for name, system in made.items()}
@@ -133,7 +133,7 @@ def _print_results(out: Console, results: list[dict[str, Any]]) -> None:
     for result in results:
         language = result["pair"].removeprefix("en-")
         numbers = [f"{system['measures']['MRR_mr']:.3f}" for system in result["systems"]]
-        rows.append((f"{_NAMES[language]} ({language})", *_with_best_bold(numbers)))
+        rows.append((f"{LANGUAGES[language]} ({language})", *_with_best_bold(numbers)))
     queries, documents = results[0]["systems"][0]["queries"], results[0]["documents"]
     title = f"A little encyclopedia: {documents} articles a language, {queries} English queries (dev), text only."
     print_table(out, title, columns, rows)
@@ -158,7 +158,7 @@ def _with_best_bold(numbers: list[str]) -> list[Text]:
 
 def _answer(out: Console, searcher: Searcher) -> None:
     for query in _QUERIES:
-        rows = [row for language in _NAMES for row in _best(searcher, query, language)]
+        rows = [row for language in LANGUAGES for row in _best(searcher, query, language)]
         print_table(out, f"“{query}”", ("", "best document", "because of"), rows, left=3)
 
 
@@ -172,7 +172,7 @@ def _best(searcher: Searcher, query: str, language: str) -> list[tuple[str, str,
             for word, words, _ in reasons_of(searcher, hit.language, hit.document, hit.explanation)[:3]
         ]
         topic = hit.document.id.removeprefix(f"{language}-")
-        rows.append((_NAMES[language], f"{hit.document.title} ({topic})", "; ".join(reasons)))
+        rows.append((LANGUAGES[language], f"{hit.document.title} ({topic})", "; ".join(reasons)))
     return rows
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from isogloss.data.formats import open_source
@@ -17,7 +19,9 @@ DOUBT = "Probably nothing here: even the best result scores below what counts as
 def site(tmp_path_factory, demo_indexes, serve):
     """A system that counts as relevant what nothing reaches, beside one whose scores say nothing of relevance."""
     folder = tmp_path_factory.mktemp("doubt")
-    make_index(folder / "smooth", "smooth", open_source("demo"), ["fr"], settings=SETTINGS)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "numba", None)  # compiling takes longer than one epoch without it
+        make_index(folder / "smooth", "smooth", open_source("demo"), ["fr"], settings=SETTINGS)
     with serve(folder / "smooth", demo_indexes / "psq") as address:
         yield address
 

@@ -94,7 +94,7 @@ class TestAblation:
         text = ablation(experiment).text
         assert "| `without=vectors`: no word vectors | 0.5000 [" in text
         assert "| -0.2500 [-0.2500, -0.2500] | 0 / 0 / 40 | 0.0002 | 3.5 |" in text
-        assert "| `without=pages`: no translated pages: the dictionary is all there is | — |" in text
+        assert "| `without=pages`: no translated pages: trained on the dictionary alone | — |" in text
 
     def test_without_any_trial_there_is_a_page(self, experiment):
         assert "No trial of this was run to its end." in ablation(experiment).text
