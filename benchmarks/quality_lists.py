@@ -15,7 +15,7 @@ from isogloss.data.documents import Judgment
 from isogloss.data.judgments import Judgments
 from isogloss.data.source import Pair
 from isogloss.evaluation.protocols import judged_queries, make_task
-from isogloss.reproduce.layerwise.data import MEASURED, VALIDATION, SourceWithLists, TrialData
+from isogloss.reproduce.layerwise.data import MEASURED, VALIDATION, TrialData, source_with_lists
 from isogloss.reproduce.layerwise.trial import Drawing
 from isogloss.training.examples import graded_examples
 
@@ -48,7 +48,7 @@ def with_sampled_lists(dataset: Dataset) -> Dataset:
     }
     parted = replace(dataset, splits=splits)
     lists = {split: _sampled(parted, split, task.negatives, task.seed) for split in (MEASURED, VALIDATION)}
-    return replace(parted, source=SourceWithLists(dataset.source, lists))
+    return replace(parted, source=source_with_lists(dataset.source, lists))
 
 
 def _sampled(dataset: Dataset, split: str, negatives: int, seed: int) -> Judgments:

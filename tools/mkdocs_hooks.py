@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
 import isogloss
-from isogloss.cli.main import COMMANDS
+from isogloss.cli.main import COMMANDS, add_module
 
 _PROJECT_PAGES = {"CHANGELOG.md": "project/changelog.md", "CONTRIBUTING.md": "project/contributing.md"}
 _DOCTEST = re.compile(r"^>>> .*?(?=\n\n|\Z)", re.MULTILINE | re.DOTALL)
@@ -63,8 +62,8 @@ def api_reference() -> str:
 def command_reference() -> str:
     """The page of all commands, made from their argument parsers."""
     commands = argparse.ArgumentParser(prog="isogloss").add_subparsers()
-    for name, summary in COMMANDS.items():
-        import_module(f"isogloss.cli.{name.replace('-', '_')}").add_to(commands, name, summary)
+    for name in COMMANDS:
+        add_module(commands, name)
     sections = [section for parser in commands.choices.values() for section in _sections(parser, 2)]
     return "\n\n".join(["# Commands", "Every command also prints this text with `--help`.", *sections]) + "\n"
 

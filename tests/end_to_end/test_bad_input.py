@@ -146,7 +146,8 @@ def test_a_bad_run_file_is_named_by_its_line(fails, tiny, here, content, wrong):
 
 @pytest.mark.parametrize("harm", ["zero", "half", "gone"])
 def test_a_damaged_index_is_an_error_whatever_file_is_hurt(fails, run, tiny, lexicon, here, harm):
-    run("index", "psq", *INDEX[2:6], "-o", "index", "--set", f"lexicon={lexicon}")
+    made = run("index", "wikiclir:tiny", "--system", "psq", *INDEX[4:6], "-o", "index", "--set", f"lexicon={lexicon}")
+    assert made.code == 0
     for path in [path for path in (here / "index").rglob("*") if path.is_file()]:
         if path.name in ("index.copy.json", "commit.copy.json", "write.lock"):
             continue  # nobody needs them to search

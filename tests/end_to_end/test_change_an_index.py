@@ -26,7 +26,7 @@ def ids(run, index, *query):
     return [hit["id"] for hit in json.loads(done.out)["hits"]]
 
 
-def test_documents_are_added_and_replaced_and_it_is_told(run, tiny_index, more):
+def test_documents_are_added_and_replaced_and_counted(run, tiny_index, more):
     assert sorted(ids(run, tiny_index, "Orlane")) == ["f1", "f2"]
     done = run("add", "index", more)
     assert (done.code, done.out) == (0, "")
@@ -143,7 +143,7 @@ def test_another_model_is_refused_unless_all_is_encoded_anew(run, tiny_index, le
     assert "2 documents added" in run("add", "index", more, *by_dictionary).err
 
 
-def test_what_an_index_is_made_of_must_be_said(fails):
+def test_language_and_output_of_an_index_are_required(fails):
     assert "required: DOCUMENTS, --language, -o/--output" in fails("index")
     assert "required: --language, -o/--output" in fails("index", "demo")
     assert "give --system SYSTEM_OR_RUN, or --approximate" in fails("re-encode", "nowhere")

@@ -26,7 +26,7 @@ def command(name, output):
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_an_existing_output_is_replaced_only_when_told(run, fails, here, name):
+def test_an_existing_output_is_replaced_only_on_request(run, fails, here, name):
     if name in INTO_DIRECTORIES:
         (here / "out").mkdir()
     old = here / "out" / "diary.txt" if name in INTO_DIRECTORIES else here / "out"
@@ -37,7 +37,7 @@ def test_an_existing_output_is_replaced_only_when_told(run, fails, here, name):
     assert [path.name for path in here.iterdir()] == ["out"]
 
 
-def test_hits_replace_hits_only_when_told(run, fails, tiny_index):
+def test_hits_replace_hits_only_on_request(run, fails, tiny_index):
     search = ("search", tiny_index, "Orlane", "--json", "hits.json")
     assert run(*search).code == 0
     assert "--overwrite" in fails(*search)
@@ -131,8 +131,8 @@ def die(self, directory):
 
 def test_an_index_that_fails_while_it_is_replaced_still_answers(fails, tiny, tiny_index):
     (tiny / "wiki_fr.documents").write_text("broken\n")
-    replace = ("--documents", f"wikiclir:{tiny}", "--language", "fr", "-o", tiny_index, "--overwrite")
-    assert "wiki_fr.documents:1" in fails("index", "bm25", *replace)
+    replace = ("--system", "bm25", "--language", "fr", "-o", tiny_index, "--overwrite")
+    assert "wiki_fr.documents:1" in fails("index", f"wikiclir:{tiny}", *replace)
 
 
 @pytest.mark.parametrize("output", [".", "..", "docs", "docs/.."])

@@ -66,7 +66,7 @@ def test_a_plan_is_run_elsewhere_in_two_steps_and_its_trials_are_used_here(run, 
     assert kept(here / "out") == before
 
 
-def test_a_trial_that_fails_is_told_and_the_page_is_made(run, data):
+def test_a_trial_that_fails_is_reported_and_the_page_is_made(run, data):
     systems = ("psq.lexicon=absent.tsv",)
     done = run(*LAYERWISE, "table1", *data, *TINY, "--run", "lexical", "--set", *systems, "--without", "smooth")
     assert done.code == 2
@@ -90,7 +90,7 @@ def test_a_trial_that_fails_is_told_and_the_page_is_made(run, data):
         (("--split", "odd"), "has no split 'odd'"),
     ],
 )
-def test_mistakes_are_told_in_a_sentence(fails, data, said, wrong):
+def test_mistakes_are_errors_in_a_sentence(fails, data, said, wrong):
     pytest.importorskip("matplotlib")
     assert wrong in fails(*LAYERWISE, *data, *said)
 

@@ -35,7 +35,7 @@ def index(run, tiny, lexicon, here, monkeypatch, explained):
     return here / "index"
 
 
-def test_a_re_ranked_score_is_explained_when_that_is_asked_for(run, index, explained):
+def test_a_re_ranked_score_is_explained_on_request(run, index, explained):
     shown = run("search", index, QUERY, "-k", "2", "--rerank", "run").out
     assert ".000 by a-matcher" in shown
     assert explained == []

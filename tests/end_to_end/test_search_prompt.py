@@ -189,7 +189,7 @@ def test_doc_searches_with_a_document_of_the_source_side(talk, index, name):
     assert "→" not in answer  # of a whole document the words are not listed
 
 
-def test_lang_restricts_the_languages_until_it_is_said_alone(talk, run):
+def test_lang_restricts_the_languages_until_it_stands_alone(talk, run):
     run("index", "demo", "--system", "psq", "--language", "fr", "--language", "sw", "-o", "demo-index")
     restricted, one, free, both = talk("demo-index", ":lang sw", "honey", ":lang", "honey")
     assert (restricted, free) == ("languages: sw", "languages: fr, sw")
@@ -214,7 +214,7 @@ def test_lang_restricts_the_languages_until_it_is_said_alone(talk, run):
         (":", ": is not a command"),
     ],
 )
-def test_a_wrong_command_is_told_in_one_line_and_the_prompt_goes_on(talk, index, wrong, what):
+def test_a_wrong_command_gets_one_line_and_the_prompt_goes_on(talk, index, wrong, what):
     _, shown, after = talk(index, "Tamarel", wrong, "Tamarel")
     assert what in shown
     assert len(shown.splitlines()) == 1

@@ -70,7 +70,7 @@ def serve(start, tiny_index):
         process.communicate(timeout=120)
 
 
-def test_it_says_where_it_is_answers_and_stops_when_told(serve):
+def test_it_says_where_it_is_answers_and_stops_on_a_signal(serve):
     served = serve()
     assert served.found("Brisevent")[:2] == ["f4", "f3"] or set(served.found("Brisevent")) == {"f3", "f4"}
     assert served.ask("health") == (200, {"live": True, "ready": True})
@@ -104,7 +104,7 @@ def test_documents_come_and_go_while_it_runs(serve, run, tiny_index, here):
     assert served.stop()[0] == 0
 
 
-def test_what_is_being_written_when_it_is_told_to_stop_is_written(serve, run, tiny_index):
+def test_what_is_being_written_when_it_stops_is_written(serve, run, tiny_index):
     served = serve(env={"ISOGLOSS_TOKEN": TOKEN})
     answers = []
     documents = {
@@ -183,7 +183,7 @@ def test_a_header_without_end_is_refused(serve):
     assert served.found("Brisevent")
 
 
-def test_what_cannot_be_served_is_said_in_one_line(fails, tiny_index, here, monkeypatch):
+def test_what_cannot_be_served_is_reported_in_one_line(fails, tiny_index, here, monkeypatch):
     assert "no such index" in fails("serve", "nowhere")
     assert "port" in fails("serve", tiny_index, "--port", "70000")
     assert "seconds" in fails("serve", tiny_index, "--timeout", "never")
@@ -196,13 +196,14 @@ def test_what_cannot_be_served_is_said_in_one_line(fails, tiny_index, here, monk
     assert "ISOGLOSS_TOKEN" in fails("serve", tiny_index)
 
 
-def test_a_port_that_is_taken_is_said_in_one_line(serve, fails, tiny_index):
+def test_a_port_that_is_taken_is_reported_in_one_line(serve, fails, tiny_index):
     port = serve("--quiet").base.rstrip("/").rpartition(":")[2]
     assert "in use" in fails("serve", tiny_index, "--port", port)
 
 
 def test_the_demo_is_served_where_that_is_wished(start):
-    with start("demo", "--serve", "--quiet", "--port", "0") as process:
+    small = "import isogloss.cli.demo as demo; demo.LANGUAGES = {'fr': 'French'}; demo.SETTINGS = {'psq': {}}"
+    with start("demo", "--system", "psq", "--serve", "--quiet", "--port", "0", script=small) as process:
         lines = iter(process.stdout.readline, b"")
         address = next(line for line in lines if line.startswith(b"http://")).decode().strip()
         with urlopen(f"{address}api/v1/search?q=why+is+the+sea+salty", timeout=60) as answer:

@@ -35,7 +35,7 @@ def asked(monkeypatch):
     return rows
 
 
-def test_the_command_line_explains_what_it_is_asked_to(run, slow, asked):
+def test_the_command_line_explains_on_request(run, slow, asked):
     plain = run("search", slow, "red apples hay", "-k", "3").out
     assert plain.lstrip().startswith("1. ")
     assert asked == []
@@ -61,7 +61,7 @@ def test_the_prompt_explains_one_hit(slow, asked, capsys):
     assert " apples → " in capsys.readouterr().out
 
 
-def test_the_service_explains_what_it_is_asked_to(slow, asked):
+def test_the_service_explains_on_request(slow, asked):
     pytest.importorskip("fastapi")
     pytest.importorskip("prometheus_client")
     from starlette.testclient import TestClient

@@ -68,7 +68,7 @@ def test_with_several_systems_a_setting_needs_the_name_of_one(fails):
         ((*EVALUATE, "--split", "exam"), "no split 'exam'; there are train, dev, test and all"),
         ((*EVALUATE, "--fields", "body"), "'body'"),
         ((*EVALUATE[:-1], "en"), "'en' is not written like en-fr"),
-        (("evaluate", "bm25", "--data", "tape:x", "--pair", "en-fr"), "'tape:x' is not one of wikiclir:"),
+        (("evaluate", "bm25", "--data", "tape:x", "--pair", "en-fr"), "nor one of wikiclir:"),
         (("evaluate", "bm25", "bm25", *EVALUATE[2:]), "name each system once"),
         ((*EVALUATE, "--compare"), "at least two systems"),
         ((*EVALUATE, "--run", "-"), "--run: needs the name of a file"),

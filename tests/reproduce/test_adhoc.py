@@ -107,7 +107,7 @@ def test_the_mates_of_pages_are_what_the_judgments_say(dataset):
 
 
 @pytest.mark.parametrize("english", ["e1\t\tA mill.\n", None])
-def test_pages_without_mates_are_said_to_have_none(tmp_path, english):
+def test_pages_without_mates_are_an_error(tmp_path, english):
     files = {"wiki_en.queries": "q1\t\tmills\n", "wiki_fr.documents": "f1\t\tUn moulin.\n", "en2fr.rel": "q1\tf1\t2\n"}
     for name, text in {**files, "wiki_en.documents": english}.items():
         if text is not None:

@@ -92,7 +92,7 @@ class TestRunning:
         assert (found["options"]["epochs"], len(found["history"])) == (2, 2)
 
     @pytest.mark.parametrize("text", ["[]", "{", '{"trials": [{"pair": "en-fr"}]}'])
-    def test_a_wrong_plan_is_told_in_a_sentence(self, benchmarks, text):
+    def test_a_wrong_plan_is_an_error_in_a_sentence(self, benchmarks, text):
         from quality_matchers import MatcherTrials
 
         with pytest.raises(InputError, match=r"x: is not a plan .*quality\.py --plan' writes one"):
@@ -106,9 +106,7 @@ def test_a_plan_is_run_with_torch_and_numpy_alone_and_its_rows_are_in_the_table(
     (tmp_path / "bare").mkdir()
     absent = "".join(f"sys.modules[{name!r}] = None\n" for name in ABSENT)
     (tmp_path / "bare" / "sitecustomize.py").write_text(f"import sys\n{absent}")
-    lines = _run(
-        tmp_path, "quality_matchers.py", "kept", "plan.json", "--device", "cpu", "--processes", "2", path="bare"
-    )
+    lines = _run(tmp_path, "quality_matchers.py", "kept", "plan.json", "--device", "cpu", path="bare")
     assert lines[-1] == "2 of 2 trials are there, 0 failed"
     assert _run(tmp_path, "quality.py", *command, "bm25,dssm,clann")[-2:] == [
         "3 of 3 trials are there, 0 failed",

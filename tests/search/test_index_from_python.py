@@ -146,18 +146,6 @@ def test_an_index_that_is_open_sees_changes_of_others_when_it_is_refreshed(index
     assert found(other, "honey") == found(index, "honey")
 
 
-def test_serving_says_where_and_takes_the_token(index, monkeypatch):
-    running = pytest.importorskip("isogloss.server.running")
-    seen = []
-    monkeypatch.setattr(running, "serve", lambda *arguments: seen.append(arguments))
-    index.serve(port=0, token="0123456789abcdef", workers=2)
-    index.serve("0.0.0.0")
-    (private, host, port, workers, _), (public, *_) = seen
-    assert (private.index, private.token, host, port, workers) == (index.path, "0123456789abcdef", "127.0.0.1", 0, 2)
-    assert private.hosts is not None
-    assert public.hosts is None
-
-
 def test_documents_in_a_store_are_searched_and_changed_like_others(tmp_path):
     with kept_engine() as searcher:
         store, source = f"kept:{tmp_path / 'kept'}?password=s3cret", few_pages(tmp_path)

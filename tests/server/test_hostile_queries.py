@@ -10,7 +10,7 @@ from tests.server.hostile import hostile_address, hostile_queries
 from isogloss.server.errors import ErrorAnswer
 from isogloss.server.models import SearchAnswer
 
-COUNT = int(os.environ.get("ISOGLOSS_HOSTILE", "300"))  # `make soak` sends more
+COUNT = int(os.environ.get("ISOGLOSS_HOSTILE", "120"))  # `make soak` sends more
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -42,7 +42,7 @@ def refused(answer, status, *words):
         ({"q": "salt", "explain": "1", "k": 101}, "explain"),
     ],
 )
-def test_what_cannot_be_asked_is_named(client, params, word):
+def test_wrong_parameters_are_named(client, params, word):
     refused(client.get(SEARCH, params=params), 422, word)
 
 

@@ -66,7 +66,7 @@ def test_the_words_of_a_re_ranker_are_shown_and_marked_as_it_reads_them(rerankin
     assert words == {"salt": ["Sel", "sel"], "sea": ["vent"]}
 
 
-def test_without_being_told_the_score_of_what_finds_is_explained(reranking, explained):
+def test_by_default_the_score_of_the_first_stage_is_explained(reranking, explained):
     asked = {"q": QUERY, "language": "fr", "id": "f1"}
     usual = reranking.get(EXPLAIN, params=asked).json()
     assert usual["system"] == "bm25-dict"

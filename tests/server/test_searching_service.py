@@ -24,7 +24,7 @@ def test_a_search_finds_ranks_and_shows(client):
     assert answer["unknown_words"] == ["and"] or answer["unknown_words"] == []
 
 
-def test_reasons_come_when_they_are_asked_for_and_sum_to_the_score(client):
+def test_reasons_come_on_request_and_sum_to_the_score(client):
     hits = client.get(SEARCH, params={"q": "salt and sea", "explain": "true"}).json()["hits"]
     assert hits
     for hit in hits:

@@ -112,7 +112,7 @@ def test_a_worker_that_gives_no_sign_of_life_is_killed_and_replaced(supervisor, 
     assert supervisor.made[1].exitcode == -9
 
 
-def test_told_to_stop_it_replaces_nobody(supervisor):
+def test_a_supervisor_that_stops_replaces_nobody(supervisor):
     supervisor.init_processes()
     supervisor.should_exit.set()
     supervisor.processes[0].exitcode = 0

@@ -176,7 +176,7 @@ def test_segments_are_merged_behind_the_back_of_the_requests(writable, index):
     assert len(ids(writable, "wind", k=100, filter="topic:light")) == 12
 
 
-def test_a_lock_held_elsewhere_is_told(serving, index, monkeypatch):
+def test_a_lock_of_another_process_is_reported(serving, index, monkeypatch):
     monkeypatch.setattr("isogloss.server.writing._PATIENCE", 0.05)
     client = serving(index, token=TOKEN)
     with IndexWriter(index):

@@ -8,26 +8,24 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from isogloss.cli.main import add_command
-from isogloss.cli.options import SOURCE_HELP, add_settings, settings_for
-from isogloss.cli.output import counted, note
+from isogloss.cli.options import SOURCE_HELP, add_index, add_settings, settings_for
+from isogloss.cli.output import counted, note, note_problems
 from isogloss.storage.errors import InputError
 
 if TYPE_CHECKING:
     from isogloss.data.problems import Problems
     from isogloss.data.source import Source
 
-_EXAMPLE = """\
+EXAMPLE = """\
   isogloss add my-index new-pages.jsonl
   isogloss add my-index manuals --language fr
   isogloss add my-index handbuch --language de --set lexicon=en-de.txt   # a new language
   isogloss add my-index new-pages.jsonl --system my-run                  # refused unless my-run made the index"""
 
 
-def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, summary: str) -> None:
-    """Register the command."""
-    parser = add_command(commands, name, summary, _EXAMPLE)
-    parser.add_argument("index", metavar="INDEX", help="a directory made by 'isogloss index'")
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Define the arguments."""
+    add_index(parser)
     parser.add_argument("documents", metavar="DOCUMENTS", help=SOURCE_HELP)
     parser.add_argument(
         "--system",
@@ -42,12 +40,10 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: 
         "--skip-bad", action="store_true", help="skip documents that are wrong, and count them, instead of stopping"
     )
     add_settings(parser)
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:
     """Add documents to an index."""
-    from isogloss.cli.index import tell_problems
     from isogloss.data.formats import open_source
     from isogloss.data.problems import Problems
     from isogloss.index.manifest import Manifest
@@ -58,7 +54,7 @@ def run(options: argparse.Namespace) -> None:
     if options.system:
         _refuse_another_model(options, source, settings, problems)
     add_documents(options.index, source, options.language, settings, problems, options.quiet)
-    tell_problems(problems, options.quiet)
+    note_problems(problems, options.quiet)
 
 
 def add_documents(
@@ -71,10 +67,10 @@ def add_documents(
 
     with IndexWriter(path, settings) as writer:
         before = sum(writer.index.manifest.documents.values())
-        asked = list(languages or writer.index.commit.languages)
-        count = writer.add(documents_of(source, asked, not languages, problems))
+        wanted = list(languages or writer.index.commit.languages)
+        count = writer.add(documents_of(source, wanted, not languages, problems))
         if not count:
-            raise InputError(f"{source.name}: has no documents in {', '.join(asked)}")
+            raise InputError(f"{source.name}: has no documents in {', '.join(wanted)}")
         writer.commit()
         after = sum(writer.index.manifest.documents.values())
     replaced = count - (after - before)

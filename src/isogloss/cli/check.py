@@ -5,24 +5,22 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from isogloss.cli.main import add_command
+from isogloss.cli.options import add_index
 from isogloss.cli.output import note
 from isogloss.storage.errors import InputError
 
-_EXAMPLE = """\
+EXAMPLE = """\
   isogloss check my-index            # is every file what was written?
   isogloss check my-index --repair   # if not: what can be made again is, the rest is listed"""
 
 
-def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, summary: str) -> None:
-    """Register the command."""
-    parser = add_command(commands, name, summary, _EXAMPLE)
-    parser.add_argument("index", metavar="INDEX", help="a directory made by 'isogloss index'")
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Define the arguments."""
+    add_index(parser)
     parser.add_argument(
         "--repair", action="store_true",
         help="mend what is damaged: documents whose texts are whole are indexed anew, the others are listed",
     )  # fmt: skip
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:

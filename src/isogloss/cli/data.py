@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from isogloss.cli.main import add_command
 from isogloss.cli.options import (
@@ -16,78 +17,108 @@ from isogloss.cli.options import (
     add_reading,
     add_settings,
     count,
+    read_dataset,
     seed,
     settings_for,
 )
 from isogloss.cli.output import check_outputs, console, note, print_table, write_json
+from isogloss.storage.errors import InputError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+EXAMPLE = """\
+  isogloss data show demo --pair en-sw
+  isogloss data grade --help"""
+_SHOW_EXAMPLE = """\
+  isogloss data show demo --pair en-sw
+  isogloss data show wikiclir:DIR --pair en-fr --json -"""
+_GRADE_EXAMPLE = """\
+  isogloss data grade pages.jsonl -o graded
+  isogloss data grade demo -o graded --query-language en"""
+_CONVERT_EXAMPLE = """\
+  isogloss data convert wikiclir:DIR --pair en-fr -o beir:OUT
+  isogloss data convert demo --pair en-zh -o trec:OUT"""
+_CANDIDATES_EXAMPLE = """\
+  isogloss data candidates bm25 --data wikiclir:DIR --pair zh-zh --split dev --queries 500 -k 20 -o zh2zh.dev"""
 
 
-def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, summary: str) -> None:
-    """Register the command and its sub-commands."""
-    parser = add_command(
-        commands, name, summary, "  isogloss data show demo --pair en-sw\n  isogloss data grade --help"
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Define the sub-commands."""
     parts = parser.add_subparsers(dest="part", metavar="show|grade|convert|candidates", required=True)
-    _add_show(parts)
-    _add_grade(parts)
-    _add_convert(parts)
-    _add_candidates(parts)
 
+    show_ = add_command(parts, "show", "counts, languages, grades and validation problems of data", _SHOW_EXAMPLE, show)
+    show_.add_argument("source", metavar="SOURCE", help=SOURCE_HELP)
+    add_pair(show_)
+    show_.add_argument("--seed", type=seed, default=0, help="fixes the split where the data have none (default 0)")
+    add_json(show_, "it")
+    add_overwrite(show_)
 
-_Parts = argparse._SubParsersAction  # the type argparse gives sub-commands
-
-
-def _add_show(parts: _Parts[argparse.ArgumentParser]) -> None:
-    example = "  isogloss data show demo --pair en-sw\n  isogloss data show wikiclir:DIR --pair en-fr --json -"
-    show = add_command(parts, "show", "what is in it: counts, languages, grades, problems found", example)
-    show.add_argument("source", metavar="SOURCE", help=SOURCE_HELP)
-    add_pair(show)
-    show.add_argument("--seed", type=seed, default=0, help="fixes the split where the data have none (default 0)")
-    add_json(show, "it")
-    add_overwrite(show)
-    show.set_defaults(run=_show)
-
-
-def _show(options: argparse.Namespace) -> int:
-
-    return show(options.source, options.pair, options.seed, options.json, options.overwrite)
-
-
-def _add_grade(parts: _Parts[argparse.ArgumentParser]) -> None:
-    example = "  isogloss data grade pages.jsonl -o graded\n  isogloss data grade demo -o graded --query-language en"
-    grade = add_command(
-        parts, "grade", "pages that link to each other and to their translations -> graded judgments", example
-    )
-    grade.add_argument(
+    summary = "pages that link to each other and to their translations -> graded judgments"
+    grade_ = add_command(parts, "grade", summary, _GRADE_EXAMPLE, grade)
+    grade_.add_argument(
         "pages", metavar="PAGES", help="JSON lines with id, lang, title, text, links, translations; or demo"
     )
-    grade.add_argument(
-        "--query-language",
-        action="append",
-        default=None,
-        metavar="LANG",
+    grade_.add_argument(
+        "--query-language", action="append", metavar="LANG",
         help="make queries of this language only (repeatable; default: all)",
+    )  # fmt: skip
+    add_output(grade_, what="a directory, in the WikiCLIR layout")
+    add_reading(grade_)
+
+    convert_ = add_command(parts, "convert", "one pair of a source into another format", _CONVERT_EXAMPLE, convert)
+    convert_.add_argument("data", metavar="SOURCE", help=SOURCE_HELP)
+    add_pair(convert_)
+    add_reading(convert_)
+    add_output(convert_, what="wikiclir:DIR, beir:DIR, trec:DIR, or jsonl:FILE (the documents)")
+
+    summary = "the best k documents of a system, as lists for the 'candidates' protocol"
+    lists = add_command(parts, "candidates", summary, _CANDIDATES_EXAMPLE, candidates)
+    lists.add_argument("system", metavar="SYSTEM", help="a system ('isogloss systems')")
+    add_data(lists)
+    lists.add_argument("--split", default="dev", help="train, dev, test or all (default dev)")
+    lists.add_argument(
+        "--queries", type=count, default=500, metavar="N", help="how many queries, drawn by the seed (default 500)"
     )
-    add_output(grade, what="a directory, in the WikiCLIR layout")
-    add_reading(grade)
-    grade.set_defaults(run=_grade)
+    lists.add_argument("-k", type=count, default=20, help="documents a query (default 20)")
+    lists.add_argument("--fields", default="text", help="what the system reads (default text)")
+    add_settings(lists)
+    add_output(lists, what="a file: query id, document id, label (1: judged relevant)")
 
 
-def _grade(options: argparse.Namespace) -> None:
-    from pathlib import Path
+def show(options: argparse.Namespace) -> int:
+    """Read everything and list all problems instead of stopping at the first; 2 if records had to be skipped."""
+    from isogloss.data.formats import open_source
+    from isogloss.data.summary import summarise
 
+    check_outputs(options.overwrite, options.json)
+    options.skip_bad = True
+    dataset = read_dataset(open_source(options.source), options)
+    summary = summarise(dataset)
+    if options.json:
+        write_json(options.json, summary, options.overwrite)
+    if options.json != "-":
+        _print_summary(summary)
+    errors = summary["problems"]["errors"]
+    if errors:
+        first = next(problem for problem in dataset.problems.kept if problem.fatal)
+        note(f"isogloss: {sum(errors.values()):,} records cannot be used, the first: {first}")
+        return 2
+    return 0
+
+
+def grade(options: argparse.Namespace) -> None:
+    """Write the judgments that links and translations of pages imply."""
     from isogloss.data.dataset import load_dataset
     from isogloss.data.problems import Problems
     from isogloss.data.readers.demo import Demo
     from isogloss.data.readers.jsonl import Jsonl
     from isogloss.data.readers.wikiclir import write_wikiclir
-    from isogloss.storage.errors import InputError
 
     pages = options.pages.removeprefix("jsonl:")
     check_outputs(options.overwrite, options.output, source=f"jsonl:{pages}" if pages != "demo" else "")
     source = Demo() if pages == "demo" else Jsonl(pages)
-    problems = Problems(not options.skip_bad)
-    for _ in source.check(problems):  # all languages at once, before anything is made of them
+    for _ in source.check(Problems(not options.skip_bad)):  # all languages at once, before anything is made of them
         pass
     for language in options.query_language or ():
         if language not in source.graded.languages:
@@ -102,66 +133,27 @@ def _grade(options: argparse.Namespace) -> None:
     note(f"{options.output}: {len(pairs)} pairs of languages, {judged:,} judgments", options.quiet)
 
 
-def _add_convert(parts: _Parts[argparse.ArgumentParser]) -> None:
-    example = "  isogloss data convert wikiclir:DIR --pair en-fr -o beir:OUT\n"
-    example += "  isogloss data convert demo --pair en-zh -o trec:OUT"
-    convert = add_command(parts, "convert", "one pair of a source into another format", example)
-    convert.add_argument("data", metavar="SOURCE", help=SOURCE_HELP)
-    add_pair(convert)
-    add_reading(convert)
-    add_output(convert, what="wikiclir:DIR, beir:DIR, trec:DIR, or jsonl:FILE (the documents)")
-    convert.set_defaults(run=_convert)
-
-
-def _convert(options: argparse.Namespace) -> None:
-    from isogloss.data.dataset import load_dataset
+def convert(options: argparse.Namespace) -> None:
+    """Write a pair in another format."""
     from isogloss.data.formats import find_writer, open_source
-    from isogloss.data.problems import Problems
-    from isogloss.data.source import parse_pair
 
     write = find_writer(options.output)
     check_outputs(options.overwrite, options.output.partition(":")[2], source=options.data)
-    dataset = load_dataset(
-        open_source(options.data), parse_pair(options.pair), options.seed, Problems(not options.skip_bad)
-    )
+    dataset = read_dataset(open_source(options.data), options)
     write(dataset, options.overwrite)
     note(f"{options.output}: {len(dataset.documents):,} documents, {len(dataset.queries):,} queries", options.quiet)
 
 
-def _add_candidates(parts: _Parts[argparse.ArgumentParser]) -> None:
-    example = (
-        "  isogloss data candidates bm25 --data wikiclir:DIR --pair zh-zh --split dev --queries 500 -k 20 -o zh2zh.dev"
-    )
-    candidates = add_command(
-        parts, "candidates", "the best k documents of a system, as lists for the 'candidates' protocol", example
-    )
-    candidates.add_argument("system", metavar="SYSTEM", help="a system ('isogloss systems')")
-    add_data(candidates)
-    candidates.add_argument("--split", default="dev", help="train, dev, test or all (default dev)")
-    candidates.add_argument(
-        "--queries", type=count, default=500, metavar="N", help="how many queries, drawn by the seed (default 500)"
-    )
-    candidates.add_argument("-k", type=count, default=20, help="documents a query (default 20)")
-    candidates.add_argument("--fields", default="text", help="what the system reads (default text)")
-    add_settings(candidates)
-    add_output(candidates, what="a file: query id, document id, label (1: judged relevant)")
-    candidates.set_defaults(run=_candidates)
-
-
-def _candidates(options: argparse.Namespace) -> None:
-    from pathlib import Path
-
-    from isogloss.data.dataset import load_dataset
+def candidates(options: argparse.Namespace) -> None:
+    """Write the best documents of a system for some queries."""
     from isogloss.data.documents import parse_fields
     from isogloss.data.formats import open_source
-    from isogloss.data.problems import Problems
-    from isogloss.data.source import parse_pair
     from isogloss.evaluation.protocols import draw_candidates, judged_queries, write_candidates
     from isogloss.systems.registry import make_system
 
     check_outputs(options.overwrite, options.output, source=options.data)
     source = open_source(options.data)
-    dataset = load_dataset(source, parse_pair(options.pair), options.seed, Problems(not options.skip_bad))
+    dataset = read_dataset(source, options)
     settings = settings_for(options.system, [options.system], options.settings)
     system = make_system(options.system, dataset.pair, settings, source)
     system.fit(dataset)
@@ -176,54 +168,24 @@ def _candidates(options: argparse.Namespace) -> None:
     note(remark, options.quiet)
 
 
-# What ``isogloss data show`` prints.
-
-
-def show(source: str, pair: str, seed: int, json_file: str | None, overwrite: bool) -> int:
-    """Read everything, list what is wrong instead of stopping at it; exit status 2 if records had to be skipped."""
-    from isogloss.data.dataset import load_dataset
-    from isogloss.data.formats import open_source
-    from isogloss.data.problems import Problems
-    from isogloss.data.source import parse_pair
-    from isogloss.data.summary import summarise
-
-    check_outputs(overwrite, json_file)
-    dataset = load_dataset(open_source(source), parse_pair(pair), seed, Problems(stop_at_errors=False))
-    summary = summarise(dataset)
-    if json_file:
-        write_json(json_file, summary, overwrite)
-    if json_file != "-":
-        _print(summary)
-    errors = summary["problems"]["errors"]
-    if errors:
-        first = next(problem for problem in dataset.problems.kept if problem.fatal)
-        note(f"isogloss: {sum(errors.values()):,} records cannot be used, the first: {first}")
-        return 2
-    return 0
-
-
-def _print(summary: dict[str, Any]) -> None:
+def _print_summary(summary: dict[str, Any]) -> None:
     out = console()
     query_language, document_language = summary["pair"].split("-", 1)
     counts = (
         document_language, f"{summary['queries']:,}", f"{summary['partially_relevant_per_query']:.2f}",
         f"{summary['documents']:,}", f"{summary['query_words']:.1f}", f"{summary['document_words']:.1f}",
     )  # fmt: skip
-    print_table(
-        out,
-        f"{summary['data']} {summary['pair']}",
-        ("language", "#Query", "#SR/Q", "#Documents", "words/query", "words/document"),
-        [counts],
-    )
+    columns = ("language", "#Query", "#SR/Q", "#Documents", "words/query", "words/document")
+    print_table(out, f"{summary['data']} {summary['pair']}", columns, [counts])
     splits = [(name, f"{part['queries']:,}", f"{part['judged']:,}") for name, part in summary["splits"].items()]
     print_table(out, "splits", ("split", "queries", f"judged for {summary['pair']}"), splits)
     grades = [(grade, f"{count:,}") for grade, count in summary["grades"].items()]
     print_table(out, "grades (pairs not listed have grade 0)", ("grade", "judgments"), grades)
-    looks = [
+    languages = [
         ("queries", query_language, _shares(summary["query_languages"])),
         ("documents", document_language, _shares(summary["document_languages"])),
     ]
-    print_table(out, "languages, by a sample", ("", "said to be", "looks like"), looks, left=3)
+    print_table(out, "languages of a sample", ("", "declared", "detected"), languages, left=3)
     _print_problems(out, summary["problems"])
 
 
@@ -231,13 +193,16 @@ def _shares(languages: dict[str, float]) -> str:
     return ", ".join(f"{language} {share:.0%}" for language, share in languages.items())
 
 
-def _print_problems(out: Any, problems: dict[str, Any]) -> None:
-    counts = [("error", kind, count) for kind, count in problems["errors"].items()]
-    counts += [("warning", kind, count) for kind, count in problems["warnings"].items()]
-    if not counts:
+def _print_problems(out: Console, problems: dict[str, Any]) -> None:
+    rows = [
+        (level, kind, f"{count:,}")
+        for level, part in (("error", "errors"), ("warning", "warnings"))
+        for kind, count in problems[part].items()
+    ]
+    if not rows:
         out.print("no problems found")
         return
-    print_table(out, "problems", ("", "kind", "how many"), [(a, b, f"{c:,}") for a, b, c in counts], left=2)
+    print_table(out, "problems", ("", "kind", "how many"), rows, left=2)
     out.print("the first of each kind:")
     for line in problems["first"]:
         out.print(f"  {line}", markup=False)

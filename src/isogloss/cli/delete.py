@@ -5,25 +5,23 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from isogloss.cli.main import add_command
+from isogloss.cli.options import add_index
 from isogloss.cli.output import counted, note
 from isogloss.storage.errors import InputError
 
-_EXAMPLE = """\
+EXAMPLE = """\
   isogloss delete my-index fr-volcano fr-honey
   isogloss delete my-index --language sw --file ids-to-delete.txt"""
 
 
-def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, summary: str) -> None:
-    """Register the command."""
-    parser = add_command(commands, name, summary, _EXAMPLE)
-    parser.add_argument("index", metavar="INDEX", help="a directory made by 'isogloss index'")
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Define the arguments."""
+    add_index(parser)
     parser.add_argument("ids", nargs="*", metavar="ID", help="ids of documents")
     parser.add_argument("--file", metavar="IDS", help="a file with more of them, one a line")
     parser.add_argument(
         "--language", action="append", metavar="LANG", help="only documents in this language (repeatable)"
     )
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:

@@ -6,27 +6,27 @@ import argparse
 import os
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isogloss.cli.main import add_command
 from isogloss.cli.options import add_json, add_overwrite
 from isogloss.cli.output import check_outputs, console, note, print_table, write_json
-from isogloss.cli.serve import add_address, check_packages, serve_index
+from isogloss.cli.serve import add_address, serve_index
 from isogloss.storage.errors import import_extra
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.text import Text
 
     from isogloss.search.searcher import Searcher
 
-_EXAMPLE = """\
+EXAMPLE = """\
   isogloss demo
   isogloss demo --serve
   isogloss demo --all
   isogloss demo -o demo-index --overwrite"""
-_SETTINGS: dict[str, dict[str, str]] = {
+SETTINGS: dict[str, dict[str, str]] = {
     "bm25": {},
     "bm25-dict": {},
     "psq": {},
@@ -41,30 +41,25 @@ _QUERIES = (
     "how bees make honey",
     "What do camels keep in their humps?",
 )
-_NAMES = {"fr": "French", "it": "Italian", "es": "Spanish", "sw": "Swahili", "tl": "Tagalog", "zh": "Chinese"}
+LANGUAGES = {"fr": "French", "it": "Italian", "es": "Spanish", "sw": "Swahili", "tl": "Tagalog", "zh": "Chinese"}
 
 
-def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, summary: str) -> None:
-    """Register the command."""
-    parser = add_command(commands, name, summary, _EXAMPLE)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Define the arguments."""
     parser.add_argument("-o", "--output", metavar="INDEX", help="keep the index here, to search in it later")
     parser.add_argument(
-        "--system",
-        default="bridge",
-        choices=("bm25-dict", "psq", "aligned", "bridge"),
-        help="what answers the queries (default bridge)",
-    )
+        "--system", default="bridge", choices=("bm25-dict", "psq", "aligned", "bridge"),
+        help="the system that answers the queries (default bridge)",
+    )  # fmt: skip
     parser.add_argument(
-        "--all",
-        action="store_true",
+        "--all", action="store_true",
         help=f"evaluate {_LONG} too, trained with its own defaults: two to three minutes of a core for each of the six "
         "languages; needs the extra train",
-    )
+    )  # fmt: skip
     parser.add_argument("--serve", action="store_true", help="then open the page, to search with a browser")
     add_address(parser)
     add_json(parser, "the measures")
     add_overwrite(parser)
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:
@@ -75,41 +70,41 @@ def run(options: argparse.Namespace) -> None:
     from isogloss.data.readers.demo import Demo
     from isogloss.index.making import make_index
     from isogloss.index.reader import open_index
+    from isogloss.search.searcher import Searcher
 
     check_outputs(options.overwrite, options.output, options.json)
     if options.serve:
-        check_packages()
+        pass  # a missing extra is reported first
     if options.all:
         import_extra("torch", "train", f"--all: {_LONG}")
-    results = _evaluate({name: given for name, given in _SETTINGS.items() if options.all or name != _LONG})
+    results = _evaluate({name: own for name, own in SETTINGS.items() if options.all or name != _LONG})
     with tempfile.TemporaryDirectory(prefix="isogloss-demo-") as scratch:
         path = Path(options.output or Path(scratch) / "index")
-        settings = _SETTINGS[options.system]
-        make_index(path, options.system, Demo(), list(_NAMES), settings=settings, overwrite=options.overwrite)
+        settings = SETTINGS[options.system]
+        make_index(path, options.system, Demo(), list(LANGUAGES), settings=settings, overwrite=options.overwrite)
         if options.json:
             write_json(options.json, results, options.overwrite)
         if options.json != "-":
             out = console()
             _print_results(out, results)
-            opened = open_index(path)
-            manifest, searcher = opened.manifest, Searcher(opened)
+            index = open_index(path)
+            searcher = Searcher(index)
             _answer(out, searcher)
         _next_steps(options.output, options.quiet)
         if options.serve:
             _serve(path, Path(scratch), options)
         elif options.json != "-" and sys.stdin and sys.stdin.isatty() and sys.stdout.isatty():
-            Prompt(manifest, searcher, console(), k=5).run("the demo")
+            Prompt(index.manifest, searcher, console(), k=5).run("the demo")
 
 
 def _serve(path: Path, scratch: Path, options: argparse.Namespace) -> None:
     """The page, with a second system's rankings to compare."""
     from isogloss.data.readers.demo import Demo
     from isogloss.index.making import make_index
-    from isogloss.server.app import Settings
 
     other = "psq" if options.system == "bm25-dict" else "bm25-dict"
-    make_index(scratch / other, other, Demo(), list(_NAMES))
-    serve_index(Settings(path, compare=scratch / other, log=False), options, browse=sys.stdout.isatty())
+    make_index(scratch / other, other, Demo(), list(LANGUAGES))
+    serve_index(path, options, browse=sys.stdout.isatty(), compare=scratch / other, log=False)
 
 
 def _evaluate(settings: Mapping[str, Mapping[str, str]]) -> list[dict[str, Any]]:
@@ -122,40 +117,48 @@ def _evaluate(settings: Mapping[str, Mapping[str, str]]) -> list[dict[str, Any]]
 
     source = Demo()
     results = []
-    for language in _NAMES:
+    for language in LANGUAGES:
         task = make_task(load_dataset(source, ("en", language)), "dev", "full")
-        made = {name: make_system(name, ("en", language), given, source) for name, given in settings.items()}
+        made = {name: make_system(name, ("en", language), own, source) for name, own in settings.items()}
         found = {name: evaluate_system(system, task, ("text",)) for name, system in made.items()}
         results.append(as_json(task, "dev", found, []))
     return results
 
 
 def _print_results(out: Console, results: list[dict[str, Any]]) -> None:
+    """A row for each language, its best number in bold."""
     names = [system["name"] for system in results[0]["systems"]]
     columns = ["English queries, documents in", *(f"{name} MRR" for name in names)]
-    rows = []
+    rows: list[Sequence[str | Text]] = []
     for result in results:
-        values = {system["name"]: system["measures"] for system in result["systems"]}
         language = result["pair"].removeprefix("en-")
-        rows.append((f"{_NAMES[language]} ({language})", *(f"{values[name]['MRR_mr']:.3f}" for name in names)))
+        numbers = [f"{system['measures']['MRR_mr']:.3f}" for system in result["systems"]]
+        rows.append((f"{LANGUAGES[language]} ({language})", *_with_best_bold(numbers)))
     queries, documents = results[0]["systems"][0]["queries"], results[0]["documents"]
     title = f"A little encyclopedia: {documents} articles a language, {queries} English queries (dev), text only."
     print_table(out, title, columns, rows)
     out.print(
-        "bm25 does not translate; bm25-dict and psq do, with a small lexicon that is bundled too. It was made for\n"
-        "the words of these queries, so the figures are kinder than those of a stranger's dictionary. aligned has no\n"
-        "lexicon: it learns word vectors from the articles and translations from those of the train split. smooth\n"
-        "learns from judged pairs alone, of which there are few here. bridge learns from articles and the lexicon."
+        "bm25 does not translate; bm25-dict and psq translate with a small bundled lexicon. It was made for the words\n"
+        "of these queries: other dictionaries give lower numbers. aligned needs no lexicon: it trains word vectors on\n"
+        "the articles and takes translations from those of the train split. smooth trains on judged pairs alone, of\n"
+        "which there are few here. bridge trains on articles and the lexicon."
     )
     if _LONG in names:
-        out.print(f"{_LONG} learns from the same pairs, from word vectors as those of aligned.\n")
+        out.print(f"{_LONG} trains on the same pairs, starting from word vectors like those of aligned.\n")
     else:
-        out.print(f"{_LONG} is left out, for it learns for minutes: isogloss demo --all has it (extra train).\n")
+        out.print(f"{_LONG} is left out: it trains for minutes. Evaluate it too: isogloss demo --all (extra train).\n")
+
+
+def _with_best_bold(numbers: list[str]) -> list[Text]:
+    from rich.text import Text
+
+    best = max(numbers, key=float)
+    return [Text(number, "bold" if number == best else "") for number in numbers]
 
 
 def _answer(out: Console, searcher: Searcher) -> None:
     for query in _QUERIES:
-        rows = [row for language in _NAMES for row in _best(searcher, query, language)]
+        rows = [row for language in LANGUAGES for row in _best(searcher, query, language)]
         print_table(out, f"“{query}”", ("", "best document", "because of"), rows, left=3)
 
 
@@ -169,7 +172,7 @@ def _best(searcher: Searcher, query: str, language: str) -> list[tuple[str, str,
             for word, words, _ in reasons_of(searcher, hit.language, hit.document, hit.explanation)[:3]
         ]
         topic = hit.document.id.removeprefix(f"{language}-")
-        rows.append((_NAMES[language], f"{hit.document.title} ({topic})", "; ".join(reasons)))
+        rows.append((LANGUAGES[language], f"{hit.document.title} ({topic})", "; ".join(reasons)))
     return rows
 
 

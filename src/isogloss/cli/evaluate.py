@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isogloss.cli.main import add_command
 from isogloss.cli.options import add_data, add_json, add_overwrite, add_settings, count, settings_for
-from isogloss.cli.output import check_outputs, console, note, print_table, write_json
+from isogloss.cli.output import check_outputs, console, note, note_problems, print_table, write_json
 from isogloss.storage.errors import InputError
 
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from isogloss.evaluation.report import Result
     from isogloss.evaluation.significance import Comparison
 
-_EXAMPLE = """\
+EXAMPLE = """\
   isogloss evaluate bm25 bm25-dict psq --data demo --pair en-fr
   isogloss evaluate bm25-dict --data wikiclir:DIR --pair en-fr --split dev --protocol full \\
       --set lexicon=en-fr.txt --run bm25-dict.trec --json result.json
@@ -27,29 +26,20 @@ _EXAMPLE = """\
   isogloss evaluate my-own.trec bm25 --data beir:DIR --pair en-de --split test --compare"""
 
 
-def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, summary: str) -> None:
-    """Register the command."""
-    parser = add_command(commands, name, summary, _EXAMPLE)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Define the arguments."""
     parser.add_argument(
-        "systems",
-        nargs="+",
-        metavar="SYSTEM_OR_RUN",
+        "systems", nargs="+", metavar="SYSTEM_OR_RUN",
         help="systems ('isogloss systems'), run directories of 'isogloss train', or TREC run files",
-    )
+    )  # fmt: skip
     add_data(parser)
     parser.add_argument("--split", default="dev", help="train, dev, test or all (default dev)")
     parser.add_argument(
-        "--protocol",
-        default="full",
-        choices=("full", "sampled", "candidates"),
-        help="what is ranked: the whole collection, judged and N random documents, or given lists (default full)",
-    )
+        "--protocol", default="full", choices=("full", "sampled", "candidates"),
+        help="what is ranked: the whole collection, judged and N random documents, or candidate lists (default full)",
+    )  # fmt: skip
     parser.add_argument(
-        "--negatives",
-        type=count,
-        default=40,
-        metavar="N",
-        help="random documents a query under 'sampled' (default 40)",
+        "--negatives", type=count, default=40, metavar="N", help="random documents a query under 'sampled' (default 40)"
     )
     parser.add_argument(
         "--depth", type=count, default=1000, metavar="K", help="documents ranked a query under 'full' (default 1000)"
@@ -57,15 +47,12 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: 
     parser.add_argument("--fields", default="text", help="what systems read: text, title or title,text (default text)")
     add_settings(parser)
     parser.add_argument(
-        "--run",
-        dest="run_file",
-        metavar="FILE",
+        "--run", dest="run_file", metavar="FILE",
         help="write the rankings as a TREC run file (with several systems: FILE with the name added)",
-    )
+    )  # fmt: skip
     add_json(parser, "the results")
     parser.add_argument("--compare", action="store_true", help="test the differences between systems for significance")
     add_overwrite(parser)
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:
@@ -87,7 +74,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _systems(options: argparse.Namespace) -> dict[str, dict[str, str]]:
-    """What is evaluated, each with what --set says of it."""
+    """The systems to evaluate, each with its settings."""
     from isogloss.systems.registry import system_names
 
     named = [name for name in options.systems if name in system_names()]
@@ -172,6 +159,4 @@ def _remarks(task: Task, results: Mapping[str, Result], quiet: bool) -> None:
         missing = sum(query.id not in result.run.rankings for query in task.queries)
         if missing:
             note(f"{name}: {missing:,} of {len(task.queries):,} queries are not in the run and score 0", quiet)
-    problems = task.dataset.problems
-    for kind, times in (*problems.errors.items(), *problems.warnings.items()):
-        note(f"{times:,} x {kind} in the data ('isogloss data show' lists them)", quiet)
+    note_problems(task.dataset.problems, quiet, after=" in the data ('isogloss data show' lists them)")

@@ -1,4 +1,4 @@
-"""How search results look: on the terminal and as JSON."""
+"""Search results on the terminal and as JSON."""
 
 from __future__ import annotations
 
@@ -77,20 +77,20 @@ def print_explanation(out: Console, searcher: Searcher, hit: Hit) -> None:
 
 
 def print_unknown(out: Console, words: Sequence[str]) -> None:
-    """A line with the words of the query that the index can do nothing with, if there are any."""
+    """A line with the words of the query that the index does not know, if there are any."""
     if words:
         out.print(Text(f"not known: {_listed(words, ', ')}", "magenta"))
 
 
 def missing_line(hits: Hits) -> str:
-    """What to say if parts of the index did not answer; else nothing."""
+    """A warning if parts of the index did not answer; else nothing."""
     return (
         f"warning: not the whole index was searched: no answer from {', '.join(hits.missing)}" if hits.missing else ""
     )
 
 
 def print_translations(out: Console, translations: Mapping[str, Sequence[tuple[str, Sequence[str]]]]) -> None:
-    """A line for each language that knows what stands for the words of the query there."""
+    """A line for each language that translates words of the query."""
     for language, words in translations.items():
         if words:
             listed = _listed([f"{word} → {', '.join(meanings)}" for word, meanings in words], "; ")
@@ -114,10 +114,10 @@ def _reasons(searcher: Searcher, hit: Hit) -> list[Reason]:
     return reasons_of(searcher, hit.language, hit.document, hit.explanation, hit.reranked)
 
 
-def _listed(items: Sequence[str], separator: str) -> str:
-    """Items in one line; of many the first, and how many more there are."""
-    more = len(items) - _MOST_LISTED
-    return separator.join([*items[:_MOST_LISTED], *([f"… {more} more"] if more > 0 else [])])
+def _listed(words: Sequence[str], separator: str) -> str:
+    """Words in one line; of many the first, and how many more there are."""
+    more = len(words) - _MOST_LISTED
+    return separator.join([*words[:_MOST_LISTED], *([f"… {more} more"] if more > 0 else [])])
 
 
 def _marked(snippet: Snippet) -> Text:

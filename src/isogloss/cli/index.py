@@ -7,7 +7,6 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from isogloss.cli.main import add_command
 from isogloss.cli.options import (
     SOURCE_HELP,
     add_cluster,
@@ -17,30 +16,27 @@ from isogloss.cli.options import (
     settings_for,
     wants_ray,
 )
-from isogloss.cli.output import check_outputs, note
+from isogloss.cli.output import check_outputs, note, note_problems
 from isogloss.storage.errors import InputError
-from isogloss.systems.registry import DEFAULT_SYSTEM
 
 if TYPE_CHECKING:
-    from isogloss.data.problems import Problems
     from isogloss.index.making import Encode
     from isogloss.index.manifest import Manifest
 
 APPROXIMATE = ("auto", "yes", "no")
-_EXAMPLE = """\
+EXAMPLE = """\
   isogloss index demo -o my-index --language fr --language sw
   isogloss index manuals -o manuals.index --language de --set lexicon=en-de.txt
   isogloss index pages.jsonl -o pages.index --language fr --language it --set 'lexicon=dictionaries/{pair}.txt'
   isogloss index demo -o my-index --language fr --system my-run --engine postgresql://localhost/pages"""
 
 
-def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, summary: str) -> None:
-    """Register the command."""
-    parser = add_command(commands, name, summary, _EXAMPLE)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Define the arguments."""
     parser.add_argument("documents", metavar="DOCUMENTS", help=SOURCE_HELP)
     parser.add_argument(
-        "--system", default=DEFAULT_SYSTEM, metavar="SYSTEM_OR_RUN",
-        help=f"a system ('isogloss systems'), or a run of 'isogloss train' (default {DEFAULT_SYSTEM})",
+        "--system", metavar="SYSTEM_OR_RUN",
+        help="a system ('isogloss systems'), or a run of 'isogloss train' (default bridge)",
     )  # fmt: skip
     parser.add_argument(
         "--language", action="append", required=True, metavar="LANG", help="language of the documents (repeatable)"
@@ -67,7 +63,6 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: 
         "you say (default auto); vectors in files always decide by themselves",
     )  # fmt: skip
     add_cluster(parser, "encode the documents on")
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:
@@ -76,26 +71,28 @@ def run(options: argparse.Namespace) -> None:
     from isogloss.data.formats import open_source
     from isogloss.data.problems import Problems
     from isogloss.index.making import make_index
+    from isogloss.systems.registry import DEFAULT_SYSTEM
 
+    system = options.system or DEFAULT_SYSTEM
     if options.approximate and not options.engine:
         raise InputError("index: --approximate is for --engine; vectors in files decide by themselves")
     check_outputs(options.overwrite, options.output, source=options.documents)
     problems = Problems(not options.skip_bad)
     with _encoding(options) as encode:
         manifest = make_index(
-            Path(options.output), options.system, open_source(options.documents), options.language,
+            Path(options.output), system, open_source(options.documents), options.language,
             options.query_language, parse_fields(options.fields),
-            settings_for(options.system, [options.system], options.settings), options.overwrite, problems,
+            settings_for(system, [system], options.settings), options.overwrite, problems,
             not options.no_source_documents, options.engine or "", encode,
         )  # fmt: skip
     tell_index(options.output, manifest, options.quiet)
-    tell_problems(problems, options.quiet)
+    note_problems(problems, options.quiet)
     if options.engine:
         _approximate_new(options)
 
 
 def _approximate_new(options: argparse.Namespace) -> None:
-    """The same for an index that was just made, which is whole without it: so what nobody asked for may fail."""
+    """Let a new index search approximately; it is complete without, so only an explicit request may fail."""
     try:
         approximate(options.output, options.approximate or "auto", options.quiet)
     except InputError as error:
@@ -106,7 +103,7 @@ def _approximate_new(options: argparse.Namespace) -> None:
 
 
 def approximate(path: str, how: str, quiet: bool) -> None:
-    """Let the store of an index search approximately, or not, and tell what that reaches."""
+    """Let the engine of an index search approximately, or not, and print the recall."""
     from isogloss.index.in_engine import approximate_in_engine
 
     recalls = approximate_in_engine(Path(path), how)
@@ -118,7 +115,7 @@ def approximate(path: str, how: str, quiet: bool) -> None:
 
 
 def _encoding(options: argparse.Namespace) -> AbstractContextManager[Encode | None]:
-    """What encodes the documents: a cluster, or nothing in particular."""
+    """The cluster that encodes the documents, if one does."""
     if not wants_ray(options.on):
         return nullcontext()
     from isogloss.engines.ray_encoding import encoding_on_ray
@@ -127,16 +124,10 @@ def _encoding(options: argparse.Namespace) -> AbstractContextManager[Encode | No
 
 
 def tell_index(path: str, manifest: Manifest, quiet: bool) -> None:
-    """What was made: how many documents, and where they are."""
+    """Print how many documents an index has, and where they are."""
     counts = ", ".join(f"{count:,} in {language}" for language, count in manifest.documents.items())
     if manifest.sources:
         counts += f", and {manifest.sources:,} in {manifest.query_language} to search with"
     if manifest.store:
         counts += f", in {manifest.store.url} as {manifest.store.name}"
     note(f"{path}: {counts}; search with: isogloss search {path} 'your query'", quiet)
-
-
-def tell_problems(problems: Problems, quiet: bool) -> None:
-    """How many of each kind were found, and skipped."""
-    for kind, count in (*problems.errors.items(), *problems.warnings.items()):
-        note(f"{count:,} x {kind}", quiet)

@@ -1,4 +1,4 @@
-"""``isogloss``: finds the command, runs it, turns what the user can mend into one line and exit status 2."""
+"""``isogloss``: finds the command, runs it, prints errors of the input as one line, with exit status 2."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import errno
 import io
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import NoReturn
+from typing import NoReturn, TypeAlias
 
 import isogloss
 from isogloss.storage.errors import InputError
@@ -18,8 +18,8 @@ from isogloss.storage.progress import set_quiet
 COMMANDS = {
     "demo": "the bundled collection: evaluate on it, answer a few queries",
     "systems": "every system, its paper, its options and defaults",
-    "data": "look at data, make judgments from links, convert, make candidate lists",
-    "vectors": "word vectors: train, convert, align two languages, look around",
+    "data": "inspect data, make judgments from links, convert, make candidate lists",
+    "vectors": "word vectors: train, convert, align two languages, find nearest words",
     "train": "train a system on graded judgments",
     "evaluate": "how well systems rank: measures, run files, significance",
     "index": "make an index of documents to search in",
@@ -31,6 +31,7 @@ COMMANDS = {
     "serve": "answer over HTTP, with a page to search in",
     "reproduce": "the tables and figures of a paper",
 }
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 class Parser(argparse.ArgumentParser):
@@ -65,20 +66,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail(_what_failed(error, options), options.debug)
 
 
+def add_module(commands: Commands, name: str) -> None:
+    """Add the command of a module: its EXAMPLE, ``add_arguments`` and, unless it has sub-commands, ``run``."""
+    module = import_module(f"isogloss.cli.{name.replace('-', '_')}")
+    module.add_arguments(add_command(commands, name, COMMANDS[name], module.EXAMPLE, getattr(module, "run", None)))
+
+
 def add_command(
-    commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, summary: str, example: str
+    commands: Commands, name: str, summary: str, example: str, run: Callable[[argparse.Namespace], int | None] | None
 ) -> argparse.ArgumentParser:
-    """A parser for a command with what all have: an example in its help, --quiet and --debug."""
+    """Add a parser with what all commands have: an example in its help, --quiet and --debug."""
     parser = commands.add_parser(
         name, help=summary, description=summary[0].upper() + summary[1:] + ".",
         epilog=f"example:\n{example}", formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
+    parser.set_defaults(run=run)
     _add_common(parser)
     return parser
 
 
 def _add_common(parser: argparse.ArgumentParser) -> None:
-    # Without defaults of their own: a command's would undo what was said before its name.
+    # Without defaults of their own: a command's would undo an option before its name.
     parser.add_argument("--quiet", action="store_true", default=argparse.SUPPRESS, help="no progress, no remarks")
     parser.add_argument(
         "--debug", action="store_true", default=argparse.SUPPRESS, help="show the traceback of an error"
@@ -86,7 +94,7 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
 
 
 def _parse(arguments: Sequence[str]) -> argparse.Namespace:
-    parser = Parser(
+    parser: argparse.ArgumentParser = Parser(
         prog="isogloss",
         description="Search documents in one language with queries in another.",
         epilog="example:\n  isogloss demo",
@@ -98,9 +106,9 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     wanted = next((argument for argument in arguments if not argument.startswith("-")), None)
     for name, summary in COMMANDS.items():
-        # Only the asked command's module is imported, so that start-up does not grow with the number of commands.
+        # Only the module of the wanted command is imported, so that start-up does not grow with their number.
         if name == wanted:
-            import_module(f"isogloss.cli.{name.replace('-', '_')}").add_to(commands, name, summary)
+            add_module(commands, name)
         else:
             commands.add_parser(name, help=summary)
     options, unknown = parser.parse_known_args(arguments)
@@ -141,7 +149,7 @@ def _mend_streams() -> None:
 
 
 def _give_up_output() -> None:
-    """What standard output does not take is let go, or the interpreter would try again, and complain, at its end."""
+    """Drop what standard output does not take; else the interpreter would try again, and complain, at its end."""
     try:
         sys.stdout.flush()
     except OSError:

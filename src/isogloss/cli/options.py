@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from isogloss.storage.errors import InputError
+
+if TYPE_CHECKING:
+    from isogloss.data.dataset import Dataset
+    from isogloss.data.source import Source
 
 SOURCE_HELP = "a folder, a file, or FORMAT:WHERE (wikiclir, beir, trec, jsonl, folder, platt, irds), or demo"
 
@@ -25,6 +30,26 @@ def _whole_number(text: str, least: int) -> int:
     if not text.isdecimal() or int(text) < least:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {least} up")
     return int(text)
+
+
+def number(what: str, fits: Callable[[float], bool]) -> Callable[[str], float]:
+    """A number that fits; ``what`` it is stands in the error message."""
+
+    def parse(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = float("nan")  # which fits nowhere
+        if not fits(value):
+            raise argparse.ArgumentTypeError(f"{text!r} is not a number {what}")
+        return value
+
+    return parse
+
+
+def add_index(parser: argparse.ArgumentParser) -> None:
+    """INDEX."""
+    parser.add_argument("index", metavar="INDEX", help="a directory made by 'isogloss index'")
 
 
 def add_data(parser: argparse.ArgumentParser) -> None:
@@ -59,6 +84,15 @@ def add_cluster(parser: argparse.ArgumentParser, work: str) -> None:
     )  # fmt: skip
 
 
+def read_dataset(source: Source, options: argparse.Namespace) -> Dataset:
+    """The pair of a source as --pair, --seed and --skip-bad say."""
+    from isogloss.data.dataset import load_dataset
+    from isogloss.data.problems import Problems
+    from isogloss.data.source import parse_pair
+
+    return load_dataset(source, parse_pair(options.pair), options.seed, Problems(not options.skip_bad))
+
+
 def add_settings(parser: argparse.ArgumentParser) -> None:
     """--set."""
     parser.add_argument(
@@ -81,14 +115,13 @@ def add_json(parser: argparse.ArgumentParser, what: str) -> None:
 def add_overwrite(parser: argparse.ArgumentParser) -> None:
     """--overwrite."""
     parser.add_argument(
-        "--overwrite",
-        action="store_true",
+        "--overwrite", action="store_true",
         help="replace an existing output; the old one stays until the new one is complete",
-    )
+    )  # fmt: skip
 
 
 def settings_for(name: str, systems: Sequence[str], settings: Sequence[str]) -> dict[str, str]:
-    """What --set says of one system."""
+    """The settings of one system from --set."""
     found = {}
     for setting in settings:
         key, equals, value = setting.partition("=")

@@ -1,4 +1,4 @@
-"""What commands print: tables and notes for people, JSON for programs."""
+"""Output of commands: tables and notes for people, JSON for programs."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ from isogloss.storage.files import atomic_file, refuse_existing
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.text import Text
+
+    from isogloss.data.problems import Problems
 
 
 def console(stderr: bool = False) -> Console:
@@ -24,7 +27,9 @@ def console(stderr: bool = False) -> Console:
     return Console(file=stream, highlight=False, width=None if stream.isatty() else 160)
 
 
-def print_table(out: Console, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> None:
+def print_table(
+    out: Console, title: str, columns: Sequence[str], rows: Sequence[Sequence[str | Text]], left: int = 1
+) -> None:
     """A plain table under its title, the first ``left`` columns aligned left, the others right."""
     from rich import box
     from rich.markup import escape
@@ -34,7 +39,7 @@ def print_table(out: Console, title: str, columns: Sequence[str], rows: Sequence
     for number, column in enumerate(columns):
         made.add_column(escape(column), justify="left" if number < left else "right", overflow="fold")
     for row in rows:
-        made.add_row(*(escape(cell) for cell in row))
+        made.add_row(*(escape(cell) if isinstance(cell, str) else cell for cell in row))
     out.print(title, style="bold", markup=False)
     out.print(made)
 
@@ -52,6 +57,12 @@ def note(message: str, quiet: bool = False) -> None:
     """A remark beside the results."""
     if not quiet:
         print(message, file=sys.stderr)
+
+
+def note_problems(problems: Problems, quiet: bool, before: str = "", after: str = "") -> None:
+    """A remark for each kind of validation problem: how often it was found."""
+    for kind, times in (*problems.errors.items(), *problems.warnings.items()):
+        note(f"{before}{times:,} x {kind}{after}", quiet)
 
 
 def check_outputs(overwrite: bool, *targets: str | Path | None, source: str = "") -> None:

@@ -23,71 +23,13 @@ if TYPE_CHECKING:
     from isogloss.index.manifest import Manifest
     from isogloss.search.searcher import Searcher
 
-
-# What was typed at a prompt, kept for the next time: in a file of the user's own, and for the arrow keys.
-
-_LINES = 1000
-
-
-class History:
-    """The last thousand lines. Each is written as soon as it is typed, so that sessions side by side lose nothing.
-
-    A history is a convenience: where it cannot be read or written, nothing is said.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def __enter__(self) -> History:
-        lines = self._trim()
-        with contextlib.suppress(ImportError):  # not every Python has it
-            import readline
-
-            for line in lines:
-                readline.add_history(line)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._trim()
-
-    def add(self, line: str) -> None:
-        """Keep a line (the arrow keys know it already)."""
-        with contextlib.suppress(OSError):
-            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            self.path.touch(mode=0o600)  # what somebody looks for is nobody else's business
-            with open(self.path, "a", encoding="utf-8", errors="replace") as file:
-                file.write(f"{line}\n")
-
-    def _trim(self) -> list[str]:
-        """The lines that are kept; the file is shortened to them."""
-        lines: list[str] = []
-        with contextlib.suppress(OSError, InputError):
-            lines = self.path.read_text("utf-8", "replace").split("\n")[:-1]
-            if len(lines) > _LINES:
-                lines = lines[-_LINES:]
-                with atomic_file(self.path) as file:
-                    file.writelines(f"{line}\n" for line in lines)
-        return lines
-
-
-def history_file() -> Path:
-    """Where the history is: where ISOGLOSS_HISTORY says (empty: nowhere), or in the user's state directory."""
-    named = os.environ.get("ISOGLOSS_HISTORY")
-    if named is not None:
-        return Path(named or os.devnull)
-    state = Path(os.environ.get("XDG_STATE_HOME", ""))
-    if not state.is_absolute():  # then it does not count, says the XDG specification
-        try:
-            state = Path.home() / ".local" / "state"
-        except RuntimeError:  # somebody without a home
-            return Path(os.devnull)
-    return state / "isogloss" / "history"
+_LINES_KEPT = 1000
 
 
 class Prompt:
-    """Answers what is typed; remembers how many documents, in which languages, and the last answer.
+    """Answers what is typed; keeps the number of documents, the languages and the last answer.
 
-    ``language`` is the language of the queries where the user has said it; otherwise each query's is guessed.
+    ``language`` is the language of the queries where the user sets it; otherwise each query's is guessed.
     """
 
     def __init__(
@@ -102,7 +44,7 @@ class Prompt:
         self.explain = explain
         self.language = language
         self.filters = filters
-        self.asked, self.hits = "", Hits()
+        self.query, self.hits = "", Hits()
         searcher.index.choose(languages)  # a language that is not there is an error now, not at every query
 
     def run(self, name: str) -> None:
@@ -130,10 +72,8 @@ class Prompt:
 
     def _answer(self, query: str, typed: bool = True) -> None:
         explain = self.explain or self.searcher.explains_quickly(self.languages)
-        self.asked, self.hits = (
-            query,
-            self.searcher.search(query, self.k, self.languages, self.filters, explain=explain),
-        )
+        self.query = query
+        self.hits = self.searcher.search(query, self.k, self.languages, self.filters, explain=explain)
         print_hits(self.out, self.searcher, query, self.hits, self.explain)
         self._say(missing_line(self.hits), "red")
         print_unknown(self.out, self.searcher.unknown_words(query, self.languages))
@@ -170,11 +110,11 @@ class Prompt:
         rank = _number(argument, "why")
         if rank > len(self.hits):
             raise InputError(f":why {rank}: the last answer ends with result {len(self.hits)}")
-        hit = self.searcher.explained(self.asked, self.hits[rank - 1])
+        hit = self.searcher.explained(self.query, self.hits[rank - 1])
         self._say(f"{hit.score:13.3f}{scored_by(self.searcher, hit)}  {hit.document.title or hit.document.id}", "bold")
         print_explanation(self.out, self.searcher, hit)
         if not hit.explanation:
-            self._say("it cannot be said what made this score")
+            self._say("this score cannot be explained")
 
     def help(self, _: str) -> None:
         """``:help``."""
@@ -214,3 +154,59 @@ def _number(text: str, command: str) -> int:
     if not (text.isdecimal() and len(text) < 10 and int(text) > 0):
         raise InputError(f":{command} needs a whole number from 1 up, like :{command} {_COMMANDS[command].argument}")
     return int(text)
+
+
+class History:
+    """The last thousand lines that were typed, in a file and for the arrow keys.
+
+    Each is written as soon as it is typed, so that prompts side by side lose nothing. A history that cannot be read or
+    written is no error.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __enter__(self) -> History:
+        lines = self._trim()
+        with contextlib.suppress(ImportError):  # not every Python has it
+            import readline
+
+            for line in lines:
+                readline.add_history(line)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._trim()
+
+    def add(self, line: str) -> None:
+        """Keep a line (the arrow keys know it already)."""
+        with contextlib.suppress(OSError):
+            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self.path.touch(mode=0o600)  # queries are private
+            with open(self.path, "a", encoding="utf-8", errors="replace") as file:
+                file.write(f"{line}\n")
+
+    def _trim(self) -> list[str]:
+        """The lines that are kept; the file is shortened to them."""
+        lines: list[str] = []
+        with contextlib.suppress(OSError, InputError):
+            lines = self.path.read_text("utf-8", "replace").split("\n")[:-1]
+            if len(lines) > _LINES_KEPT:
+                lines = lines[-_LINES_KEPT:]
+                with atomic_file(self.path) as file:
+                    file.writelines(f"{line}\n" for line in lines)
+        return lines
+
+
+def history_file() -> Path:
+    """Where the history is: where ISOGLOSS_HISTORY says (empty: nowhere), or in the user's state directory."""
+    named = os.environ.get("ISOGLOSS_HISTORY")
+    if named is not None:
+        return Path(named or os.devnull)
+    state = Path(os.environ.get("XDG_STATE_HOME", ""))
+    if not state.is_absolute():  # then it does not count, says the XDG specification
+        try:
+            state = Path.home() / ".local" / "state"
+        except RuntimeError:  # somebody without a home
+            return Path(os.devnull)
+    return state / "isogloss" / "history"

@@ -5,20 +5,19 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from isogloss.cli.index import APPROXIMATE, approximate, tell_index, tell_problems
-from isogloss.cli.main import add_command
-from isogloss.cli.options import SOURCE_HELP, add_settings, add_skip_bad, settings_for
+from isogloss.cli.index import APPROXIMATE, approximate, tell_index
+from isogloss.cli.options import SOURCE_HELP, add_index, add_settings, add_skip_bad, settings_for
+from isogloss.cli.output import note_problems
 from isogloss.storage.errors import InputError
 
-_EXAMPLE = """\
+EXAMPLE = """\
   isogloss re-encode my-index --system new-run        # all its documents by another model
   isogloss re-encode my-index --approximate yes       # in an engine: build HNSW, and measure what it reaches"""
 
 
-def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, summary: str) -> None:
-    """Register the command."""
-    parser = add_command(commands, name, summary, _EXAMPLE)
-    parser.add_argument("index", metavar="INDEX", help="a directory made by 'isogloss index'")
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Define the arguments."""
+    add_index(parser)
     parser.add_argument("--system", metavar="SYSTEM_OR_RUN", help="the model that encodes all documents anew")
     parser.add_argument("--documents", metavar="SOURCE", help=f"what a system is trained on: {SOURCE_HELP}")
     add_skip_bad(parser, "documents that are wrong, and count them,")
@@ -26,7 +25,6 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: 
     parser.add_argument(
         "--approximate", choices=APPROXIMATE, help="for an index in an engine: search its vectors approximately, or not"
     )
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:
@@ -43,6 +41,6 @@ def run(options: argparse.Namespace) -> None:
         settings = settings_for(options.system, [options.system], options.settings)
         manifest = re_encode(Path(options.index), options.system, source, settings, problems)
         tell_index(options.index, manifest, options.quiet)
-        tell_problems(problems, options.quiet)
+        note_problems(problems, options.quiet)
     if options.approximate:
         approximate(options.index, options.approximate, options.quiet)

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isogloss.cli.main import add_command
-from isogloss.cli.options import SOURCE_HELP, add_data, add_settings, count, seed, settings_for
+from isogloss.cli.main import Commands, add_command
+from isogloss.cli.options import SOURCE_HELP, add_data, add_settings, count, read_dataset, seed, settings_for
 from isogloss.cli.output import console, note, print_table
 from isogloss.storage.errors import InputError
 from isogloss.storage.files import atomic_file, refuse_existing
@@ -19,9 +19,7 @@ if TYPE_CHECKING:
     from isogloss.reproduce.pages import Experiment, Item
     from isogloss.reproduce.running import Report, TrialRunner
 
-    Papers = argparse._SubParsersAction[argparse.ArgumentParser]
-
-_EXAMPLE = """\
+EXAMPLE = """\
   isogloss reproduce adhoc toy --data demo --pair en-fr -o toy
   isogloss reproduce smooth table1 --data demo --pair en-fr --pair en-sw -o smooth
   isogloss reproduce layerwise table1 --data wikiclir:DIR --pair en-zh -o layerwise
@@ -46,9 +44,8 @@ _PAIR = "query language and document language, like"
 _NOT_SET = "the items choose it themselves"
 
 
-def add_to(commands: Papers, name: str, summary: str) -> None:
-    """Register the command, its papers and isogloss's own system."""
-    parser = add_command(commands, name, summary, _EXAMPLE)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Define a sub-command for each paper and for isogloss's own system."""
     papers = parser.add_subparsers(dest="part", metavar="adhoc|smooth|layerwise|bridge", required=True)
     _add_adhoc(papers)
     _add_smooth(papers)
@@ -56,8 +53,8 @@ def add_to(commands: Papers, name: str, summary: str) -> None:
     _add_bridge(papers)
 
 
-def _add_adhoc(papers: Papers) -> None:
-    parser = add_command(papers, "adhoc", "Cross-Lingual ad hoc Semantic Retrieval", _ADHOC_EXAMPLE)
+def _add_adhoc(papers: Commands) -> None:
+    parser = add_command(papers, "adhoc", "Cross-Lingual ad hoc Semantic Retrieval", _ADHOC_EXAMPLE, _run_adhoc)
     parser.add_argument("items", nargs="*", metavar="ITEM", help="table, figure, toy (default: all)")
     add_data(parser)
     parser.add_argument(
@@ -70,11 +67,12 @@ def _add_adhoc(papers: Papers) -> None:
     parser.add_argument(
         "--text", action="append", default=[], metavar="SOURCE", help="more text to train vectors on (repeatable)"
     )
-    parser.set_defaults(run=_run_adhoc)
 
 
-def _add_smooth(papers: Papers) -> None:
-    parser = add_command(papers, "smooth", "Cross-Lingual Document Retrieval with Smooth Learning", _SMOOTH_EXAMPLE)
+def _add_smooth(papers: Commands) -> None:
+    parser = add_command(
+        papers, "smooth", "Cross-Lingual Document Retrieval with Smooth Learning", _SMOOTH_EXAMPLE, _run_smooth
+    )
     items = "table1, table2, table3, figure1, figure2, figure3, figure4, figure5, claims, theory"
     pair = f"{_PAIR} en-fr (repeatable; figures, claims and theory take the first)"
     _add_common(parser, items, pair, data=f"{SOURCE_HELP}; figure1 and figure2 need none", required=False)
@@ -87,12 +85,11 @@ def _add_smooth(papers: Papers) -> None:
     )
     parser.add_argument("--processes", type=count, default=1, metavar="N", help="trials at a time (default 1)")
     _add_plan(parser, "what is still to be run", "write the words of the pairs as well (there: --data packed:FOLDER)")
-    parser.set_defaults(run=_run_smooth)
 
 
-def _add_layerwise(papers: Papers) -> None:
+def _add_layerwise(papers: Commands) -> None:
     title = "Cross-language question retrieval with multi-layer representation and layer-wise adversary"
-    parser = add_command(papers, "layerwise", title, _LAYERWISE_EXAMPLE)
+    parser = add_command(papers, "layerwise", title, _LAYERWISE_EXAMPLE, _run_layerwise)
     items = "table1, table2, table3, figure_distance, figure_alphas, probe"
     _add_common(parser, items, f"{_PAIR} en-zh (repeatable; zh-zh has the monolingual rows of table1)")
     parser.add_argument("--split", default="dev", help="whose queries are measured (default dev)")
@@ -104,7 +101,7 @@ def _add_layerwise(papers: Papers) -> None:
         "--validation", type=seed, default=500, metavar="N",
         help="other queries of the split to choose epochs and alphas by (default 500; 0: choose on those measured)",
     )  # fmt: skip
-    parser.add_argument("--seeds", type=count, default=3, metavar="N", help="of every system that learns (default 3)")
+    parser.add_argument("--seeds", type=count, default=3, metavar="N", help="of every system that trains (default 3)")
     parser.add_argument(
         "--alphas", metavar="LIST", help="those tried, written --alphas='-1;0;1' (default: signs and sizes a layer)"
     )
@@ -118,13 +115,12 @@ def _add_layerwise(papers: Papers) -> None:
         "--run", dest="which", default="all", choices=("all", "lexical", "none"),
         help="trials that are run here: all, those without a network, or none (pages of what is there)",
     )  # fmt: skip
-    _add_plan(parser, "what is still to be run of the networks", "write what they learn from as well")
-    parser.set_defaults(run=_run_layerwise)
+    _add_plan(parser, "the trials of networks that are still to be run", "write their training data as well")
 
 
-def _add_bridge(papers: Papers) -> None:
+def _add_bridge(papers: Commands) -> None:
     title = "isogloss's own system: what each ingredient gives, and its scores"
-    parser = add_command(papers, "bridge", title, _BRIDGE_EXAMPLE)
+    parser = add_command(papers, "bridge", title, _BRIDGE_EXAMPLE, _run_bridge)
     _add_common(parser, "ablation, calibration", f"{_PAIR} en-fr (repeatable)")
     parser.add_argument(
         "--lexicon", default="", metavar="FILE",
@@ -135,7 +131,6 @@ def _add_bridge(papers: Papers) -> None:
     )
     parser.add_argument("--split", default="dev", help="what is measured: train, dev, test or all (default dev)")
     add_settings(parser)
-    parser.set_defaults(run=_run_bridge)
 
 
 def _add_common(
@@ -160,10 +155,7 @@ def _add_plan(parser: argparse.ArgumentParser, what: str, pack: str) -> None:
 
 
 def _run_adhoc(options: argparse.Namespace) -> None:
-    from isogloss.data.dataset import load_dataset
     from isogloss.data.formats import open_source
-    from isogloss.data.problems import Problems
-    from isogloss.data.source import parse_pair
     from isogloss.reproduce.adhoc import ITEMS, known_mates, prepare_vectors
     from isogloss.reproduce.figures import need_drawing
     from isogloss.systems.aligned import AlignedOptions
@@ -180,7 +172,7 @@ def _run_adhoc(options: argparse.Namespace) -> None:
     if "figure" in items:
         need_drawing()
     source = open_source(options.data)
-    dataset = load_dataset(source, parse_pair(options.pair), options.seed, Problems(not options.skip_bad))
+    dataset = read_dataset(source, options)
     more = [open_source(text) for text in options.text]
     mates = known_mates(dataset)
     lexicon = fill_languages(options.lexicon, *dataset.pair) or str(source.lexicon(dataset.pair) or "")

@@ -9,8 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from isogloss.cli.main import add_command
-from isogloss.cli.options import add_json, add_overwrite, add_reranking, count
+from isogloss.cli.options import add_index, add_json, add_overwrite, add_reranking, count
 from isogloss.cli.output import check_outputs, console, note, write_json
 from isogloss.storage.errors import InputError
 
@@ -18,18 +17,17 @@ if TYPE_CHECKING:
     from isogloss.index.manifest import Manifest
     from isogloss.search.searcher import Searcher
 
-_EXAMPLE = """\
+EXAMPLE = """\
   isogloss search my-index 'how do volcanoes erupt' -k 5 --explain
   isogloss search my-index 'erupting volcano' --filter kind=manual --language fr
   isogloss search my-index --doc 17              # with the text of a document in the query language
   isogloss search my-index                       # a prompt; ':help' lists its commands"""
 
 
-def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, summary: str) -> None:
-    """Register the command."""
-    parser = add_command(commands, name, summary, _EXAMPLE)
-    parser.add_argument("index", metavar="INDEX", help="a directory made by 'isogloss index'")
-    parser.add_argument("query", nargs="?", metavar="QUERY", help="what to look for; without it: a prompt")
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Define the arguments."""
+    add_index(parser)
+    parser.add_argument("query", nargs="?", metavar="QUERY", help="the query; without it: a prompt")
     parser.add_argument(
         "--doc", metavar="ID_OR_NUMBER",
         help="search with a document in the query language instead, by its number from 1 or its id",
@@ -40,7 +38,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: 
     )
     parser.add_argument(
         "--query-language", metavar="LANG|detect",
-        help="what the query is in: said if it is not what the index expects (the prompt detects it unless told)",
+        help="language of the query, if it is not what the index expects (the prompt detects it unless this is set)",
     )  # fmt: skip
     parser.add_argument(
         "--filter", action="append", default=[], metavar="NAME=VALUE",
@@ -51,12 +49,12 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: 
     parser.add_argument("--explain", action="store_true", help="show which words made each score")
     add_json(parser, "the hits")
     add_overwrite(parser)
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:
     """Answer one query, or all that are typed at the prompt."""
     from isogloss.index.reader import open_index
+    from isogloss.search.searcher import Searcher
 
     if options.query is not None and not options.query.strip():
         raise InputError("search: the query is empty")
@@ -70,7 +68,11 @@ def run(options: argparse.Namespace) -> None:
     check_outputs(options.overwrite, options.json)
     filters = parse_filters(options.filter)
     with closing(open_index(Path(options.index), options.skip_damaged)) as index:
-        searcher = _reranking(Searcher(index), options)
+        searcher = Searcher(index)
+        if options.rerank:
+            from isogloss.search.reranking import load_reranker
+
+            searcher = searcher.reranked_by(load_reranker(Path(options.rerank), options.rerank_depth))
         for damaged in index.damaged:
             note(f"left out: {damaged}", options.quiet)
         if one_shot:
@@ -93,14 +95,16 @@ def parse_filters(filters: Sequence[str]) -> dict[str, str]:
 def _answer(manifest: Manifest, searcher: Searcher, options: argparse.Namespace, filters: dict[str, str]) -> None:
     from isogloss.cli.hits import hit_object, missing_line, print_hits, print_unknown
     from isogloss.data.documents import joined_fields
-    from isogloss.search.query_language import language_note
+    from isogloss.search.query_language import guess_query_language, language_note
 
     document = None if options.doc is None else searcher.source(options.doc)
     query = options.query if document is None else joined_fields(document, manifest.fields)
     explain = bool(options.explain or options.json) or searcher.explains_quickly(options.language)
     hits = searcher.search(query, options.k, options.language, filters, explain=explain)
     unknown = searcher.unknown_words(query, options.language)
-    language = _language(manifest, query, options.query_language)
+    language = options.query_language
+    if language == "detect":
+        language = guess_query_language(query, manifest.query_language, manifest.documents)
     if options.json:
         found = {"query": query, "hits": [hit_object(searcher, hit) for hit in hits], "unknown_words": unknown}
         found |= {"missing": list(hits.missing)} if hits.missing else {}
@@ -118,24 +122,9 @@ def _answer(manifest: Manifest, searcher: Searcher, options: argparse.Namespace,
         note(missing_line(hits), options.quiet)
 
 
-def _reranking(searcher: Searcher, options: argparse.Namespace) -> Searcher:
-    if not options.rerank:
-        return searcher
-    from isogloss.search.reranking import load_reranker
-
-    return searcher.reranked_by(load_reranker(Path(options.rerank), options.rerank_depth))
-
-
-def _language(manifest: Manifest, query: str, wish: str | None) -> str | None:
-    """The language of a query: as the user says, or as it looks if the user says to detect it."""
-    from isogloss.search.query_language import guess_query_language
-
-    return guess_query_language(query, manifest.query_language, manifest.documents) if wish == "detect" else wish
-
-
 def _prompt(manifest: Manifest, searcher: Searcher, options: argparse.Namespace, filters: dict[str, str]) -> None:
     from isogloss.cli.prompt import Prompt
 
-    given = None if options.query_language == "detect" else options.query_language
-    prompt = Prompt(manifest, searcher, console(), options.k, options.language, options.explain, given, filters)
+    named = None if options.query_language == "detect" else options.query_language
+    prompt = Prompt(manifest, searcher, console(), options.k, options.language, options.explain, named, filters)
     prompt.run(options.index)

@@ -5,32 +5,28 @@ from __future__ import annotations
 import argparse
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
-from isogloss.cli.main import add_command
-from isogloss.cli.options import add_reranking, count
+from isogloss.cli.options import add_index, add_reranking, count, number
 from isogloss.cli.output import note
-from isogloss.storage.errors import InputError, import_extra
+from isogloss.storage.errors import InputError
 
-if TYPE_CHECKING:
-    from isogloss.server.app import Settings
-
-_EXAMPLE = """\
+EXAMPLE = """\
   isogloss serve my-index
   isogloss serve my-index --workers 4 --token-file token.txt
   curl 'http://127.0.0.1:8000/api/v1/search?q=how+do+volcanoes+erupt&k=3'
   curl -X PUT -H "Authorization: Bearer $(cat token.txt)" -H 'Content-Type: application/x-ndjson' \\
        --data-binary @documents.jsonl http://127.0.0.1:8000/api/v1/documents"""
 _FEWEST_LETTERS = 16
+_SECONDS = number("of seconds up to 3600", lambda value: 0 < value <= 3600)
 
 
-def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, summary: str) -> None:
-    """Register the command."""
-    parser = add_command(commands, name, summary, _EXAMPLE)
-    parser.add_argument("index", metavar="INDEX", help="a directory made by 'isogloss index'")
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Define the arguments."""
+    add_index(parser)
     parser.add_argument("--compare", metavar="INDEX", help="a second index, to see its rankings beside the first's")
     parser.add_argument("--workers", type=count, default=1, help="processes that answer (default 1)")
-    parser.add_argument("--timeout", type=_seconds, default=10.0, metavar="SECONDS", help="for a search (default 10)")
+    parser.add_argument("--timeout", type=_SECONDS, default=10.0, metavar="SECONDS", help="for a search (default 10)")
     parser.add_argument("--in-flight", type=count, default=64, help="requests a worker takes at once (default 64)")
     parser.add_argument(
         "--token-file", metavar="FILE",
@@ -39,7 +35,6 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: 
     parser.add_argument("--log-queries", action="store_true", help="write queries into the log, not only their length")
     add_reranking(parser)
     add_address(parser)
-    parser.set_defaults(run=run)
 
 
 def add_address(parser: argparse.ArgumentParser) -> None:
@@ -52,58 +47,45 @@ def add_address(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
-def check_packages() -> None:
-    """Say which extra is missing, if it is."""
-    for package in ("fastapi", "uvicorn", "prometheus_client"):
-        import_extra(package, "serve", "the HTTP service")
-
-
 def run(options: argparse.Namespace) -> None:
     """Serve an index until told to stop."""
-    check_packages()
-    from isogloss.server.app import Settings
     from isogloss.server.limits import Limits
 
     serve_index(
-        Settings(
-            index=Path(options.index),
-            compare=Path(options.compare) if options.compare else None,
-            rerank=Path(options.rerank) if options.rerank else None,
-            rerank_depth=options.rerank_depth,
-            token=_token(options.token_file),
-            limits=Limits(seconds=options.timeout, in_flight=options.in_flight),
-            log=not options.quiet,
-            log_queries=options.log_queries,
-        ),
-        options,
-    )
+        options.index, options,
+        compare=Path(options.compare) if options.compare else None,
+        rerank=Path(options.rerank) if options.rerank else None,
+        rerank_depth=options.rerank_depth,
+        token=_token(options.token_file),
+        limits=Limits(seconds=options.timeout, in_flight=options.in_flight),
+        log=not options.quiet,
+        log_queries=options.log_queries,
+    )  # fmt: skip
 
 
-def serve_index(settings: Settings, options: argparse.Namespace, browse: bool = False) -> None:
-    """Serve with these settings where the options say; the address is a line of its own on standard output.
+def serve_index(index: str | Path, options: argparse.Namespace, browse: bool = False, **settings: Any) -> None:
+    """Serve an index where the options say; the address is a line of its own on standard output.
 
     ``browse``: show the page in the user's browser.
     """
-    from dataclasses import replace
-
+    from isogloss.server import serve
     from isogloss.server.guard import is_loopback
-    from isogloss.server.running import serve
-
-    private = is_loopback(options.host)
-    settings = replace(settings, hosts=frozenset(map(str.lower, options.allow_host)) if private else None)
 
     def announce(address: str) -> None:
         print(address, flush=True)
-        note(f"serving {settings.index}; stop with Ctrl-C", options.quiet)
-        if not private:
-            writing = "whoever has the token can write" if settings.token else "nobody can write"
+        note(f"serving {index}; stop with Ctrl-C", options.quiet)
+        if not is_loopback(options.host):
+            writing = "whoever has the token can write" if settings.get("token") else "nobody can write"
             note(f"warning: others can reach {options.host}: all of them can search, {writing}", options.quiet)
         if browse:
             import webbrowser
 
             webbrowser.open(address)
 
-    serve(settings, options.host, options.port, getattr(options, "workers", 1), announce)
+    workers = getattr(options, "workers", 1)
+    serve(
+        index, options.host, options.port, workers=workers, announce=announce, hosts=options.allow_host, **settings
+    )  # fmt: skip
 
 
 def _token(file: str | None) -> str:
@@ -124,13 +106,3 @@ def _port(text: str) -> int:
     if not text.isdecimal() or int(text) > 65_535:
         raise argparse.ArgumentTypeError(f"{text!r} is not a port from 0 to 65535")
     return int(text)
-
-
-def _seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if not 0 < seconds <= 3600:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds up to 3600")
-    return seconds

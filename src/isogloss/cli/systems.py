@@ -5,20 +5,20 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from isogloss.cli.main import add_command
 from isogloss.cli.options import add_json, add_overwrite
 from isogloss.cli.output import check_outputs, console, print_table, write_json
 
+EXAMPLE = """\
+  isogloss systems
+  isogloss systems bm25-dict
+  isogloss systems --json -"""
 
-def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, summary: str) -> None:
-    """Register the command."""
-    parser = add_command(
-        commands, name, summary, "  isogloss systems\n  isogloss systems bm25-dict\n  isogloss systems --json -"
-    )
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Define the arguments."""
     parser.add_argument("system", nargs="?", metavar="NAME", help="show this system's options")
     add_json(parser, "them")
     add_overwrite(parser)
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:
@@ -51,11 +51,7 @@ def _describe(name: str) -> dict[str, Any]:
 
     system = system_type(name)
     options = [{"name": key, "default": default, "help": text} for key, default, text in system.options_type.describe()]
-    grid = {key: list(values) for key, values in system.paper_grid.items()}
     return {
-        "name": system.name,
-        "summary": system.summary,
-        "paper": system.paper,
-        "options": options,
-        "paper_grid": grid,
-    }
+        "name": system.name, "summary": system.summary, "paper": system.paper, "options": options,
+        "paper_grid": {key: list(values) for key, values in system.paper_grid.items()},
+    }  # fmt: skip

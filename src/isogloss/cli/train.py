@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isogloss.cli.main import add_command
 from isogloss.cli.options import (
     SOURCE_HELP,
     add_cluster,
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from isogloss.systems.train import TrainingRun
     from isogloss.training.distributed import Team
 
-_EXAMPLE = """\
+EXAMPLE = """\
   isogloss train smooth --data demo --pair en-fr -o my-run
   isogloss train smooth --data wikiclir:DIR --pair en-sw -o run --set encoder=cnn --set epochs=10 --seed 1
   isogloss train --resume -o run
@@ -42,9 +41,8 @@ _SHOWN = ("NDCG@5", "MRR_mr", "P_mr@1", "MAP", "R_mr@10")
 _PAPER = "paper"
 
 
-def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, summary: str) -> None:
-    """Register the command."""
-    parser = add_command(commands, name, summary, _EXAMPLE)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Define the arguments."""
     parser.add_argument("system", nargs="?", metavar="SYSTEM", help="a system that is trained ('isogloss systems')")
     parser.add_argument("--data", metavar="SOURCE", help=SOURCE_HELP)
     parser.add_argument("--pair", help="query language and document language, like en-fr")
@@ -61,7 +59,6 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: 
     parser.add_argument("--workers", type=count, metavar="N", help="with --on ray: how many processes (default 2)")
     add_json(parser, "the dev measures")
     add_output(parser, what="the run: config.toml, metrics.jsonl, model/, run.trec (a directory)")
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:
@@ -103,7 +100,7 @@ def _trained(options: argparse.Namespace, team: Team) -> TrainingRun | None:
 
 
 def _sharing(options: argparse.Namespace, team: Team) -> dict[str, Any]:
-    """With whom the work is shared: the processes of torchrun, or those of a Ray cluster."""
+    """The processes that share the work: those of torchrun, or those of a Ray cluster."""
     if options.workers is not None and not wants_ray(options.on):
         raise InputError("train: --workers is about Ray; add --on ray, or use torchrun --nproc-per-node")
     if team.size == 1 and wants_ray(options.on):
@@ -116,9 +113,9 @@ def _sharing(options: argparse.Namespace, team: Team) -> dict[str, Any]:
 
 
 def _check_resumed(options: argparse.Namespace) -> None:
-    given = [name for name in ("system", "data", "pair", "seed") if getattr(options, name) is not None]
-    if given or options.settings or options.grid:
-        named = "SYSTEM" if "system" in given else f"--{given[0]}" if given else "--set or --grid"
+    set_ = [name for name in ("system", "data", "pair", "seed") if getattr(options, name) is not None]
+    if set_ or options.settings or options.grid:
+        named = "SYSTEM" if "system" in set_ else f"--{set_[0]}" if set_ else "--set or --grid"
         raise InputError(f"train: {named} cannot be changed with --resume; the run's config.toml says it")
 
 
@@ -130,10 +127,10 @@ def _check_new(options: argparse.Namespace) -> None:
     check_outputs(options.overwrite, options.output, options.json)
 
 
-def _axes(system: str, given: list[str], settings: dict[str, str]) -> dict[str, list[str]]:
-    """What --grid says: each key and its values; ``paper`` stands for all that is not said otherwise."""
+def _axes(system: str, grid: list[str], settings: dict[str, str]) -> dict[str, list[str]]:
+    """The keys of --grid and their values; ``paper`` adds the values of the paper for the other keys."""
     axes: dict[str, list[str]] = {}
-    for axis in given:
+    for axis in grid:
         if axis == _PAPER:
             continue
         key, equals, values = axis.partition("=")
@@ -141,7 +138,7 @@ def _axes(system: str, given: list[str], settings: dict[str, str]) -> dict[str, 
             why = "is set already" if key in axes or key in settings else "is not written KEY=V1;V2"
             raise InputError(f"--grid: {axis!r} {why}")
         axes[key] = [value.strip() for value in values.split(";")]
-    if _PAPER in given:
+    if _PAPER in grid:
         axes |= {key: values for key, values in _paper_grid(system).items() if key not in axes and key not in settings}
     return axes
 

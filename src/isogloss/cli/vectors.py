@@ -1,50 +1,52 @@
-"""``isogloss vectors train | convert | align | nearest | translate``: what can be asked for."""
+"""``isogloss vectors train | convert | align | nearest | translate``."""
 
 from __future__ import annotations
 
 import argparse
 import shutil
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from isogloss.cli.main import add_command
-from isogloss.cli.options import SOURCE_HELP, add_json, add_output, add_overwrite, count, seed
-from isogloss.cli.output import check_outputs, console, note, print_table, write_json
-from isogloss.data.dataset import load_collection
-from isogloss.data.documents import parse_fields
-from isogloss.data.formats import open_source
-from isogloss.data.problems import Problems
+from isogloss.cli.main import Commands, add_command
+from isogloss.cli.options import SOURCE_HELP, add_json, add_output, add_overwrite, add_skip_bad, count, number, seed
+from isogloss.cli.output import check_outputs, console, note, note_problems, print_table, write_json
 from isogloss.storage.errors import InputError
-from isogloss.text.tokenizer import tokenize
-from isogloss.translation.lexicon import Lexicon
-from isogloss.translation.vectors.alignment import Alignment, AlignmentOptions, Pair, frequent_pairs, lexicon_pairs
-from isogloss.translation.vectors.files import read_vectors, write_vectors
-from isogloss.translation.vectors.nearest import WordRetriever
-from isogloss.translation.vectors.refinement import (
-    Refinement,
-    TranslationAccuracy,
-    refine,
-    split_pairs,
-    translation_accuracy,
-)
-from isogloss.translation.vectors.training import VectorTraining, train_vectors
-from isogloss.translation.vectors.word_vectors import Matrix, WordVectors
 
-_VECTORS_HELP = "word2vec, GloVe, fastText or Polyglot, plain or .gz, or a directory made by isogloss"
+if TYPE_CHECKING:
+    from isogloss.translation.vectors.alignment import Alignment
+    from isogloss.translation.vectors.refinement import Refinement, TranslationAccuracy
+    from isogloss.translation.vectors.word_vectors import Matrix, WordVectors
 
 FILE_FORMATS = ("word2vec", "glove", "binary")
+_VECTORS_HELP = "word2vec, GloVe, fastText or Polyglot, plain or .gz, or a directory made by isogloss"
+_HELD_OUT = 0.2
+_SHORTLIST = 1_000
+_BAD = "lines that are wrong, and count them,"
+EXAMPLE = """\
+  isogloss vectors train --documents demo --language en -o en.vectors
+  isogloss vectors align --help"""
+_TRAIN_EXAMPLE = """\
+  isogloss vectors train --documents demo --language en -o en.vectors
+  isogloss vectors train --documents wikiclir:DIR --documents folder:DIR --language fr -o word2vec:fr.vec"""
+_CONVERT_EXAMPLE = """\
+  isogloss vectors convert cc.fr.300.vec.gz --limit 200000 -o fr.vectors
+  isogloss vectors convert fr.vectors -o word2vec:fr.vec.gz"""
+_ALIGN_EXAMPLE = """\
+  isogloss vectors align en.vectors fr.vectors --lexicon en-fr.txt -o en-fr.alignment --evaluate
+  isogloss vectors align en.vec fr.vec --lexicon en-fr.txt -o DIR --pairs 4000 --method pinv \\
+      --no-normalise --no-centre       # the ad hoc paper's way"""
+_NEAREST_EXAMPLE = "  isogloss vectors nearest en.vectors volcano 'ice cream' -k 5"
+_TRANSLATE_EXAMPLE = "  isogloss vectors translate en.vectors fr.vectors --alignment en-fr.alignment volcano honey"
 
-_Parts = argparse._SubParsersAction  # the type argparse gives sub-commands
+_SHARE = number("from 0 to 1", lambda value: 0 <= value <= 1)
+
+Scored = list[tuple[str, float]]
 
 
-def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, summary: str) -> None:
-    """Register the command and its sub-commands."""
-    example = "  isogloss vectors train --documents demo --language en -o en.vectors\n  isogloss vectors align --help"
-    parser = add_command(commands, name, summary, example)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Define the sub-commands."""
     parts = parser.add_subparsers(dest="part", metavar="train|convert|align|nearest|translate", required=True)
     _add_train(parts)
     _add_convert(parts)
@@ -53,17 +55,13 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: 
     _add_translate(parts)
 
 
-def _add_train(parts: _Parts[argparse.ArgumentParser]) -> None:
-    example = "  isogloss vectors train --documents demo --language en -o en.vectors\n"
-    example += (
-        "  isogloss vectors train --documents wikiclir:DIR --documents folder:DIR --language fr -o word2vec:fr.vec"
-    )
-    train = add_command(parts, "train", "vectors for the words of some documents", example)
-    train.add_argument(
+def _add_train(parts: Commands) -> None:
+    parser = add_command(parts, "train", "vectors for the words of some documents", _TRAIN_EXAMPLE, train)
+    parser.add_argument(
         "--documents", required=True, action="append", metavar="SOURCE", help=f"{SOURCE_HELP} (repeatable)"
     )
-    train.add_argument("--language", required=True, metavar="LANG", help="language of the documents")
-    train.add_argument("--fields", default="title,text", help="what is read: text, title or title,text (the default)")
+    parser.add_argument("--language", required=True, metavar="LANG", help="language of the documents")
+    parser.add_argument("--fields", default="title,text", help="what is read: text, title or title,text (the default)")
     for name, default, text in (
         ("--dimension", 300, "numbers a word"),
         ("--window", 5, "neighbours on each side that count"),
@@ -71,131 +69,93 @@ def _add_train(parts: _Parts[argparse.ArgumentParser]) -> None:
         ("--maximum-words", 50_000, "words that get a vector, the most frequent ones"),
         ("--contexts", 4_000, "words that count as neighbours, the most frequent ones"),
     ):
-        train.add_argument(name, type=count, default=default, metavar="N", help=f"{text} (default {default})")
-    train.add_argument(
-        "--smoothing", type=_share, default=0.75, metavar="A", help="power of the neighbours' counts (default 0.75)"
+        parser.add_argument(name, type=count, default=default, metavar="N", help=f"{text} (default {default})")
+    parser.add_argument(
+        "--smoothing", type=_SHARE, default=0.75, metavar="A", help="power of the neighbours' counts (default 0.75)"
     )
-    train.add_argument(
-        "--singular-power", type=_share, default=0.0, metavar="P", help="power of the singular values (default 0)"
+    parser.add_argument(
+        "--singular-power", type=_SHARE, default=0.0, metavar="P", help="power of the singular values (default 0)"
     )
-    train.add_argument("--seed", type=seed, default=0, help="fixes the vectors (default 0)")
-    _add_skip_bad(train)
-    _add_target(train)
-    train.set_defaults(run=_train)
+    parser.add_argument("--seed", type=seed, default=0, help="fixes the vectors (default 0)")
+    add_skip_bad(parser, _BAD)
+    _add_target(parser)
 
 
-def _train(options: argparse.Namespace) -> None:
-
-    train(options)
-
-
-def _add_convert(parts: _Parts[argparse.ArgumentParser]) -> None:
-    example = "  isogloss vectors convert cc.fr.300.vec.gz --limit 200000 -o fr.vectors\n"
-    example += "  isogloss vectors convert fr.vectors -o word2vec:fr.vec.gz"
-    convert = add_command(parts, "convert", "word vectors into another format", example)
-    convert.add_argument("vectors", metavar="INPUT", help=_VECTORS_HELP)
-    _add_reading(convert)
-    _add_target(convert)
-    convert.set_defaults(run=_convert)
+def _add_convert(parts: Commands) -> None:
+    parser = add_command(parts, "convert", "word vectors into another format", _CONVERT_EXAMPLE, convert)
+    parser.add_argument("vectors", metavar="INPUT", help=_VECTORS_HELP)
+    _add_reading(parser)
+    _add_target(parser)
 
 
-def _convert(options: argparse.Namespace) -> None:
-
-    convert(options)
-
-
-def _add_align(parts: _Parts[argparse.ArgumentParser]) -> None:
-    example = "  isogloss vectors align en.vectors fr.vectors --lexicon en-fr.txt -o en-fr.alignment --evaluate\n"
-    example += "  isogloss vectors align en.vec fr.vec --lexicon en-fr.txt -o DIR --pairs 4000 --method pinv \\\n"
-    example += "      --no-normalise --no-centre       # the ad hoc paper's way"
-    align = add_command(parts, "align", "one space for the word vectors of two languages", example)
-    _add_two_languages(align)
-    align.add_argument(
+def _add_align(parts: Commands) -> None:
+    parser = add_command(parts, "align", "one space for the word vectors of two languages", _ALIGN_EXAMPLE, align)
+    _add_two_languages(parser)
+    parser.add_argument(
         "--lexicon", required=True, metavar="FILE", help="words and their translations: tab-separated, MUSE or FreeDict"
     )
-    align.add_argument(
+    parser.add_argument(
         "--pairs", type=count, metavar="N",
         help="fit on the N most frequent words of the query language (the first of its vectors), one translation each "
         "(default: on all pairs)",
     )  # fmt: skip
     methods = ("procrustes", "ridge", "pinv")
-    align.add_argument(
+    parser.add_argument(
         "--method", default=methods[0], choices=methods, help=f"how the map is found (default {methods[0]})"
     )
-    align.add_argument("--ridge", type=_above_0, metavar="L", help="lambda of --method ridge (default 1)")
-    align.add_argument("--no-normalise", dest="normalise", action="store_false", help="leave the lengths as they are")
-    align.add_argument("--no-centre", dest="centre", action="store_false", help="leave the mean where it is")
+    parser.add_argument(
+        "--ridge",
+        type=number("above 0", lambda value: 0 < value < float("inf")),
+        metavar="L",
+        help="lambda of --method ridge (default 1)",
+    )
+    parser.add_argument("--no-normalise", dest="normalise", action="store_false", help="leave the lengths as they are")
+    parser.add_argument("--no-centre", dest="centre", action="store_false", help="leave the mean where it is")
     directions = ("source-to-target", "target-to-source")
-    align.add_argument(
+    parser.add_argument(
         "--direction", default=directions[0], choices=directions,
         help=f"which side is mapped to the other; the query language is the source (default {directions[0]})",
     )  # fmt: skip
-    align.add_argument(
+    parser.add_argument(
         "--refine", type=count, default=0, metavar="ROUNDS",
         help="so many times: add the words that are each other's nearest, align again (default: never)",
     )  # fmt: skip
-    _add_reading(align)
-    add_output(align, required=False, what="the alignment, a directory (not needed with --evaluate)")
-    _add_evaluation(align)
-    align.set_defaults(run=_align)
-
-
-def _add_evaluation(align: argparse.ArgumentParser) -> None:
-    align.add_argument(
+    _add_reading(parser)
+    add_output(parser, required=False, what="the alignment, a directory (not needed with --evaluate)")
+    parser.add_argument(
         "--evaluate", action="store_true",
         help="show how many words are translated right (P@1, P@5, P@10) when it is fitted without them; what is "
         "written is fitted on all",
     )  # fmt: skip
-    align.add_argument(
-        "--held-out", type=_part, metavar="SHARE", help="of the lexicon's words, for --evaluate (default 0.2)"
+    parser.add_argument(
+        "--held-out",
+        type=number("between 0 and 1", lambda value: 0 < value < 1),
+        metavar="SHARE",
+        help="of the lexicon's words, for --evaluate (default 0.2)",
     )
-    align.add_argument("--seed", type=seed, help="draws the held-out words (default 0)")
-    how = align.add_mutually_exclusive_group()
+    parser.add_argument("--seed", type=seed, help="draws the held-out words (default 0)")
+    how = parser.add_mutually_exclusive_group()
     how.add_argument(
         "--csls", action="store_true", default=None, help="--evaluate by CSLS, which counters hubs (the default)"
     )
     how.add_argument("--cosine", action="store_true", default=None, help="--evaluate by cosine")
-    add_json(align, "what it was made of and how good it is")
+    add_json(parser, "what it was made of and how good it is")
 
 
-def _align(options: argparse.Namespace) -> None:
-
-    if not options.output and not options.evaluate:
-        raise InputError("vectors align: give -o DIR, --evaluate or both; see 'isogloss vectors align --help'")
-    for name in ("held_out", "seed", "csls", "cosine"):
-        if getattr(options, name) is not None and not options.evaluate:
-            raise InputError(f"--{name.replace('_', '-')}: says how to --evaluate, which is not asked for")
-    if options.ridge is not None and options.method != "ridge":
-        raise InputError(f"--ridge: is for --method ridge, not {options.method}")
-    align_vectors(options)
+def _add_nearest(parts: Commands) -> None:
+    parser = add_command(parts, "nearest", "the words nearest to a word, by cosine", _NEAREST_EXAMPLE, nearest)
+    parser.add_argument("vectors", metavar="VECTORS", help=_VECTORS_HELP)
+    _add_words(parser, "neighbours")
 
 
-def _add_nearest(parts: _Parts[argparse.ArgumentParser]) -> None:
-    example = "  isogloss vectors nearest en.vectors volcano 'ice cream' -k 5"
-    nearest = add_command(parts, "nearest", "the words nearest to a word, by cosine", example)
-    nearest.add_argument("vectors", metavar="VECTORS", help=_VECTORS_HELP)
-    _add_words(nearest, "neighbours")
-    nearest.set_defaults(run=_nearest)
-
-
-def _nearest(options: argparse.Namespace) -> None:
-
-    show_nearest(options)
-
-
-def _add_translate(parts: _Parts[argparse.ArgumentParser]) -> None:
-    example = "  isogloss vectors translate en.vectors fr.vectors --alignment en-fr.alignment volcano honey"
-    translate = add_command(parts, "translate", "the words of another language nearest to a word", example)
-    _add_two_languages(translate)
-    translate.add_argument("--alignment", required=True, metavar="DIR", help="made by 'isogloss vectors align'")
-    translate.add_argument("--cosine", action="store_true", help="by cosine (default: CSLS, which counters hubs)")
-    _add_words(translate, "translations")
-    translate.set_defaults(run=_translate)
-
-
-def _translate(options: argparse.Namespace) -> None:
-
-    show_translations(options)
+def _add_translate(parts: Commands) -> None:
+    parser = add_command(
+        parts, "translate", "the words of another language nearest to a word", _TRANSLATE_EXAMPLE, translate
+    )
+    _add_two_languages(parser)
+    parser.add_argument("--alignment", required=True, metavar="DIR", help="made by 'isogloss vectors align'")
+    parser.add_argument("--cosine", action="store_true", help="by cosine (default: CSLS, which counters hubs)")
+    _add_words(parser, "translations")
 
 
 def _add_two_languages(parser: argparse.ArgumentParser) -> None:
@@ -213,13 +173,7 @@ def _add_words(parser: argparse.ArgumentParser, what: str) -> None:
 
 def _add_reading(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--limit", type=count, metavar="N", help="read only the first N words of vectors")
-    _add_skip_bad(parser)
-
-
-def _add_skip_bad(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--skip-bad", action="store_true", help="skip lines that are wrong, and count them, instead of stopping"
-    )
+    add_skip_bad(parser, _BAD)
 
 
 def _add_target(parser: argparse.ArgumentParser) -> None:
@@ -227,65 +181,112 @@ def _add_target(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--format", choices=FILE_FORMATS, help="another way to say it: -o FILE --format word2vec")
 
 
-def _share(text: str) -> float:
-    """A number from 0 to 1."""
-    return _number(text, "from 0 to 1", lambda value: 0.0 <= value <= 1.0)
-
-
-def _part(text: str) -> float:
-    """A number between 0 and 1."""
-    return _number(text, "between 0 and 1", lambda value: 0.0 < value < 1.0)
-
-
-def _above_0(text: str) -> float:
-    """A finite number above 0."""
-    return _number(text, "above 0", lambda value: 0.0 < value < float("inf"))
-
-
-def _number(text: str, what: str, fits: Callable[[float], bool]) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = float("nan")  # which fits nowhere
-    if not fits(value):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number {what}")
-    return value
-
-
-# What ``isogloss vectors train`` and ``convert`` do, and the reading of vectors for all of ``isogloss vectors``.
-
-
 def train(options: argparse.Namespace) -> None:
     """Train vectors on the documents of some sources and write them."""
+    from isogloss.data.dataset import load_collection
+    from isogloss.data.documents import parse_fields
+    from isogloss.data.formats import open_source
+    from isogloss.data.problems import Problems
+    from isogloss.translation.vectors.training import VectorTraining, train_vectors
+
     target = _checked_target(options, options.documents)
     read = parse_fields(options.fields)
     sources = [open_source(name) for name in options.documents]
     problems = Problems(not options.skip_bad)
     texts = [text for source in sources for text in load_collection(source, options.language, problems).texts(read)]
-    how = {field.name: getattr(options, field.name) for field in fields(VectorTraining)}
-    vectors = train_vectors(texts, VectorTraining(**how))
+    vectors = train_vectors(texts, VectorTraining(**{f.name: getattr(options, f.name) for f in fields(VectorTraining)}))
     _write(vectors, target, options)
     if vectors.dimension < options.dimension:
         note(f"{vectors.dimension} dimensions are all that so few words allow", options.quiet)
-    _note_problems("", problems, options.quiet)
+    note_problems(problems, options.quiet)
 
 
 def convert(options: argparse.Namespace) -> None:
     """Read vectors in one format, write them in another."""
     target = _checked_target(options, [f"vectors:{options.vectors}"])
-    _write(open_vectors(options.vectors, options), target, options)
+    _write(_read(options.vectors, options), target, options)
 
 
-def open_vectors(path: str, options: argparse.Namespace) -> WordVectors:
-    """Read vectors as --limit and --skip-bad say; what is odd about them is remarked."""
+def align(options: argparse.Namespace) -> None:
+    """Measure an alignment on held-out words, then fit one on all of them and write it; or only one of the two."""
+    _check_align(options)
+    inputs = {name: getattr(options, name) for name in ("query_vectors", "document_vectors", "lexicon")}
+    for path in inputs.values():
+        check_outputs(options.overwrite, options.output, options.json, source=f"input:{path}")
+    fit = _Fit(options)
+    found: dict[str, Any] = {**inputs, "options": asdict(fit.options)}
+    trial = accuracy = final = None
+    if options.evaluate:
+        trial, accuracy = fit.evaluated()
+        found["evaluation"] = {
+            **asdict(accuracy), "held_out": options.held_out or _HELD_OUT, "seed": options.seed or 0,
+            "by": _by(options), "fitted_on": _counts(trial),
+        }  # fmt: skip
+    if options.output:
+        final = fit.without(frozenset())
+        found["alignment"] = {"path": options.output, **_counts(final)}
+    _write_alignment(options, final.alignment if final else None, found)
+    if trial and accuracy and options.json != "-":
+        vectors = f"{options.query_vectors} to {options.document_vectors}"
+        row = (f"{trial.alignment.pairs:,} pairs", *(f"{value:.4f}" for value in accuracy.measures.values()))
+        title = f"{vectors}: {accuracy.words:,} held-out words, by {_by(options)}"
+        print_table(console(), title, ("fitted on", *accuracy.measures), [row])
+    fitted = final or trial
+    assert fitted is not None
+    _note_alignment(options, accuracy, fitted)
+
+
+def nearest(options: argparse.Namespace) -> None:
+    """Show the nearest words of the same language; the word itself, or those of a phrase, are not among them."""
+    from isogloss.translation.vectors.nearest import WordRetriever
+
+    check_outputs(options.overwrite, options.json)
+    vectors = _read(options.vectors, options)
+    known = _known_words(options.words, vectors, options.vectors)
+    retriever = WordRetriever(vectors.matrix)
+    found = {}
+    for word, rows in known.items():
+        near = retriever.nearest_words(_mean(vectors, rows), vectors.words, options.k + len(rows))[0]
+        itself = {vectors.words[row] for row in rows}
+        found[word] = [scored for scored in near if scored[0] not in itself][: options.k]
+    _show(options, found, "nearest", "cosine", options.vectors)
+
+
+def translate(options: argparse.Namespace) -> None:
+    """Show the nearest words of the other language."""
+    from isogloss.translation.vectors.alignment import Alignment
+    from isogloss.translation.vectors.nearest import WordRetriever
+    from isogloss.translation.vectors.word_vectors import WordVectors
+
+    check_outputs(options.overwrite, options.json)
+    alignment = Alignment.load(options.alignment)
+    source = _fitting(alignment, "source", options.query_vectors, options)
+    target = _fitting(alignment, "target", options.document_vectors, options)
+    known = _known_words(options.words, source, options.query_vectors)
+    queries = {word: alignment.apply(_mean(source, rows), "source") for word, rows in known.items()}
+    candidates = alignment.apply(target.matrix, "target")
+    if options.cosine:
+        retriever = WordRetriever(candidates)
+        found = {word: retriever.nearest_words(query, target.words, options.k)[0] for word, query in queries.items()}
+    else:
+        background = alignment.apply(source.matrix, "source")
+        found = _by_csls(queries, WordVectors(target.words, candidates), background, options.k)
+    _show(options, found, "translations", _by(options), options.query_vectors)
+
+
+def _read(path: str, options: argparse.Namespace) -> WordVectors:
+    """Read vectors as --limit and --skip-bad say."""
+    from isogloss.data.problems import Problems
+    from isogloss.translation.vectors.files import read_vectors
+
     problems = Problems(not options.skip_bad)
     vectors = read_vectors(path, options.limit, problems)
-    _note_problems(f"{path}: ", problems, options.quiet)
+    note_problems(problems, options.quiet, f"{path}: ")
     return vectors
 
 
 def _checked_target(options: argparse.Namespace, sources: list[str]) -> str:
-    """The target as ``write_vectors`` takes it, refused now, not after the work, where it cannot be written."""
+    """The target as ``write_vectors`` takes it, refused before the work where it cannot be written."""
     target = f"{options.format}:{options.output}" if options.format else options.output
     form, colon, where = target.partition(":")
     if colon and (form not in FILE_FORMATS or not where or ":" in where):
@@ -298,85 +299,68 @@ def _checked_target(options: argparse.Namespace, sources: list[str]) -> str:
         raise InputError(f"{path}: is a directory, a file name is needed")
     if not colon and path.is_file():
         raise InputError(f"{path}: is a file, a directory is needed")
-    return target
+    return str(target)
 
 
 def _write(vectors: WordVectors, target: str, options: argparse.Namespace) -> None:
+    from isogloss.translation.vectors.files import write_vectors
+
     write_vectors(vectors, target, options.overwrite)
     note(f"{target}: {len(vectors):,} words, {vectors.dimension} dimensions", options.quiet)
 
 
-def _note_problems(name: str, problems: Problems, quiet: bool) -> None:
-    for kind, times in (*problems.errors.items(), *problems.warnings.items()):
-        note(f"{name}{times:,} x {kind}", quiet)
-
-
-# What ``isogloss vectors align`` does.
-
-_HELD_OUT = 0.2
-
-
-def align_vectors(options: argparse.Namespace) -> None:
-    """Measure an alignment on held-out words, then fit one on all of them and write it; or only one of the two."""
-    inputs = {name: getattr(options, name) for name in ("query_vectors", "document_vectors", "lexicon")}
-    for path in inputs.values():
-        check_outputs(options.overwrite, options.output, options.json, source=f"input:{path}")
-    fit = _Fit(options)
-    found: dict[str, Any] = {**inputs, "options": asdict(fit.how)}
-    accuracy, final = None, None
-    if options.evaluate:
-        trial, accuracy = fit.without_some()
-        found["evaluation"] = {
-            **asdict(accuracy), "held_out": options.held_out or _HELD_OUT, "seed": options.seed or 0,
-            "by": _by(options), "fitted_on": _counts(trial),
-        }  # fmt: skip
-    if options.output:
-        final = fit.on_all()
-        found["alignment"] = {"path": options.output, **_counts(final)}
-    _write_alignment(options, final.alignment if final else None, found)
-    if accuracy and options.json != "-":
-        _print(options, trial.alignment, accuracy)
-    _remarks(options, accuracy, final or trial)
+def _check_align(options: argparse.Namespace) -> None:
+    if not options.output and not options.evaluate:
+        raise InputError("vectors align: give -o DIR, --evaluate or both; see 'isogloss vectors align --help'")
+    for name in ("held_out", "seed", "csls", "cosine"):
+        if getattr(options, name) is not None and not options.evaluate:
+            raise InputError(f"--{name.replace('_', '-')}: is for --evaluate, which is missing")
+    if options.ridge is not None and options.method != "ridge":
+        raise InputError(f"--ridge: is for --method ridge, not {options.method}")
 
 
 class _Fit:
-    """The inputs, read, and alignments made of them."""
+    """The inputs of an alignment, and alignments fitted on all or some of the lexicon."""
 
-    def __init__(self, options: argparse.Namespace) -> None:
-        self.options = options
-        ridge = {} if options.ridge is None else {"ridge": options.ridge}
-        self.how = AlignmentOptions(
-            options.method, options.normalise, options.centre, direction=options.direction, **ridge
+    def __init__(self, arguments: argparse.Namespace) -> None:
+        from isogloss.translation.lexicon import Lexicon
+        from isogloss.translation.vectors.alignment import AlignmentOptions
+
+        self.arguments = arguments
+        ridge = {} if arguments.ridge is None else {"ridge": arguments.ridge}
+        self.options = AlignmentOptions(
+            arguments.method, arguments.normalise, arguments.centre, direction=arguments.direction, **ridge
         )
-        self.lexicon = Lexicon.read(options.lexicon)
-        self.source = open_vectors(options.query_vectors, options)
-        self.target = open_vectors(options.document_vectors, options)
+        self.lexicon = Lexicon.read(arguments.lexicon)
+        self.source = _read(arguments.query_vectors, arguments)
+        self.target = _read(arguments.document_vectors, arguments)
 
-    def on_all(self) -> Refinement:
-        """An alignment fitted on all that may be fitted on."""
-        return self._without(frozenset())
-
-    def without_some(self) -> tuple[Refinement, TranslationAccuracy]:
+    def evaluated(self) -> tuple[Refinement, TranslationAccuracy]:
         """An alignment fitted without a share of the lexicon's words, and how well it translates those."""
-        options = self.options
-        _, held = split_pairs(lexicon_pairs(self.lexicon), options.held_out or _HELD_OUT, options.seed or 0)
-        fitted = self._without({word for word, _ in held})
-        csls = not options.cosine
-        return fitted, translation_accuracy(fitted.alignment, self.source, self.target, held, csls)
+        from isogloss.translation.vectors.alignment import lexicon_pairs
+        from isogloss.translation.vectors.refinement import split_pairs, translation_accuracy
 
-    def _without(self, held: Collection[str]) -> Refinement:
-        pairs = self._pairs(held)
+        arguments = self.arguments
+        _, held_out = split_pairs(lexicon_pairs(self.lexicon), arguments.held_out or _HELD_OUT, arguments.seed or 0)
+        fitted = self.without({word for word, _ in held_out})
+        csls = not arguments.cosine
+        return fitted, translation_accuracy(fitted.alignment, self.source, self.target, held_out, csls)
+
+    def without(self, held_out: Collection[str]) -> Refinement:
+        """An alignment fitted on the pairs of other words; with --pairs, the most frequent of them."""
+        from isogloss.translation.vectors.alignment import frequent_pairs, lexicon_pairs
+        from isogloss.translation.vectors.refinement import refine
+
+        if self.arguments.pairs is None:
+            pairs = [pair for pair in lexicon_pairs(self.lexicon) if pair[0] not in held_out]
+        else:
+            counts = {word: number for word, number in _frequencies(self.source).items() if word not in held_out}
+            of_target = _frequencies(self.target)
+            pairs = frequent_pairs(self.lexicon, counts, self.arguments.pairs, of_target, self.target)
         if not pairs:
-            what = f"no word that {self.options.query_vectors} knows is left to fit on"
-            raise InputError(f"{self.options.lexicon}: {what}; is the lexicon of these languages, in this order?")
-        return refine(self.source, self.target, pairs, self.how, self.options.refine)
-
-    def _pairs(self, held: Collection[str]) -> list[Pair]:
-        """All pairs but those of held-out words; with --pairs, the most frequent of them."""
-        if self.options.pairs is None:
-            return [pair for pair in lexicon_pairs(self.lexicon) if pair[0] not in held]
-        counts = {word: number for word, number in _frequencies(self.source).items() if word not in held}
-        return frequent_pairs(self.lexicon, counts, self.options.pairs, _frequencies(self.target), self.target)
+            what = f"no word that {self.arguments.query_vectors} knows is left to fit on"
+            raise InputError(f"{self.arguments.lexicon}: {what}; is the lexicon of these languages, in this order?")
+        return refine(self.source, self.target, pairs, self.options, self.arguments.refine)
 
 
 def _frequencies(vectors: WordVectors) -> dict[str, int]:
@@ -407,15 +391,7 @@ def _write_alignment(options: argparse.Namespace, alignment: Alignment | None, f
         raise
 
 
-def _print(options: argparse.Namespace, alignment: Alignment, accuracy: TranslationAccuracy) -> None:
-    title = (
-        f"{options.query_vectors} to {options.document_vectors}: {accuracy.words:,} held-out words, by {_by(options)}"
-    )
-    row = (f"{alignment.pairs:,} pairs", *(f"{value:.4f}" for value in accuracy.measures.values()))
-    print_table(console(), title, ("fitted on", *accuracy.measures), [row])
-
-
-def _remarks(options: argparse.Namespace, accuracy: TranslationAccuracy | None, fitted: Refinement) -> None:
+def _note_alignment(options: argparse.Namespace, accuracy: TranslationAccuracy | None, fitted: Refinement) -> None:
     alignment = fitted.alignment
     if accuracy and accuracy.skipped:
         note(f"{accuracy.skipped:,} held-out words lack a vector on one side and are left out", options.quiet)
@@ -431,51 +407,16 @@ def _remarks(options: argparse.Namespace, accuracy: TranslationAccuracy | None, 
         note(f"{few}: too few to tell what fits from what happens to; expect little of it", options.quiet)
 
 
-# What ``isogloss vectors nearest`` and ``translate`` show.
-
-_SHORTLIST = 1_000
-
-_Scored = list[tuple[str, float]]
-
-
-def show_nearest(options: argparse.Namespace) -> None:
-    """The nearest words of the same language; the word itself, or those of a phrase, are not among them."""
-    check_outputs(options.overwrite, options.json)
-    vectors = open_vectors(options.vectors, options)
-    known = _look_up(options.words, vectors, options.vectors)
-    retriever = WordRetriever(vectors.matrix)
-    found = {}
-    for word, rows in known.items():
-        near = retriever.nearest_words(_vector(vectors, rows), vectors.words, options.k + len(rows))[0]
-        itself = {vectors.words[row] for row in rows}
-        found[word] = [scored for scored in near if scored[0] not in itself][: options.k]
-    _show(options, found, "nearest", "cosine", options.vectors)
-
-
-def show_translations(options: argparse.Namespace) -> None:
-    """The nearest words of the other language."""
-    check_outputs(options.overwrite, options.json)
-    alignment = Alignment.load(options.alignment)
-    source = _fitting(alignment, "source", options.query_vectors, options)
-    target = _fitting(alignment, "target", options.document_vectors, options)
-    known = _look_up(options.words, source, options.query_vectors)
-    queries = {word: alignment.apply(_vector(source, rows), "source") for word, rows in known.items()}
-    candidates = alignment.apply(target.matrix, "target")
-    if options.cosine:
-        retriever = WordRetriever(candidates)
-        found = {word: retriever.nearest_words(query, target.words, options.k)[0] for word, query in queries.items()}
-    else:
-        background = alignment.apply(source.matrix, "source")
-        found = _by_csls(queries, WordVectors(target.words, candidates), background, options.k)
-    _show(options, found, "translations", "cosine" if options.cosine else "CSLS", options.query_vectors)
-
-
-def _by_csls(queries: Mapping[str, Matrix], target: WordVectors, background: Matrix, k: int) -> dict[str, _Scored]:
+def _by_csls(queries: Mapping[str, Matrix], target: WordVectors, background: Matrix, k: int) -> dict[str, Scored]:
     """The best by CSLS of the thousand nearest by cosine.
 
-    How crowded it is around a word takes as long to find as a search; around every word of a large vocabulary, minutes.
-    Those beyond the thousandth do not come in: on cppdocs en-es two hundred gave what all gave, 100 words of 100.
+    The density around a word takes as long to find as a search; around every word of a large vocabulary, minutes.
+    A shortlist loses nothing: on cppdocs en-es two hundred words gave what all gave, 100 words of 100.
     """
+    import numpy as np
+
+    from isogloss.translation.vectors.nearest import WordRetriever
+
     retriever = WordRetriever(target.matrix)
     found = {}
     for word, query in queries.items():
@@ -486,24 +427,26 @@ def _by_csls(queries: Mapping[str, Matrix], target: WordVectors, background: Mat
 
 
 def _fitting(alignment: Alignment, side: str, path: str, options: argparse.Namespace) -> WordVectors:
-    vectors = open_vectors(path, options)
+    vectors = _read(path, options)
     if vectors.dimension != (wanted := alignment.dimension(side)):
         what = f"has vectors of {vectors.dimension} dimensions, {options.alignment} takes {wanted} here"
         raise InputError(f"{path}: {what}; are these the vectors it was made of, in this order?")
     return vectors
 
 
-def _look_up(words: Sequence[str], vectors: WordVectors, path: str) -> dict[str, list[int]]:
+def _known_words(words: Sequence[str], vectors: WordVectors, path: str) -> dict[str, list[int]]:
     """Words and phrases that have a vector, with the rows of their words."""
     rows = {word: _rows(word, vectors) for word in words}
-    known = {word: found for word, found in rows.items() if found and _vector(vectors, found).any()}
+    known = {word: found for word, found in rows.items() if found and _mean(vectors, found).any()}
     if not known:
         raise InputError(f"{path}: has no vector for {', '.join(map(repr, rows))}")
     return known
 
 
 def _rows(word: str, vectors: WordVectors) -> list[int]:
-    """The row of a word as it stands; otherwise the rows of its tokens, if all are known."""
+    """The row of a word as it is written; otherwise the rows of its tokens, if all are known."""
+    from isogloss.text.tokenizer import tokenize
+
     if word in vectors:
         return [vectors.row_of[word]]
     tokens = tokenize(word)
@@ -511,13 +454,13 @@ def _rows(word: str, vectors: WordVectors) -> list[int]:
     return rows if len(rows) == len(tokens) else []
 
 
-def _vector(vectors: WordVectors, rows: Sequence[int]) -> Matrix:
+def _mean(vectors: WordVectors, rows: Sequence[int]) -> Matrix:
     """The mean of some words, as a matrix of one row."""
     mean: Matrix = vectors.matrix[rows].mean(axis=0, keepdims=True)
     return mean
 
 
-def _show(options: argparse.Namespace, found: Mapping[str, _Scored], what: str, by: str, path: str) -> None:
+def _show(options: argparse.Namespace, found: Mapping[str, Scored], what: str, by: str, path: str) -> None:
     unknown = [word for word in dict.fromkeys(options.words) if word not in found]
     if options.json:
         words = [

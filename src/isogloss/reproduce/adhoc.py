@@ -72,7 +72,7 @@ class MateRun:
 
 
 def known_mates(dataset: Dataset) -> Mates:
-    """All pages whose mates the judgments show."""
+    """The pages whose mates the judgments name."""
     sources, targets = find_mates(dataset)
     if not len(sources):
         raise InputError(f"{dataset.source.name}: has no pages with known mates for {'-'.join(dataset.pair)}")
@@ -96,7 +96,7 @@ def search_mates(system: Aligned, mates: Mates, name: str) -> MateRun:
 
 
 def configurations(base: AlignedOptions) -> dict[str, AlignedOptions]:
-    """The paper's own settings, alignments by weights beside them; last the best."""
+    """The paper's own settings, all alignments by all weights, and the best."""
     plain = replace(base, method="best", dictionary_share=0.0, remove_common=False)
     made = {"paper": replace(base, method="paper")}
     for method in ("pinv", "ridge", "procrustes"):
@@ -252,7 +252,7 @@ def toy(dataset: Dataset, mates: Mates, base: AlignedOptions, output: Path) -> T
             mean = sum(1 / answer.rank for answer in answers if answer.rank) / len(answers)
             shown.append((language, method, f"{first:.3f}", f"{mean:.3f}"))
     write_csv(output / "toy.csv", ("language", "method", "query", "wanted", "found", "rank"), rows)
-    title = "Toy collection: every article asked with its five most typical English words"
+    title = "Toy collection: every article searched by its five most typical English words"
     return title, ("language", "method", "found first", "MAP"), shown, 2
 
 

@@ -115,7 +115,7 @@ class TrialRunner(ABC, Generic[TrialKind, Data]):
     def missing(
         self, trials: Iterable[TrialKind], files: TrialDirectory[TrialKind], data: DataOf[Data], overwrite: bool = False
     ) -> list[TrialKind]:
-        """Those that were not run yet; ``overwrite``: also those whose name another trial has taken."""
+        """Those that were not run yet; ``overwrite``: also those whose name another trial has."""
         missing = []
         for trial in trials:
             try:
@@ -212,7 +212,7 @@ class PlanRunner(TrialRunner[TrialKind, Data]):
         parser.add_argument("plan", metavar="PLAN.json", type=Path, help=f"what '{self.planner}' wrote")
         parser.add_argument("--device", choices=DEVICES, default="auto")
         parser.add_argument("--processes", type=int, default=1, help="trials at a time (default 1)")
-        parser.add_argument("--data", metavar="SOURCE", help="where the data are here, if elsewhere than the plan says")
+        parser.add_argument("--data", metavar="SOURCE", help="the data on this machine, if not where the plan has them")
         parser.add_argument("--seconds", type=float, default=math.inf, help="begin no trial after so many seconds")
         parser.add_argument("--skip-bad", action="store_true", help="skip lines of the data that are wrong")
         return parser

@@ -1,6 +1,6 @@
 """A trial (one training and what it is measured on) and its files in a directory.
 
-``NAME.json`` says what was done and found, ``NAME.npz`` has the values query by query, ``NAME.error.txt`` the reason of
+``NAME.json`` has the trial and its results, ``NAME.npz`` the values query by query, ``NAME.error.txt`` the reason of
 a failure. The JSON file is written last: where it is, the trial is complete.
 """
 

@@ -1,1 +1,23 @@
-"""The HTTP service and the search page."""
+"""The HTTP service and the search page; needs the extra ``serve``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from isogloss.storage.errors import import_extra
+
+if TYPE_CHECKING:
+    from isogloss.server.running import serve
+
+__all__ = ["serve"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import ``serve`` when it is used; without the extra this is an ``InputError`` that names it."""
+    if name != "serve":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    for package in ("fastapi", "uvicorn", "prometheus_client"):
+        import_extra(package, "serve", "the HTTP service")
+    from isogloss.server.running import serve
+
+    return serve

@@ -1,4 +1,4 @@
-"""The service as one ASGI application: FastAPI's routes, thin, and how it is put together."""
+"""The service as one ASGI application: FastAPI's routes and the queues in which requests are worked on."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 from pydantic_core import to_json
-from starlette.convertors import Convertor, register_url_convertor
+from starlette.convertors import PathConvertor, register_url_convertor
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Match, Route
+from starlette.staticfiles import StaticFiles
 
 import isogloss
 from isogloss.engines.base import EngineUnavailableError
@@ -45,10 +46,10 @@ from isogloss.server.log import flush
 from isogloss.server.metrics import CONTENT_TYPE, EXAMPLE, Metrics
 from isogloss.server.presenting import encoded
 from isogloss.server.service import Service
-from isogloss.server.static import PAGE, page_response, read_page
 from isogloss.server.writing import Writer
 from isogloss.storage.errors import InputError
 
+PAGE = Path(__file__).parent / "page"
 PREFIX = "/api/v1"
 _DESCRIPTION = (
     "Search documents in one language with queries in another. Reading is open; writing needs a bearer token. Every "
@@ -58,7 +59,7 @@ _DOCUMENT = f"{PREFIX}/documents/{{language}}/{{id:anything}}"
 _NO_PARAMETERS = Depends(no_parameters)
 _BEARER = HTTPBearer(scheme_name="token", auto_error=False)
 _REFERENCE = "#/components/schemas/{model}"
-_UNSURE = "the change took more than {:g} seconds; it may still be made: look before you try again"
+_UNSURE = "the change took more than {:g} seconds; it may still be made: check before you try again"
 _LARGE = 1 << 16  # bytes of a body that are decoded on a thread, not on the event loop
 _CHUNK = 1 << 18  # bytes of a long answer that are sent at once
 _ANY = (400, 421, 422, 500, 503)
@@ -89,7 +90,7 @@ class Settings:
 
 
 class Backend:
-    """What the routes call: the service and its queues. Cheap requests, dear ones and writes each have their own."""
+    """The service and its queues: cheap requests, expensive ones and writes each have their own."""
 
     def __init__(self, settings: Settings) -> None:
         limits = settings.limits
@@ -117,12 +118,12 @@ class Backend:
         return self._cheap.ready and not self._closing
 
     async def search(self, work: Callable[[], BaseModel], cost: float = 0.0, brief: bool = False) -> Response:
-        """The answer of a search or another reading, made and encoded in a thread of the queue for its cost."""
+        """The answer of a search or another read, made and encoded in a thread of the queue for its cost."""
         pool = self._cheap if cost <= CHEAP else self._dear
         return _json_response(await pool.run(lambda: encoded(work(), brief), self.limits.seconds))
 
     async def write(self, work: Callable[[], BaseModel]) -> Response:
-        """The answer to a change; one that takes too long goes on all the same, so that nothing is half done."""
+        """The answer to a change; a change that takes too long is completed all the same."""
         seconds = self.limits.write_seconds
         late = _UNSURE.format(seconds)
         return _json_response(await self._writes.run(lambda: encoded(work()), seconds, late, may_stop=False))
@@ -134,7 +135,7 @@ class Backend:
         return await self._decoding.run(lambda: decode(body), self.limits.seconds)
 
     async def read(self, request: Request, most: int, seconds: float, accepted: tuple[str, ...] = (JSON,)) -> bytes:
-        """A body; of so many at a time only as are worked on, since each takes memory before its work begins."""
+        """A body; no more are read at a time than are worked on, since each takes memory before its work begins."""
         if self._reading >= self.limits.in_flight:
             raise too_much(self.limits.in_flight)
         self._reading += 1
@@ -144,7 +145,7 @@ class Backend:
             self._reading -= 1
 
     async def close(self) -> None:
-        """Begin nothing more; return when the writes that were begun are done."""
+        """Start nothing more; return when the writes that have started are done."""
         self._closing = True
         for pool in (self._cheap, self._dear, self._decoding):
             pool.close(wait=False)
@@ -154,7 +155,7 @@ class Backend:
 
 
 class Application(FastAPI):
-    """FastAPI, whose description also has the bodies that the routes decode themselves."""
+    """FastAPI, with the bodies that the routes decode themselves in its OpenAPI document."""
 
     def openapi(self) -> dict[str, Any]:
         if not self.openapi_schema:
@@ -190,10 +191,13 @@ def make_app(index: Path | Settings) -> FastAPI:
     _add_reading(app, backend)
     _add_writing(app, backend, settings.token.encode())
     _add_state(app, backend)
-    files = read_page(settings.page)
+    files = StaticFiles(directory=settings.page, html=True)
 
     async def page(request: Request) -> Response:
-        return page_response(files, request)
+        """A file of the page; browsers ask each time whether theirs is still the newest."""
+        response = await files.get_response(files.get_path(request.scope), request.scope)
+        response.headers["Cache-Control"] = "no-cache"
+        return response
 
     app.router.routes.append(Route("/{path:no_operation}", page, methods=["GET"]))
     return app
@@ -205,6 +209,10 @@ def _add_reading(app: FastAPI, backend: Backend) -> None:
     async def search_for(http: Request, request: models.SearchRequest, cost: float) -> Response:
         _note_queries(http, [request.q])
         return await backend.search(lambda: service.search(request), cost)
+
+    async def explained(http: Request, request: models.ExplainParameters) -> Response:
+        _note_queries(http, [request.q])
+        return await backend.search(lambda: service.explain(request), cost_of([request.q], 0, 1))
 
     @app.get(f"{PREFIX}/search", response_model=models.SearchAnswer, responses=_errors(_WORK))
     async def search(http: Request, parameters: Annotated[models.SearchParameters, Query()]) -> Response:
@@ -229,8 +237,7 @@ def _add_reading(app: FastAPI, backend: Backend) -> None:
     @app.get(f"{PREFIX}/explain", response_model=models.ExplainAnswer, responses=_errors(_WORK))
     async def explain(http: Request, parameters: Annotated[models.ExplainParameters, Query()]) -> Response:
         """What made the score of a document for a query."""
-        _note_queries(http, [parameters.q])
-        return await backend.search(lambda: service.explain(parameters), cost_of([parameters.q], 0, 1))
+        return await explained(http, parameters)
 
     @app.post(
         f"{PREFIX}/explain", response_model=models.ExplainAnswer, responses=_errors((*_WORK, *_BODY)),
@@ -239,9 +246,7 @@ def _add_reading(app: FastAPI, backend: Backend) -> None:
     async def explain_posted(http: Request) -> Response:
         """What made the score of a document for a query."""
         body = await backend.read(http, limits.search_bytes, limits.seconds)
-        request = await backend.decoded(body, lambda body: model_body(body, models.ExplainRequest))
-        _note_queries(http, [request.q])
-        return await backend.search(lambda: service.explain(request), cost_of([request.q], 0, 1))
+        return await explained(http, await backend.decoded(body, lambda body: model_body(body, models.ExplainRequest)))
 
     @app.get(_DOCUMENT, response_model=models.DocumentMessage, responses=_errors(_WORK))
     async def get_document(language: str, id: str, query: Annotated[models.DocumentParameters, Query()]) -> Response:
@@ -291,7 +296,7 @@ def _add_state(app: FastAPI, backend: Backend) -> None:
         f"{PREFIX}/status", response_model=models.StatusAnswer, responses=_errors(_WORK), dependencies=[_NO_PARAMETERS]
     )
     async def status() -> Response:
-        """What the service holds and takes."""
+        """The documents and limits of the service."""
         return await backend.search(lambda: backend.service.status(backend.writable))
 
     not_ready = {"model": models.HealthAnswer, "description": "It would refuse a search"}
@@ -300,7 +305,7 @@ def _add_state(app: FastAPI, backend: Backend) -> None:
         f"{PREFIX}/health", response_model=models.HealthAnswer, responses={**_errors(_ANY), 503: not_ready}
     )  # fmt: skip
     async def health() -> Response:
-        """Whether it lives and whether it can search."""
+        """Whether the process lives and whether it can search."""
         ready = backend.ready
         return _json_response(encoded(models.HealthAnswer(live=True, ready=ready)), 200 if ready else 503)
 
@@ -319,20 +324,14 @@ def _add_state(app: FastAPI, backend: Backend) -> None:
         return Response(to_json(app.openapi()), media_type=JSON)
 
 
-class _Anything(Convertor[str]):
-    """Ids hold slashes, line ends, whatever."""
+class _Anything(PathConvertor):
+    """The ids of documents: any characters, line ends too."""
 
     regex = r"[\s\S]*"
 
-    def convert(self, value: str) -> str:
-        return value
 
-    def to_string(self, value: str) -> str:
-        return value
-
-
-class _NoOperation(_Anything):
-    """Where operations are not."""
+class _NoOperation(PathConvertor):
+    """Any path outside of the API."""
 
     regex = r"(?!api/)[\s\S]*"
 
@@ -342,7 +341,7 @@ register_url_convertor("no_operation", _NoOperation())
 
 
 def _errors(statuses: Iterable[int]) -> dict[int | str, dict[str, Any]]:
-    """The refusals of an operation, as FastAPI describes them."""
+    """The errors of an operation, for its OpenAPI description."""
     described: dict[int | str, dict[str, Any]] = {}
     for status in statuses:
         code, meaning, sentence = STATUSES[status]
@@ -400,11 +399,11 @@ async def _validation_error(request: Request, error: Exception) -> Response:
 
 
 async def _http_error(request: Request, error: Exception) -> Response:
-    """A refusal of ours, or one of the router, which knows neither our sentences nor all methods of an address."""
+    """A refusal of ours, or one of the router, which has neither our messages nor all methods of an address."""
     assert isinstance(error, HTTPException)
     if not isinstance(error, Refusal):
         sentence = {
-            404: "there is nothing at this address",
+            404: f"there is nothing here; the page is at / and the service under {PREFIX}",
             405: f"this address does not take {request.method[:20]}",
         }.get(error.status_code, error.detail)
         headers = {"Allow": ", ".join(_methods(request))} if error.status_code == 405 else error.headers

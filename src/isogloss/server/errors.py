@@ -1,4 +1,4 @@
-"""Answers that are not a success: a status, a code for programs, and a sentence for people."""
+"""Errors as answers: a status, a code for programs, and a sentence for people."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class ErrorAnswer(BaseModel):
 
 
 class Refusal(HTTPException):
-    """A request that is not answered as it wished; ``code`` where it is not the usual one of the status."""
+    """A request that is refused; ``code`` where it is not the default one of the status."""
 
     def __init__(self, status: int, message: str, headers: Mapping[str, str] | None = None, code: str = "") -> None:
         super().__init__(status, message, dict(headers or {}))
@@ -67,7 +67,7 @@ class Refusal(HTTPException):
 
 
 def write_refusal(error: OSError) -> Refusal | None:
-    """What a fault of the disk means for a write; None where it is something else."""
+    """The refusal for a disk error of a write; None for other errors."""
     if error.errno in _FULL:
         return Refusal(507, "the disk is full: nothing was changed")
     if error.errno in _READ_ONLY:
@@ -78,13 +78,13 @@ def write_refusal(error: OSError) -> Refusal | None:
 
 
 def damaged() -> Refusal:
-    """The files of an index are not as they were written; where they lie is for the log, not for the answer."""
+    """Files of the index are damaged or missing; their paths are for the log, not for the answer."""
     what = "the files of the index are damaged or gone: nothing was changed; the log of the service says more"
     return Refusal(503, what, code="damaged")
 
 
 def validation_refusal(errors: Sequence[Any]) -> Refusal:
-    """The first of pydantic's errors as a sentence that begins with the place.
+    """The first of pydantic's errors as a sentence that begins with the name of the field.
 
     >>> found = {"loc": ("query", "k"), "msg": "Input should be less than or equal to 1000", "type": "less_than_equal"}
     >>> validation_refusal([found]).detail
@@ -96,6 +96,6 @@ def validation_refusal(errors: Sequence[Any]) -> Refusal:
     )
     if first.get("ctx", {}).get("pattern") == NOT_EMPTY:
         message = "the query is empty"
-    place = ".".join(str(part)[:50] for part in first["loc"] if part not in ("query", "body", "path"))
+    field = ".".join(str(part)[:50] for part in first["loc"] if part not in ("query", "body", "path"))
     text = " ".join((message[:1].lower() + message[1:]).split())
-    return Refusal(422, f"{place}: {text}" if place else text)
+    return Refusal(422, f"{field}: {text}" if field else text)

@@ -1,4 +1,4 @@
-"""Around every request: its id, the host names that are answered, headers that protect a reader, the count, the log."""
+"""Middleware around every request: its id, the check of the host name, security headers, metrics, the log."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ HEADERS = {
 
 @dataclass
 class Trace:
-    """What is known of a request for the log."""
+    """The record of a request for the log."""
 
     request_id: str
     started: float = field(default_factory=perf_counter)

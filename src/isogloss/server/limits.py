@@ -1,4 +1,4 @@
-"""What the service takes at most, what a request costs, and the bounded queues in which requests are worked on."""
+"""The limits of the service, the cost of a request, and the bounded queues in which requests are worked on."""
 
 from __future__ import annotations
 
@@ -77,8 +77,8 @@ class WorkPool:
     """A bounded number of requests in some threads, so that the event loop stays free to answer.
 
     A request that comes when ``most`` are waiting or being worked on is refused. One that is not done in time is
-    answered so; what has not begun then never begins, what has begun stops at its next check of the deadline and counts
-    until then, because it goes on using a thread.
+    answered with an error; work that has not started never starts, work that has stops at its next check of the
+    deadline and counts until then, because it uses a thread.
     """
 
     def __init__(self, threads: int, most: int) -> None:
@@ -95,7 +95,7 @@ class WorkPool:
 
     @property
     def ready(self) -> bool:
-        """Whether one more would be taken, and a thread is there that is not held by work past its deadline."""
+        """Whether one more would be accepted, and not all threads are busy with work past its deadline."""
         with self._lock:
             late = sum(deadline.passed for deadline in self._running.values())
             return len(self._running) < self._most and late < self._threads
@@ -129,7 +129,7 @@ class WorkPool:
             deadline.cancel()
 
     def close(self, wait: bool) -> None:
-        """Begin nothing more; wait for what has begun, if told to."""
+        """Start nothing more; ``wait`` for what has started."""
         with self._lock:
             deadlines = [] if wait else list(self._running.values())
         for deadline in deadlines:
@@ -142,5 +142,5 @@ class WorkPool:
 
 
 def too_much(most: int) -> Refusal:
-    """More requests than are taken at once."""
+    """The refusal of a request when there are too many."""
     return Refusal(503, f"more than {most} requests are being worked on; try again in a moment", {"Retry-After": "1"})

@@ -1,8 +1,8 @@
-"""One line of JSON on standard error for each request, and for whatever else there is to say.
+"""One line of JSON on standard error for each request and each event.
 
-Lines are written by a thread of their own: where nobody reads them any more the service goes on, and what cannot be
-kept is lost and counted. (The standard library's ``QueueListener`` waits without a limit when it is stopped, so a log
-that nobody reads would keep the process.)
+Lines are written by a thread of their own: where nobody reads them the service goes on, and lines that do not fit the
+queue are dropped and counted. (The standard library's ``QueueListener`` waits without a limit when it is stopped, so a
+log that nobody reads would block the process.)
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MOST_LINES = 10_000
 
 
 class LineWriter:
-    """Writes lines in the order in which they are given, whole, so that those of several processes do not mix."""
+    """Writes lines in order, each with one call, so that those of several processes do not mix."""
 
     def __init__(self) -> None:
         self._lines: Queue[bytes] = Queue(_MOST_LINES)
@@ -33,7 +33,7 @@ class LineWriter:
         self._lost = 0
 
     def put(self, line: bytes) -> None:
-        """Have a line written; never waits."""
+        """Queue a line; never waits."""
         if self._thread is None:
             self._start()
         try:
@@ -68,7 +68,7 @@ flush = _WRITER.flush
 
 
 def write_line(event: str, **values: Any) -> None:
-    """Have a line written, with the time and what is not None of the values."""
+    """Queue a line with the time and the values that are not None."""
     _WRITER.put(encoded(event, **values))
 
 
@@ -88,11 +88,11 @@ def _write_out(line: bytes) -> None:
         while line:
             line = line[os.write(handle, line) :]
     except (OSError, ValueError, AttributeError):
-        return  # there is no standard error, or no longer
+        return  # standard error is closed
 
 
 class LineHandler(logging.Handler):
-    """Log records of libraries as lines of the same kind."""
+    """Log records of libraries as the same lines."""
 
     def emit(self, record: logging.LogRecord) -> None:
         error = "".join(traceback.format_exception(*record.exc_info)) if record.exc_info else None
@@ -100,7 +100,7 @@ class LineHandler(logging.Handler):
 
 
 def log_libraries(level: int = logging.WARNING) -> None:
-    """Have warnings and errors of uvicorn, asyncio and this package written as lines."""
+    """Write the warnings and errors of uvicorn, asyncio and this package as lines."""
     for name in ("uvicorn", "asyncio", "isogloss"):
         logger = logging.getLogger(name)
         logger.handlers = [LineHandler()]

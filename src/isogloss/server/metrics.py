@@ -1,4 +1,4 @@
-"""What the service counts, for Prometheus; of several worker processes together where they share a folder."""
+"""Metrics for Prometheus; worker processes that share a folder are counted together."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["CONTENT_TYPE", "EXAMPLE", "FOLDER", "Metrics"]
 
 
 class Metrics:
-    """Requests by path, method and status, their durations, how many are being answered, and what the index holds.
+    """Requests by path, method and status, their durations, how many are in flight, and the size of the index.
 
     Paths are those of the routes and methods those that the service takes: a hostile client cannot make the table grow.
     """
@@ -64,7 +64,7 @@ class Metrics:
 
 
 class _Gauges(Collector):
-    """What is looked up when it is read: the index, and the memory of each worker."""
+    """Gauges computed when they are read: the index, and the memory of each worker."""
 
     def __init__(self, index: Callable[[], OpenIndex], folder: str | None) -> None:
         self._index = index

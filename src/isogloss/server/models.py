@@ -9,23 +9,27 @@ from pydantic import BaseModel, ConfigDict, Field
 from isogloss.server.errors import NOT_EMPTY
 from isogloss.server.limits import BATCH, DEPTH, DOCUMENTS, ID_LENGTH, MOST_HITS, QUERY_LENGTH
 
-QueryText = Annotated[str, Field(max_length=QUERY_LENGTH, pattern=NOT_EMPTY, description="what to look for")]
-HitCount = Annotated[int, Field(ge=1, le=MOST_HITS, description="how many documents")]
-Offset = Annotated[int, Field(ge=0, lt=DEPTH, description="how many of the best documents to pass over")]
+_QUERY = "why is the sea salty"
+QueryText = Annotated[
+    str, Field(max_length=QUERY_LENGTH, pattern=NOT_EMPTY, description="the query", examples=[_QUERY])
+]
+HitCount = Annotated[int, Field(ge=1, le=MOST_HITS, description="how many documents", examples=[5])]
+Offset = Annotated[int, Field(ge=0, lt=DEPTH, description="how many of the best documents to pass over", examples=[0])]
 Language = Annotated[str, Field(min_length=2, max_length=35, pattern=r"^[A-Za-z0-9-]+$", description="a language code")]
 Languages = Annotated[list[Language], Field(max_length=100, description="only documents in these; none named: in all")]
 Filter = Annotated[str, Field(max_length=1000, pattern="^[^:]+:", description="name:value of a field")]
 Filters = Annotated[dict[str, str], Field(max_length=20, description="field names and their values")]
 DocumentId = Annotated[str, Field(min_length=1, max_length=ID_LENGTH, description="the id of a document")]
 QueryLanguage = Annotated[
-    str, Field(max_length=35, description="the language of the query; 'detect' (the default) has it guessed")
+    str,
+    Field(
+        max_length=35, description="the language of the query; 'detect' (the default) has it guessed", examples=["en"]
+    ),
 ]
-Explain = Annotated[bool, Field(description="whether each hit has the words that made its score")]
+Explain = Annotated[bool, Field(description="whether each hit has the words that made its score", examples=[True])]
 IndexName = Annotated[
-    Literal["main", "compare"], Field(description="the index of the service, or the one beside it (--compare)")
-]
-Reranked = Annotated[
-    bool, Field(description="explain the re-ranker's score, as hits show it that are marked as re-ranked")
+    Literal["main", "compare"],
+    Field(description="the index of the service, or the second one (--compare)", examples=["main"]),
 ]
 Missing = Annotated[
     list[str], Field(description="parts of the index that did not answer: the hits are only those of the others")
@@ -39,7 +43,6 @@ def _example(**values: Any) -> ConfigDict:
     return ConfigDict(json_schema_extra={"examples": [values]})
 
 
-_QUERY = "why is the sea salty"
 _REASONS = [
     {"query_word": "sea", "document_words": ["mer"], "score": 0.31},
     {"query_word": "salty", "document_words": ["salée"], "score": 0.27},
@@ -72,48 +75,48 @@ class RequestBody(Parameters):
     model_config = ConfigDict(strict=True)
 
 
-class SearchParameters(Parameters):
+class OneSearch(Parameters):
+    """What the address and the body of a search have in common."""
+
+    q: QueryText
+    k: HitCount = 10
+    offset: Offset = 0
+    explain: Explain = False
+    index: IndexName = "main"
+
+
+class SearchParameters(OneSearch):
     """The parameters of ``GET /search``."""
 
-    q: Annotated[QueryText, Field(examples=[_QUERY])]
-    k: Annotated[HitCount, Field(examples=[5])] = 10
-    offset: Annotated[Offset, Field(examples=[0])] = 0
     lang: Annotated[Languages, Field(examples=[["fr"]])] = []
     filter: Annotated[list[Filter], Field(max_length=20, examples=[["topic:water"]])] = []
-    query_lang: Annotated[QueryLanguage, Field(examples=["en"])] = "detect"
-    explain: Annotated[Explain, Field(examples=[True])] = False
-    index: Annotated[IndexName, Field(examples=["main"])] = "main"
+    query_lang: QueryLanguage = "detect"
 
 
 class ExplainParameters(Parameters):
     """The parameters of ``GET /explain``."""
 
-    q: Annotated[QueryText, Field(examples=[_QUERY])]
+    q: QueryText
     language: Annotated[Language, Field(examples=["fr"])]
     id: Annotated[DocumentId, Field(examples=["fr-sea"])]
-    index: Annotated[IndexName, Field(examples=["main"])] = "main"
-    reranked: Annotated[Reranked, Field(examples=[False])] = False
+    index: IndexName = "main"
+    reranked: Annotated[bool, Field(description="explain the score of the re-ranker", examples=[False])] = False
 
 
 class DocumentParameters(Parameters):
     """The parameters of ``GET /documents/{language}/{id}``."""
 
-    index: Annotated[IndexName, Field(examples=["main"])] = "main"
+    index: IndexName = "main"
 
 
-class SearchRequest(RequestBody):
+class SearchRequest(OneSearch, RequestBody):
     """One query, as the body of ``POST /search``."""
 
     model_config = _example(q=_QUERY, k=5, languages=["fr"], filters={"topic": "water"}, explain=True)
 
-    q: QueryText
-    k: HitCount = 10
-    offset: Offset = 0
     languages: Languages = []
     filters: Filters = {}
     query_language: QueryLanguage = "detect"
-    explain: Explain = False
-    index: IndexName = "main"
 
 
 class BatchRequest(RequestBody):
@@ -128,16 +131,10 @@ class BatchRequest(RequestBody):
     index: IndexName = "main"
 
 
-class ExplainRequest(RequestBody):
+class ExplainRequest(ExplainParameters, RequestBody):
     """A query and a document whose score is to be explained."""
 
     model_config = _example(q=_QUERY, language="fr", id="fr-sea")
-
-    q: QueryText
-    language: Language
-    id: DocumentId
-    index: IndexName = "main"
-    reranked: Reranked = False
 
 
 class DocumentMessage(RequestBody):

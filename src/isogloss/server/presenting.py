@@ -1,4 +1,4 @@
-"""Hits, explanations and documents as messages, and which words of a hit are marked: those that helped to find it."""
+"""Hits, explanations and documents as messages; the matching words of a hit are marked."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Marking:
         self._translations = translations
         self._translated: dict[str, frozenset[str | None]] = {}
         self._until = time.monotonic() + _SECONDS
-        self._term_of = {language: cache(shelf.system.term_of) for language, shelf in searcher.languages.items()}
+        self._term_of = {language: cache(part.system.term_of) for language, part in searcher.languages.items()}
 
     def of(self, hit: Hit) -> Callable[[str], bool]:
         """Whether a word of a hit is to be marked."""
@@ -85,7 +85,7 @@ def hit_message(searcher: Searcher, hit: Hit, rank: int, is_match: Callable[[str
             snippet=snippet_parts(snippet),
             explanation=reasons(searcher, hit.language, document, hit.explanation, hit.reranked) if explain else None,
         )
-    except ValidationError:  # letters that are not Unicode, of a file name say
+    except ValidationError:  # a lone surrogate, from a file name say
         return HitMessage(**_printable(values), snippet=snippet_parts(_printable(snippet)), explanation=None)
 
 
@@ -106,7 +106,7 @@ def snippet_parts(snippet: Snippet) -> list[SnippetPart]:
 def reasons(
     searcher: Searcher, language: str, document: Document, parts: Sequence[Contribution], reranked: bool
 ) -> list[Reason]:
-    """Which words met, and what they added."""
+    """Which query words matched which document words, and their scores."""
     found = reasons_of(searcher, language, document, parts, reranked)
     return [Reason(query_word=each.query_word, document_words=list(each.document_words), score=each.score)
             for each in found]  # fmt: skip
@@ -119,7 +119,7 @@ def translations_message(translations: WordTranslations) -> list[Translations]:
 
 def document_message(document: Document, language: str) -> DocumentMessage:
     """A document as a line of a ``jsonl:`` source."""
-    return DocumentMessage.model_construct(  # not checked again: what is stored is given
+    return DocumentMessage.model_construct(  # what is stored is not validated again
         id=document.id, text=document.text, title=document.title, lang=document.language or language, url=document.url,
         links=list(document.links), translations=dict(document.translations), fields=dict(document.fields),
     )  # fmt: skip
@@ -142,7 +142,7 @@ def encoded(answer: BaseModel, brief: bool = False) -> bytes:
 
 
 def _printable(value: Any) -> Any:
-    """The same with what is not Unicode written as escapes."""
+    """The same with lone surrogates written as escapes."""
     if isinstance(value, str):
         return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode("utf-8")
     if isinstance(value, Snippet):

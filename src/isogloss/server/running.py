@@ -11,9 +11,10 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import ExitStack
 from multiprocessing import parent_process
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -24,6 +25,7 @@ from uvicorn.supervisors.multiprocess import SIGNALS, Multiprocess, Process
 
 from isogloss.server.app import Settings, make_app
 from isogloss.server.errors import Refusal
+from isogloss.server.guard import is_loopback
 from isogloss.server.limits import HEADER_BYTES, Limits
 from isogloss.server.log import flush, log_libraries, write_line
 from isogloss.server.metrics import FOLDER
@@ -38,28 +40,41 @@ _LONGEST_PAUSE = 30.0  # seconds between two attempts to replace a worker that d
 _FAILED = 3  # exit status of a worker that could not start
 
 
-def serve(settings: Settings, host: str, port: int, workers: int, announce: Callable[[str], None]) -> None:
-    """Serve until told to stop (SIGTERM or SIGINT): then take nothing new, finish what was begun, and return.
+def serve(
+    path: str | Path, host: str = "127.0.0.1", port: int = 8000, *, workers: int = 1,
+    announce: Callable[[str], object] = print, hosts: Collection[str] = (), **settings: Any,
+) -> None:  # fmt: skip
+    """Serve an index until SIGTERM or SIGINT; then take no new requests, finish those that run, and return.
 
-    ``announce`` is called with the address as soon as clients may come.
+    ``announce`` is called with the address as soon as clients can connect. On a loopback address the service answers
+    to the names of loopback and to ``hosts``, elsewhere to any name. Other arguments, such as ``token`` (without one
+    nobody can write) and ``compare``, are those of :class:`isogloss.server.app.Settings`.
     """
+    answered = frozenset(map(str.lower, hosts)) if is_loopback(host) else None
+    made = Settings(Path(path), hosts=answered, **settings)
     with listen(host, port) as listener:
-        address = _address(host, listener)
+        name = f"[{host}]" if ":" in host else host
+        address = f"http://{name}:{listener.getsockname()[1]}/"
         if workers > 1:
-            make_app(settings).state.backend.service.close()  # what is wrong with the index is said here, once
+            make_app(made).state.backend.service.close()  # an index that cannot be opened is reported here, once
             announce(address)
-            _serve_in_workers(settings, listener, workers)
+            _serve_in_workers(made, listener, workers)
         else:
-            serve_on(listener, settings, lambda server: announce(address))
+            serve_on(listener, made, lambda server: announce(address))
 
 
 def serve_on(
-    listener: socket.socket, settings: Settings, before: Callable[[uvicorn.Server], None] = lambda server: None
+    listener: socket.socket, settings: Settings, before: Callable[[uvicorn.Server], object] = lambda server: None
 ) -> None:
-    """Serve on a socket in this process; ``before`` is called when the index is open."""
+    """Serve on a socket in this process; ``before`` is called once the index is open."""
     log_libraries()
     app = make_app(settings)
-    server = uvicorn.Server(_config(app, settings.limits))
+    config = uvicorn.Config(
+        app, http=connections(settings.limits), ws="none", lifespan="on", log_config=None, access_log=False,
+        server_header=False, proxy_headers=False, backlog=_BACKLOG, timeout_graceful_shutdown=_GRACE,
+        timeout_keep_alive=settings.limits.idle_seconds, h11_max_incomplete_event_size=HEADER_BYTES,
+    )  # fmt: skip
+    server = uvicorn.Server(config)
 
     def stop(number: int, frame: FrameType | None) -> None:
         server.should_exit = True  # uvicorn has handlers of its own while it runs, and calls these when it has ended
@@ -92,19 +107,6 @@ def listen(host: str, port: int) -> socket.socket:
     except (OSError, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or error
         raise InputError(f"--host {host} --port {port}: the service cannot listen there ({reason})") from error
-
-
-def _address(host: str, listener: socket.socket) -> str:
-    name = f"[{host}]" if ":" in host else host
-    return f"http://{name}:{listener.getsockname()[1]}/"
-
-
-def _config(app: Any, limits: Limits) -> uvicorn.Config:
-    return uvicorn.Config(
-        app, http=connections(limits), ws="none", lifespan="on", log_config=None, access_log=False, server_header=False,
-        proxy_headers=False, backlog=_BACKLOG, timeout_graceful_shutdown=_GRACE, timeout_keep_alive=limits.idle_seconds,
-        h11_max_incomplete_event_size=HEADER_BYTES,
-    )  # fmt: skip
 
 
 class Connection(H11Protocol):
@@ -149,7 +151,7 @@ class Connection(H11Protocol):
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        self._arm(self.limits.send_seconds, self._answer_is_stuck)
+        self._arm(self.limits.send_seconds, self.transport.abort)
 
     def resume_writing(self) -> None:
         self._disarm()
@@ -174,10 +176,6 @@ class Connection(H11Protocol):
     def _header_is_late(self) -> None:
         self._timer = None
         self._refuse(Refusal(408, f"the header did not come within {self.limits.header_seconds:g} seconds"))
-
-    def _answer_is_stuck(self) -> None:
-        self._timer = None
-        self.transport.abort()
 
     def _refuse(self, refusal: Refusal) -> None:
         """Answer without a request, and close."""
@@ -273,18 +271,18 @@ class Supervisor(Multiprocess):
 
     def init_processes(self) -> None:
         """Start the workers."""
-        self.processes = [self._start(place) for place in range(self.processes_num)]
+        self.processes = [self._start(slot) for slot in range(self.processes_num)]
 
     def keep_subprocess_alive(self) -> None:
         """Replace the workers that have died, each as soon as that is due."""
-        for place, process in enumerate(self.processes):
+        for slot, process in enumerate(self.processes):
             if self.should_exit.is_set():
                 return
-            if place not in self._due and not self._lives(place, process):
-                self._bury(place, process)
-            if place in self._due and self._clock() >= self._due[place]:
-                del self._due[place]
-                self.processes[place] = self._start(place)
+            if slot not in self._due and not self._lives(slot, process):
+                self._bury(slot, process)
+            if slot in self._due and self._clock() >= self._due[slot]:
+                del self._due[slot]
+                self.processes[slot] = self._start(slot)
         if not self._was_ready and len(self._due) == len(self.processes):
             raise InputError("no worker could start; the log says why")
 
@@ -301,31 +299,31 @@ class Supervisor(Multiprocess):
         """A worker that is not yet started."""
         return Worker(self._settings, self.config, self.sockets[0])
 
-    def _start(self, place: int) -> Process:
+    def _start(self, slot: int) -> Process:
         worker = self.new_worker()
         worker.start()
-        self._seen[place] = self._clock()
+        self._seen[slot] = self._clock()
         return worker
 
-    def _lives(self, place: int, process: Process) -> bool:
+    def _lives(self, slot: int, process: Process) -> bool:
         """Whether a worker runs and gives signs of life."""
         if not process.process.is_alive():
             return False
         if process.is_ready(1):
             self._was_ready = True
-            self._failures[place] = 0
+            self._failures[slot] = 0
         elif not process.ping(1):
-            return self._clock() - self._seen[place] < _SILENCE
-        self._seen[place] = self._clock()
+            return self._clock() - self._seen[slot] < _SILENCE
+        self._seen[slot] = self._clock()
         return True
 
-    def _bury(self, place: int, process: Process) -> None:
+    def _bury(self, slot: int, process: Process) -> None:
         process.kill()
         process.join()
-        failures = self._failures[place]
+        failures = self._failures[slot]
         pause = min(_LONGEST_PAUSE, 2.0**failures) if process.exitcode == _FAILED or failures else 0.0
-        self._failures[place] += 1
-        self._due[place] = self._clock() + pause
+        self._failures[slot] += 1
+        self._due[slot] = self._clock() + pause
         if process.pid is not None:
             mark_process_dead(process.pid, self._shared)  # type: ignore[no-untyped-call]
         write_line("worker", pid=process.pid, status=process.exitcode, message="died; another takes its place")

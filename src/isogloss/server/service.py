@@ -1,4 +1,4 @@
-"""What the service does, without HTTP: search, explain, get, tell its state. Several threads call it at once."""
+"""The operations of the service without HTTP: search, explain, get, status. Several threads call it at once."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class FreshIndex:
 
     @property
     def seen(self) -> OpenIndex:
-        """The index as it was last seen; reads nothing, so the event loop may call it."""
+        """The index as last opened; reads nothing, so the event loop may call it."""
         return self._open
 
     def now(self) -> OpenIndex:
@@ -93,7 +93,7 @@ class Service:
         """The best documents for a query."""
         started = time.perf_counter()
         if request.offset + request.k > DEPTH:
-            raise Refusal(422, f"offset: hits after the first {DEPTH} are not given; ask more precisely")
+            raise Refusal(422, f"offset: hits after the first {DEPTH} are not returned; use a more precise query")
         if request.explain and request.k > EXPLAINED:
             raise Refusal(422, f"explain: at most {EXPLAINED} hits are explained at once; lower k")
         index = self.index(request.index)
@@ -141,7 +141,7 @@ class Service:
         """What searches an index; the second one is left as it is, so that re-ranking can be compared with none."""
         return Searcher(index).reranked_by(self._reranker) if self._reranker and which == "main" else Searcher(index)
 
-    def explain(self, request: models.ExplainRequest | models.ExplainParameters) -> models.ExplainAnswer:
+    def explain(self, request: models.ExplainParameters) -> models.ExplainAnswer:
         """What made the score of a document: the score of the system that found it, or that of the re-ranker."""
         index = self.index(request.index)
         searcher = self.searcher(index, request.index)
@@ -171,7 +171,7 @@ class Service:
         return document_message(document, language)
 
     def warm(self) -> None:
-        """Have read and compiled what the first search would otherwise wait for."""
+        """Read and compile what the first search would otherwise wait for."""
         query = "what is known about water and stones"
         self.search(models.SearchRequest(q=query, k=1))
         self.search_batch(models.BatchRequest(queries=[query, query], k=1))
@@ -180,13 +180,13 @@ class Service:
             self.search_batch(models.BatchRequest(queries=[query, query], k=1, index="compare"))
 
     def close(self) -> None:
-        """Let go of the indexes."""
+        """Close the indexes."""
         for index in (self.main, self.compare):
             if index is not None:
                 index.seen.close()
 
     def status(self, writable: bool) -> models.StatusAnswer:
-        """How things are."""
+        """The state of the service."""
         limits = models.LimitsMessage(
             query_length=QUERY_LENGTH, query_words=QUERY_WORDS, k=MOST_HITS, depth=DEPTH, batch=BATCH, cost=COST,
             body_bytes=self._limits.search_bytes, seconds=self._limits.seconds,
@@ -215,11 +215,11 @@ def _status_of(index: OpenIndex) -> models.IndexStatus:
     manifest = index.manifest
     try:
         about = index.about()
-    except FileNotFoundError:  # a writer took something away while it was being counted
+    except FileNotFoundError:  # a writer removed a file while it was being counted
         about = {}
-    about.pop("path", None)  # where it lies is nobody's business
-    if "store" in about:
-        about["store"] = {name: about["store"].get(name) for name in ("engine", "search")}
+    about.pop("path", None)  # addresses are not for clients
+    if "engine" in about:
+        about["engine"] = {name: about["engine"].get(name) for name in ("engine", "search")}
     return models.IndexStatus(
         name=index.path.name, system=manifest.system, query_language=manifest.query_language,
         documents=dict(manifest.documents), generation=index.generation, about=about,

@@ -27,8 +27,8 @@ _T = TypeVar("_T")
 class Writer:
     """Adds and deletes documents, one request at a time; between processes the index's own lock decides.
 
-    The lock is held from a request until the segments that it made the index merge are merged, which no request waits
-    for: those that come meanwhile are written by the same writer.
+    A request locks the index until the segments that it caused to merge are merged. No request waits for that: those
+    that come meanwhile use the same writer.
     """
 
     def __init__(self, index: FreshIndex) -> None:
@@ -77,7 +77,7 @@ class Writer:
                 write_line("error", message=str(error))
                 raise refusal from error
             except BaseException:
-                self._close()  # and what it was given and has not committed is forgotten
+                self._close()  # and drop what is not committed
                 raise
             if writer.is_merging:
                 threading.Thread(target=self._close_after_merging, args=(writer,), daemon=True).start()

@@ -33,12 +33,18 @@ OWN_PAGES = [
 
 
 @pytest.fixture(scope="session")
-def demo_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a service over the bundled collection, with a second system to compare."""
+def demo_indexes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with indexes of the bundled collection, named by their systems."""
     folder = tmp_path_factory.mktemp("demo-site")
     for system in ("psq", "bm25-dict"):
         make_index(folder / system, system, open_source("demo"), ["fr", "sw", "zh", "es"])
-    with served(folder / "psq", folder / "bm25-dict") as address:
+    return folder
+
+
+@pytest.fixture(scope="session")
+def demo_site(demo_indexes: Path) -> Iterator[str]:
+    """The address of a service over the bundled collection, with a second system to compare."""
+    with served(demo_indexes / "psq", demo_indexes / "bm25-dict") as address:
         yield address
 
 

@@ -69,7 +69,7 @@ def test_a_service_that_is_gone_from_the_start_comes_back(demo_site, open_page, 
         (422, "invalid", "This cannot be searched"),
     ],
 )
-def test_refusals_are_said_in_words(demo_site, open_page, status, code, heading):
+def test_refusals_are_shown_in_words(demo_site, open_page, status, code, heading):
     page = open_page(demo_site, failing=True)
     refusing(page, status, code)
     page.locator("#query").fill("water")

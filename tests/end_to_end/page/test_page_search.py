@@ -64,7 +64,7 @@ def test_languages_are_chosen_one_by_one(demo_site, open_page, ask):
     assert "lang" not in asked_for(page)
 
 
-def test_the_language_of_the_query_is_told_and_can_be_changed(demo_site, open_page, ask):
+def test_the_language_of_the_query_is_shown_and_can_be_changed(demo_site, open_page, ask):
     page = open_page(demo_site)
     ask(page, "pourquoi est-ce que la mer est salée")
     choice = page.get_by_label("Query in")

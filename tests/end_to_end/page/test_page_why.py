@@ -65,7 +65,7 @@ def test_the_parts_sum_to_the_score(request, site, open_page, ask):
     expect(table).to_be_hidden()
 
 
-def test_it_is_asked_for_once_and_only_when_it_is_opened(demo_site, open_page, ask):
+def test_it_is_fetched_once_and_only_when_it_is_opened(demo_site, open_page, ask):
     page = open_page(demo_site)
     asked = []
     page.on("request", lambda request: asked.append(request.url) if "/explain" in request.url else None)
@@ -120,7 +120,7 @@ def test_many_words_are_folded_into_one_row(demo_site, open_page, ask):
     expect(page.locator(".why tbody tr").last).to_contain_text("8 more words")
 
 
-def test_a_system_that_cannot_say_why_is_said_to(demo_site, open_page, ask):
+def test_a_system_without_explanations_shows_a_remark(demo_site, open_page, ask):
     page = open_page(demo_site)
     answering(page, "search", ANSWER)
     answering(page, "explain", {"explanation": [], "total": 0.0, "translations": [], "unknown_words": []})
@@ -129,7 +129,7 @@ def test_a_system_that_cannot_say_why_is_said_to(demo_site, open_page, ask):
     expect(page.locator(".why")).to_contain_text("cannot say")
 
 
-def test_an_answer_that_did_not_come_is_asked_for_again(demo_site, open_page, ask):
+def test_an_answer_that_did_not_come_is_fetched_again(demo_site, open_page, ask):
     page = open_page(demo_site, failing=True)
     ask(page, "water")
     page.route("**/api/v1/explain?*", lambda route: route.abort())

@@ -73,7 +73,7 @@ class TestPlan:
         both, first = missing_trials(ITEMS.values(), experiment), missing_trials([ITEMS["ablation"]], experiment)
         assert [trial.name for trial in both] == [trial.name for trial in first]
 
-    def test_an_unknown_item_is_told(self):
+    def test_an_unknown_item_is_an_error(self):
         with pytest.raises(InputError, match="'table9' is not one of ablation, calibration"):
             chosen_items(ITEMS, ["table9"])
 
@@ -94,7 +94,7 @@ class TestAblation:
         text = ablation(experiment).text
         assert "| `without=vectors`: no word vectors | 0.5000 [" in text
         assert "| -0.2500 [-0.2500, -0.2500] | 0 / 0 / 40 | 0.0002 | 3.5 |" in text
-        assert "| `without=pages`: no translated pages: the dictionary is all there is | — |" in text
+        assert "| `without=pages`: no translated pages: trained on the dictionary alone | — |" in text
 
     def test_without_any_trial_there_is_a_page(self, experiment):
         assert "No trial of this was run to its end." in ablation(experiment).text
@@ -122,7 +122,7 @@ class TestCalibration:
         assert "| the whole system | 0.00 | 0.250 | 0.750 |" in page.text
         assert (experiment.output / "calibration.en-fr.svg").exists()
 
-    def test_a_model_without_thresholds_is_told(self, experiment):
+    def test_a_model_without_thresholds_is_reported(self, experiment):
         keep(experiment, experiment.setup.whole(PAIR)[WHOLE], np.ones(3))
         assert "No model has thresholds" in calibration(experiment).text
 

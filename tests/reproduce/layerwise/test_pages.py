@@ -70,7 +70,7 @@ class TestPlan:
             experiment.trials.write_error(trial, "diverged")
         assert chosen_alphas(experiment, PAIR) == "0"
 
-    def test_what_depends_on_the_choice_is_asked_for_after_it(self, experiment):
+    def test_trials_that_depend_on_the_choice_are_planned_after_it(self, experiment):
         items = chosen_items(ITEMS, ["table3"]).values()
         before = experiment.needed(items)
         keep_grid(experiment, (0.6, 0.4, 0.2))
@@ -86,7 +86,7 @@ class TestPlan:
         assert {"CNTN-MT", "Match-SRNN-MT", "CLANN", "CLTK", "Our model", "PSQ"} <= set(table1_trials(experiment, PAIR))
         assert [len(table1_trials(experiment, ALONE)[name]) for name in ("BM25", "DSSM")] == [1, 2]
 
-    def test_an_unknown_item_is_told(self):
+    def test_an_unknown_item_is_an_error(self):
         with pytest.raises(InputError, match="'table9' is not one of table1, table2"):
             chosen_items(ITEMS, ["table9"])
 

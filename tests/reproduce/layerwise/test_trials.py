@@ -123,7 +123,7 @@ class TestTrial:
             ),
         ],
     )
-    def test_a_wrong_plan_is_told_in_a_sentence(self, text, wrong):
+    def test_a_wrong_plan_is_an_error_in_a_sentence(self, text, wrong):
         with pytest.raises(InputError, match=re.escape(wrong)):
             TRIALS.read_plan(text, "plan")
 
@@ -171,7 +171,7 @@ class TestRunning:
             TRIALS.run(Trial(source, PAIR, "psq"), packed)
 
     @pytest.mark.parametrize("content", [None, "nothing like it"])
-    def test_what_is_no_pack_is_told(self, tmp_path, content):
+    def test_what_is_no_pack_is_refused(self, tmp_path, content):
         if content:
             (tmp_path / "en-fr.json").write_text(content)
         with pytest.raises(InputError, match=r"en-fr\.json: is not the pack of a pair"):
@@ -194,7 +194,7 @@ class TestRunning:
             TRIALS.missing([good], store, data)
         assert TRIALS.missing([good], store, data, overwrite=True) == [good]
 
-    def test_a_plan_that_cannot_be_read_is_told(self, tmp_path, capsys):
+    def test_a_plan_that_cannot_be_read_is_an_error(self, tmp_path, capsys):
         assert TRIALS.main([str(tmp_path), str(tmp_path / "plan.json")]) == 2
         assert "plan.json" in capsys.readouterr().err
 

@@ -37,7 +37,7 @@ def full_order(left, right, id_order, query):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_ranks_are_the_places_in_the_order_of_the_house(library, monkeypatch, seed):
+def test_ranks_are_positions_in_the_order_of_the_index(library, monkeypatch, seed):
     monkeypatch.setattr(measuring, "QUERY_BLOCK", 4)
     monkeypatch.setitem(measuring.SCORE_BLOCK, "cpu", 70)  # two pairs at a time
     left, right, query_of, document_of, id_order = problem(seed)

@@ -69,7 +69,7 @@ def test_the_slope_of_sosl_by_class():
 
 
 @given(st.floats(-1, 1), st.floats(-1, 1))
-def test_the_scaled_loss_is_as_smooth_as_said(one, other):
+def test_the_scaled_loss_is_as_smooth_as_proved(one, other):
     """SOSL / 4 with thresholds (0.2, 0.7), by the definitions A.1 and A.2."""
     loss, regularity = SmoothOrdinalSearchLoss((0.2, 0.7)), sosl_regularity((0.2, 0.7))
     for grade in range(3):
@@ -79,7 +79,7 @@ def test_the_scaled_loss_is_as_smooth_as_said(one, other):
 
 
 @given(st.integers(0, 10_000), st.floats(0.05, 2), st.floats(-6, 2), st.floats(-6, 2))
-def test_the_similarity_is_as_smooth_as_said_between_any_two_points(seed, eps, power, other_power):
+def test_the_similarity_is_as_smooth_as_proved_between_any_two_points(seed, eps, power, other_power):
     """Definitions A.1 and A.2 over both vectors at once, across the zero vector too."""
     random = np.random.default_rng(seed)
     points = random.standard_normal((2, 2, 1, 3)) * [[[[10**power]]], [[[10**other_power]]]]

@@ -70,7 +70,7 @@ class TestTrial:
             Trial("x", PAIR, {"eps": 0.5, "dimension": 8}).name == Trial("x", PAIR, {"dimension": 8, "eps": 0.5}).name
         )
 
-    def test_the_identity_is_of_settings_and_content_not_of_place(self):
+    def test_the_identity_is_of_settings_and_content_not_of_the_path(self):
         one = Trial("here", PAIR)
         assert one.identity("content") == Trial("there", PAIR).identity("content")
         others = [Trial("here", ("en", "it")), Trial("here", PAIR, {"seed": 1}), Trial("here", PAIR, train_share=0.5)]
@@ -94,7 +94,7 @@ class TestTrial:
             ('{"trials": [{"data": "demo", "pair": "en-fr", "start": "cold"}]}', "start 'cold' is not one of"),
         ],
     )
-    def test_a_wrong_plan_is_told_in_a_sentence(self, text, wrong):
+    def test_a_wrong_plan_is_an_error_in_a_sentence(self, text, wrong):
         with pytest.raises(InputError, match=re.escape(wrong)):
             TRIALS.read_plan(text, "plan")
 
@@ -202,7 +202,7 @@ class TestPack:
         assert packed.source_documents.text(3) == data.source_documents.text(3)
 
     @pytest.mark.parametrize("content", [None, b"nothing like it"])
-    def test_what_is_no_pack_is_told(self, tmp_path, content):
+    def test_what_is_no_pack_is_refused(self, tmp_path, content):
         if content:
             (tmp_path / "en-fr.npz").write_bytes(content)
         with pytest.raises(InputError, match=r"en-fr\.npz: is not the pack of a pair"):
@@ -258,7 +258,7 @@ class TestRunning:
             list(TRIALS.run_all([trial()], RunOptions(tmp_path)))
         assert list(tmp_path.iterdir()) == []
 
-    def test_a_plan_that_cannot_be_read_is_told(self, tmp_path, capsys):
+    def test_a_plan_that_cannot_be_read_is_an_error(self, tmp_path, capsys):
         assert TRIALS.main([str(tmp_path), str(tmp_path / "plan.json")]) == 2
         assert "plan.json" in capsys.readouterr().err
 

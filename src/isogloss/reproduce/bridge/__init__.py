@@ -1,1 +1,1 @@
-"""What ``bridge`` is worth: what each ingredient gives, and whether its scores mean what they say."""
+"""The evaluation of ``bridge``: an ablation of its parts, and the calibration of its scores."""

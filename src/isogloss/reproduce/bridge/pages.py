@@ -28,16 +28,16 @@ BINS = 10
 _ROUNDS = 10_000
 _HEADER = ("system", MEASURE, "difference", "win / tie / loss", "p", "seconds")
 _ABLATION_NOTE = (
-    "Differences are to the whole system, query by query: what is below 0 is what the ingredient gives. In brackets "
+    "Differences to the whole system, query by query: a negative one is the gain from the part. In brackets: "
     "95 % intervals (bootstrap over the queries); p is that of Fisher's paired randomisation test, after Holm. Seconds "
-    "are those of learning, indexing and searching."
+    "are those of training, indexing and searching."
 )
 _CALIBRATION_NOTE = (
-    f"Chances P(g ≥ j | score) of the first {DEPTH} documents found for each query, in {BINS} bins of equal width, "
-    "beside the share of them that was judged so. ECE is the expected calibration error: the mean of the differences, "
-    "each bin counted by its documents; first hits alone are what a reader sees first. *Nothing there* takes the "
-    "documents of any relevance for a query out of the collection before it is searched; a first hit below the first "
-    "threshold (an even chance to be at least partially relevant) is shown as *probably nothing here*."
+    f"Probabilities P(g ≥ j | score) of the first {DEPTH} documents found for each query, in {BINS} bins of equal "
+    "width, and the share of these documents with that grade. ECE is the expected calibration error: the mean of the "
+    "differences, each bin weighted by its documents. *Nothing there* removes the documents of any relevance for a "
+    "query from the collection before the search; a first hit below the first threshold (probability .5 to be at least "
+    "partially relevant) is shown as *probably nothing here*."
 )
 
 Experiment = pages.Experiment[Setup, Trial, PairData]
@@ -48,7 +48,7 @@ Results = dict[str, Result | None]
 
 def ablation(experiment: Experiment) -> Page:
     """A table a pair."""
-    sections, values = [f"# What each ingredient of bridge gives: {experiment.setup.data}"], {}
+    sections, values = [f"# Ablation of bridge: {experiment.setup.data}"], {}
     for pair in experiment.setup.pairs:
         name, found = "-".join(pair), results_of(experiment, ablations(experiment, pair))
         values[name] = rows = compared(found)
@@ -76,7 +76,7 @@ def compared(found: Results) -> list[dict[str, Any]]:
 
 def calibration(experiment: Experiment) -> Page:
     """Tables and a figure a pair."""
-    sections, values = [f"# Do the scores of bridge mean what they say? {experiment.setup.data}"], {}
+    sections, values = [f"# Calibration of the scores of bridge: {experiment.setup.data}"], {}
     for pair in experiment.setup.pairs:
         name, found = "-".join(pair), results_of(experiment, experiment.setup.whole(pair))
         known = {label: result for label, result in found.items() if result and result.record["calibration"]}
@@ -163,7 +163,7 @@ def calibration_error(bins: list[Bin]) -> float:
 def _row(label: str, result: Result | None) -> dict[str, Any]:
     row: dict[str, Any] = {"system": label, "what": ABLATIONS.get(label, "")}
     if label.startswith("pretrained="):
-        row["what"] = "a pretrained sentence encoder as one more ingredient"
+        row["what"] = "with a pretrained sentence encoder"
     if result is not None:
         row |= {key: result.record[key] for key in ("measures", "seconds", "model_bytes")}
         row["interval"] = bootstrap_interval(result.arrays[MEASURE])
@@ -203,12 +203,14 @@ def _draw(path: Path, measured: Mapping[str, Any], firsts: Mapping[str, Mapping[
             points = [(bin_["predicted"], bin_["observed"]) for bin_ in each["bins"]]
             left.plot(*zip(*points, strict=True), label=f"{level}, {label}", **line_style(number, markers=True))
             number += 1
-    left.set(xlabel="predicted chance", ylabel="observed share", title="reliability", xlim=(0, 1), ylim=(0, 1))
+    left.set(xlabel="predicted probability", ylabel="observed share", title="reliability", xlim=(0, 1), ylim=(0, 1))
     for number, (label, chances) in enumerate((f"{k}, {n}", v) for n, by in firsts.items() for k, v in by.items()):
         right.plot(np.sort(chances), np.linspace(0, 1, len(chances)), label=label, **line_style(number))
     right.axvline(0.5, color="#999999", linewidth=0.8)
-    right.set(xlabel="chance of the first hit", ylabel="share of queries with at most that", xlim=(0, 1), ylim=(0, 1))
-    right.set_title("is anything there?")
+    right.set(
+        xlabel="probability of the first hit", ylabel="share of queries with at most that", xlim=(0, 1), ylim=(0, 1)
+    )
+    right.set_title("first hits")
     for axes in (left, right):
         axes.grid(alpha=0.3)
         axes.legend(fontsize="x-small")
@@ -232,7 +234,7 @@ def _errors(measured: Mapping[str, Any]) -> str:
         for label, found in measured.items()
         for level, each in found["reliability"].items()
     ]
-    return markdown_table(("chances", "documents", "ECE", "ECE of first hits"), rows)
+    return markdown_table(("probabilities", "documents", "ECE", "ECE of first hits"), rows)
 
 
 def _nothing_there(measured: Mapping[str, Any]) -> str:
@@ -252,7 +254,7 @@ def _bins(measured: Mapping[str, Any]) -> str:
         for level, each in found["reliability"].items()
         for bin_ in each["bins"]
     ]  # fmt: skip
-    return markdown_table(("bins", "chance", "documents", "predicted", "observed"), rows)
+    return markdown_table(("bins", "probability", "documents", "predicted", "observed"), rows)
 
 
 def _about_line(experiment: Experiment, found: Results) -> str:

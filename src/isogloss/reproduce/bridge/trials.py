@@ -41,18 +41,18 @@ _MEASURES = (MEASURE, "R_mr@10", "NDCG@5", "MAP")
 WHOLE = "the whole system"
 ABLATIONS = {
     "without=lexicon": "no dictionary",
-    "without=pages": "no translated pages: the dictionary is all there is",
-    "without=unknown": "rare words are left out, not taken for one word",
-    "without=document": "passages only, not the whole document beside them",
-    "without=reverse": "how well the query says the document, but not the other way round",
-    "without=length": "nothing is known of lengths",
+    "without=pages": "no translated pages: trained on the dictionary alone",
+    "without=unknown": "rare words are left out, not mapped to one unknown word",
+    "without=document": "passages only, no features of the whole document",
+    "without=reverse": "no reverse log-likelihood: only that of the query given the document",
+    "without=length": "no length features",
     "without=vectors": "no word vectors",
     "without=characters": "words only, where documents are written without spaces",
-    "without=weights": "the usual weights, not those fitted on train queries",
+    "without=weights": "default weights, not those fitted on train queries",
     "passages=0": "whole documents, no passages",
-    "stems=no": "words as they stand, no stems",
+    "stems=no": "word forms, no stems",
 }
-"""A setting, and what is gone with it."""
+"""A setting, and what the system is without."""
 CHOSEN_BY_ITEMS = ("without", "lexicon", "pretrained")
 """Options that cannot be set for all trials."""
 
@@ -105,7 +105,7 @@ class PairData:
 
     @cached_property
     def has_pages(self) -> bool:
-        """Whether translations can be learned from pages alone."""
+        """Whether there are translated pages to train on."""
         return bool(page_pairs(self.dataset, BridgeOptions()))
 
 
@@ -209,7 +209,7 @@ def _scores(system: Bridge, task: Task) -> dict[str, NDArray[Any]]:
     documents = task.dataset.documents
     scores, grades, gone = [], [], []
     calibration, _ = _saved(system)
-    for query in track(task.queries, "looking at scores"):
+    for query in track(task.queries, "scoring"):
         grade_of = {documents.row_of[id_]: grade for id_, grade in task.judgments[query.id].items()}
         found = system.search(query.text, DEPTH)
         scores.append(found.scores)

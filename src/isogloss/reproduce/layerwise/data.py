@@ -14,10 +14,10 @@ enough for a machine with torch and numpy alone. As a source the folder is calle
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import zipfile
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 
 from isogloss.data.dataset import Dataset, load_dataset
-from isogloss.data.documents import Document, Judgment, Query
+from isogloss.data.documents import Judgment, Query
 from isogloss.data.formats import open_source
 from isogloss.data.judgments import Judgments
 from isogloss.data.problems import Problems
@@ -37,8 +37,9 @@ from isogloss.reproduce.layerwise.published import MEASURES
 from isogloss.reproduce.layerwise.trial import Drawing, Trial
 from isogloss.reproduce.running import PACKED
 from isogloss.reproduce.trials import dataset_fingerprint
+from isogloss.storage.arrays import save_packed
 from isogloss.storage.errors import InputError
-from isogloss.storage.files import atomic_file, write_bytes
+from isogloss.storage.files import atomic_file
 from isogloss.storage.lines import Location
 from isogloss.systems.lexicons import INDUCED
 from isogloss.systems.matchers.base import Matcher
@@ -53,42 +54,17 @@ _SHUFFLES = 200
 _LIST_ARRAYS = ("query_of", "document_of", "grades", "ties")
 
 
-class SourceWithLists(Source):
-    """A source with other candidate lists."""
+def source_with_lists(source: Source, lists: Mapping[str, Judgments]) -> Source:
+    """A copy of the source with other candidate lists."""
 
-    format = "listed"
+    def candidates(pair: Pair, split: str, problems: Problems) -> Iterator[tuple[Location, Judgment]] | None:
+        if split not in lists:
+            return source.candidates(pair, split, problems)
+        return ((Location(Path(f"{split} lists")), judgment) for judgment in lists[split])
 
-    def __init__(self, source: Source, lists: Mapping[str, Judgments]) -> None:
-        super().__init__(source.where)
-        self._source, self._lists = source, lists
-        self.top_grade = source.top_grade  # type: ignore[misc]
-
-    @property
-    def name(self) -> str:
-        return self._source.name
-
-    def documents(self, language: str, problems: Problems) -> Iterator[tuple[Location, Document]]:
-        return self._source.documents(language, problems)
-
-    def queries(self, language: str, problems: Problems) -> Iterator[tuple[Location, Query]]:
-        return self._source.queries(language, problems)
-
-    def judgments(self, pair: Pair, problems: Problems) -> Iterator[tuple[Location, Judgment]]:
-        return self._source.judgments(pair, problems)
-
-    def splits(self, pair: Pair, queries: Collection[str], problems: Problems) -> Mapping[str, list[str]] | None:
-        return self._source.splits(pair, queries, problems)
-
-    def groups(self, pair: Pair) -> Mapping[str, str] | None:
-        return self._source.groups(pair)
-
-    def lexicon(self, pair: Pair) -> Path | None:
-        return self._source.lexicon(pair)
-
-    def candidates(self, pair: Pair, split: str, problems: Problems) -> Iterator[tuple[Location, Judgment]] | None:
-        if split not in self._lists:
-            return self._source.candidates(pair, split, problems)
-        return ((Location(Path(f"{split} lists")), judgment) for judgment in self._lists[split])
+    made = copy(source)
+    made.candidates = candidates  # type: ignore[method-assign]
+    return made
 
 
 def with_lists(dataset: Dataset, drawing: Drawing) -> Dataset:
@@ -108,7 +84,7 @@ def with_lists(dataset: Dataset, drawing: Drawing) -> Dataset:
         "train": dataset.splits.get("train", []),
         **{name: [query for query in dataset.queries if query in found] for name, found in lists.items()},
     }
-    return replace(dataset, source=SourceWithLists(dataset.source, lists), splits=splits)
+    return replace(dataset, source=source_with_lists(dataset.source, lists), splits=splits)
 
 
 def lists_hash(dataset: Dataset) -> str:
@@ -256,12 +232,9 @@ def _path(folder: Path, pair: Pair, key: str) -> Path:
 
 
 def _save_lists(path: Path, lists: RankedLists) -> None:
-    packed = io.BytesIO()
-    arrays = {name: getattr(lists, name) for name in _LIST_ARRAYS} | {
-        "ids": lists.queries.ids, "offsets": lists.queries.offsets, "top": np.asarray(lists.top),
-    }  # fmt: skip
-    np.savez_compressed(packed, **arrays)
-    write_bytes(path, packed.getvalue())
+    arrays = {name: getattr(lists, name) for name in _LIST_ARRAYS}
+    arrays |= {"ids": lists.queries.ids, "offsets": lists.queries.offsets, "top": np.asarray(lists.top)}
+    save_packed(path, arrays)
 
 
 def _load_lists(path: Path) -> RankedLists:

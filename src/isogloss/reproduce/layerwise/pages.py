@@ -1,4 +1,4 @@
-"""Tables 1 to 3, the figures and the probe of the layer-wise paper on our data, the paper's own numbers beside ours."""
+"""Tables 1 to 3, the figures and the probe of the layer-wise paper on other data, with the paper's numbers."""
 
 from __future__ import annotations
 
@@ -91,8 +91,8 @@ def figure_distance(experiment: Experiment) -> Page:
         ]
         sections += [
             f"## {name}", f"![distances](figure_distance.{name}.png)", _alphas_line(experiment, pair),
-            "W_j is what the critic of layer j says, a mean over the epoch and over the seeds that came so far; the "
-            "critics of ADV-NON only watch.", markdown_table(header, rows),
+            "W_j is the estimate of the critic of layer j, averaged over the epoch and over the seeds that reached it; "
+            "the critics of ADV-NON do not influence the encoder.", markdown_table(header, rows),
         ]  # fmt: skip
     return Page("\n\n".join(sections), {**experiment.setup.about(), "distances": values})
 
@@ -132,15 +132,15 @@ def probe(experiment: Experiment) -> Page:
         ]
         sections += [f"## {'-'.join(pair)}", _alphas_line(experiment, pair), markdown_table(header, rows)]
     sections.append(
-        "The share of right answers of a classifier that was trained afterwards on the vectors of a part of the "
-        "measured queries and of the documents relevant to them, and asked of the others; .5 is chance. None of these "
-        "documents was a positive in training; they can have been negatives."
+        "The accuracy of a classifier that is trained afterwards on the vectors of a part of the measured queries and "
+        "of the documents relevant to them, and tested on the others; .5 is random. None of these documents was a "
+        "positive in training; some were negatives."
     )
     return Page("\n\n".join(sections), {**experiment.setup.about(), "accuracy": values})
 
 
 def distances(results: Sequence[Result]) -> dict[str, list[float]]:
-    """W_j of each epoch, averaged over the seeds that came so far."""
+    """W_j of each epoch, averaged over the seeds that reached it."""
     histories = [result.record["history"] for result in results]
     layers = sorted({key for history in histories for entry in history for key in entry if key.startswith("W_")})
     longest = max((len(history) for history in histories), default=0)
@@ -222,7 +222,7 @@ def checked_claims(item: str, rows: Mapping[str, Sequence[Result]]) -> list[dict
 
 
 def holds(claim: Claim, mean: float, is_significant: bool) -> bool:
-    """Whether a difference is as the text says.
+    """Whether a difference is as the text claims.
 
     >>> holds(Claim("a", "b", "better"), 0.1, True), holds(Claim("a", "b", "not better"), 0.1, True)
     (True, False)
@@ -251,7 +251,7 @@ def _with_monolingual(pairs: Sequence[Pair]) -> list[list[Pair]]:
 
 
 def _page(experiment: Experiment, item: str, sections: Sequence[str], values: Mapping[str, Any]) -> Page:
-    parts = sections or ["No pair of two languages was given."]
+    parts = sections or ["There is no pair of two languages."]
     return Page(
         "\n\n".join([_TITLES[item], *parts]), {**experiment.setup.about(), "measures": MEASURES, "results": values}
     )
@@ -277,7 +277,7 @@ def _section(
         _MEANING.format(row=best),
     ]
     if claims:
-        text += ["What the paper's text says of the differences (section 4.3), and what is found here:"]
+        text += ["Claims of the paper's text about differences (section 4.3), and the differences here:"]
         text += [_claims_table(claims)]
     values = {
         "rows": {name: _row_values(item, rows[name], shown[name], name) for name in rows},
@@ -369,7 +369,7 @@ def _lists_line(experiment: Experiment, pair: Pair) -> str:
         f"({entries / len(measured):.1f} documents a list); "
     )
     if measured == validation:
-        return line + "epochs and alphas were chosen on the same lists, which makes the trained a little too good."
+        return line + "epochs and alphas were chosen on the same lists, so trained systems score a little too high."
     return line + f"epochs and alphas were chosen on lists of {len(validation):,} other queries."
 
 

@@ -1,4 +1,4 @@
-"""What the layer-wise adversary paper reports (its Tables 1 to 3), and what its text says of the differences."""
+"""The results of the layer-wise adversary paper (its Tables 1 to 3), and the claims of its text."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _DATA_OF = {"en": "Yahoo", "zh": "Baidu"}
 
 
 class Claim(NamedTuple):
-    """What the text says of two rows: the first is ``better``, ``worse``, ``on par`` or ``not better``.
+    """A claim of the text about two rows: the first is ``better``, ``worse``, ``on par`` or ``not better``.
 
     Better and worse mean by a significant difference, on par and not better that there is none (of that sign).
     """

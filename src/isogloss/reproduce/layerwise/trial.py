@@ -96,9 +96,9 @@ def _without_defaults(system: str, settings: Mapping[str, str]) -> dict[str, str
     if isinstance(options, LayerwiseOptions):
         options.check(system)
         options = _written_out(options)
-    usual = asdict(defaults)
+    unset = asdict(defaults)
     return {
-        key: _text(value) for key, value in asdict(options).items() if value != usual[key] and key not in _NO_SETTINGS
+        key: _text(value) for key, value in asdict(options).items() if value != unset[key] and key not in _NO_SETTINGS
     }
 
 

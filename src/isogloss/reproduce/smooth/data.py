@@ -104,7 +104,7 @@ class TrialData:
         return tokenize_texts(found.texts(("text",)), label="reading documents")
 
     def prepared(self, trial: Trial) -> Prepared:
-        """What ``smooth`` prepares for a trial; texts go to ids anew only where the trial reads them in another way."""
+        """The prepared data of a trial; texts become ids again only where the trial reads them differently."""
         options = trial.options()
         seed = options.seed if trial.train_share < 1 else 0
         reading = options.vocabulary, options.minimum_count, options.query_words, options.document_words

@@ -1,6 +1,6 @@
 """Figures 1 to 5 of the smooth paper, each as SVG and PNG, with its numbers as a page, JSON and CSV.
 
-They are to be read in black and white as well.
+The lines can be told apart in black and white.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def figure5(experiment: Experiment) -> Page:
         for result in experiment.results([trial])
     }
     title = f"Figure 5: measures against irrelevant documents, {'-'.join(experiment.setup.pairs[0])}"
-    remark = "As many irrelevant documents a query are learned from as are ranked. One seed."
+    remark = "Training and ranking use the same number of irrelevant documents a query. One seed."
     return _curve(experiment, "figure5", title, "irrelevant documents a query", found, _FIGURE5, remark, {})
 
 

@@ -19,7 +19,7 @@ LOSSES: dict[str, dict[str, Any]] = {
     "PO_S, slope 1": {"loss": "po", "slope": 1.0},
     "PO_S, slope 10": {"loss": "po", "slope": 10.0},
 }
-"""The losses of Table 2; PO_S as printed has slope 1, 10 is nearer to what it means."""
+"""The losses of Table 2; PO_S as printed has slope 1; slope 10 is an option of ours."""
 ENCODERS = ("average", "cnn", "lstm")
 EPS = (0.0, 0.05, 0.1, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0)
 FIRST_THRESHOLDS = (0.0, 0.1, 0.2, 0.3)

@@ -1,4 +1,4 @@
-"""Tables 1, 2 and 3 of the smooth paper and the claims of its text on our data, the paper's numbers beside ours."""
+"""Tables 1, 2 and 3 of the smooth paper and the claims of its text on other data, with the paper's numbers."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _CLAIMS = {
     "gradient clipping": "The paper: clipping alone is not sufficient; with the smooth cosine performance improves.",
     "towers of the cnn": "The paper: separate towers for queries and documents are better than a shared one.",
     "order of the pairs": "The paper: shuffling the training set improves performance.",
-    "first word vectors": "The paper starts from pretrained vectors of each language and says nothing of random ones.",
+    "first word vectors": "The paper starts from pretrained vectors of each language and does not mention random ones.",
 }
 
 Rows = Mapping[str, Sequence[Result]]

@@ -1,4 +1,4 @@
-"""The theory of the smooth paper: how steep and how curved its loss can get, and what that says about unseen data.
+"""The theory of the smooth paper: Lipschitz and smoothness constants of its loss, and the generalisation bound.
 
 Three things here differ from the paper's text, where it is silent or at odds with itself:
 
@@ -303,7 +303,7 @@ def _model_gradient(eps: float, loss: SmoothOrdinalSearchLoss, grade: int) -> Gr
 
 
 def _differentiate(gradient: Gradient, rows: Vectors) -> NDArray[np.float64]:
-    """Second derivatives by central differences, in steps that are short beside either vector."""
+    """Second derivatives by central differences, in steps that are short compared with either vector."""
     halves = np.split(rows, 2, axis=1)
     step = 1e-4 * np.min([np.linalg.norm(half, axis=1) for half in halves], axis=0)[:, None]
     columns: list[Any] = []

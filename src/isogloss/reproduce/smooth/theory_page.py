@@ -1,8 +1,8 @@
-"""The item ``theory``: the paper's constants against samples, its bound in numbers, the gap measured beside it.
+"""The item ``theory``: the paper's constants against samples, its bound in numbers, and the measured gap.
 
 The generalisation gap is the mean SOSL of the pairs of unseen queries less that of the training pairs. Theorem 3 bounds
-it for plain SGD with rates c/t; the trials use Adam with a fixed rate, as the paper does. So the bound stands beside
-the measured gap for its size and shape; it was not proved for it.
+it for plain SGD with rates c/t; the trials use Adam with a fixed rate, as the paper does. So the bound and
+the measured gap are compared in size and shape; the bound was not proved for these trials.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def _bounds(bounds: Sequence[tuple[int, Sequence[float]]]) -> list[str]:
         "## The bound",
         f"Theorem 3 for SOSL at thresholds .2 and .7, with probability {1 - DELTA:g}, n training pairs and T steps "
         f"of SGD with rates c/t, gamma c = {GROWTH:g}: 30 epochs in batches of 128, or the 310,000 steps of the "
-        f"paper's French run. SOSL is never above {SOSL_MAXIMUM:g}: a bound above that says nothing.",
+        f"paper's French run. SOSL is never above {SOSL_MAXIMUM:g}: a bound above that is empty.",
         markdown_table(("n", *columns), rows),
     ]
 

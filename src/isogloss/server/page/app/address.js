@@ -2,35 +2,35 @@
 
 /** What an address asks for. */
 export function readAddress(search = location.search) {
-  const given = new URLSearchParams(search);
-  const offset = Number.parseInt(given.get("offset") ?? "0", 10);
+  const parameters = new URLSearchParams(search);
+  const offset = Number.parseInt(parameters.get("offset") ?? "0", 10);
   return {
-    query: (given.get("q") ?? "").trim(),
-    languages: given.getAll("lang").filter(Boolean),
-    from: given.get("query_lang") ?? "",
-    filters: given.getAll("filter").filter(Boolean),
+    query: (parameters.get("q") ?? "").trim(),
+    languages: parameters.getAll("lang").filter(Boolean),
+    from: parameters.get("query_lang") ?? "",
+    filters: parameters.getAll("filter").filter(Boolean),
     offset: Number.isSafeInteger(offset) && offset > 0 ? offset : 0,
-    compare: given.get("compare") === "1",
-    document: given.get("id")
-      ? { id: given.get("id"), language: given.get("language") ?? "", other: given.get("index") === "compare" }
+    compare: parameters.get("compare") === "1",
+    document: parameters.get("id")
+      ? { id: parameters.get("id"), language: parameters.get("language") ?? "", other: parameters.get("index") === "compare" }
       : null,
   };
 }
 
 /** The address of a state, relative to the page. */
 export function addressOf(state) {
-  const said = new URLSearchParams();
-  if (state.query) said.set("q", state.query);
-  for (const language of state.languages) said.append("lang", language);
-  if (state.from) said.set("query_lang", state.from);
-  for (const filter of state.filters) said.append("filter", filter);
-  if (state.offset) said.set("offset", String(state.offset));
-  if (state.compare) said.set("compare", "1");
+  const parameters = new URLSearchParams();
+  if (state.query) parameters.set("q", state.query);
+  for (const language of state.languages) parameters.append("lang", language);
+  if (state.from) parameters.set("query_lang", state.from);
+  for (const filter of state.filters) parameters.append("filter", filter);
+  if (state.offset) parameters.set("offset", String(state.offset));
+  if (state.compare) parameters.set("compare", "1");
   if (state.document) {
-    said.set("language", state.document.language);
-    said.set("id", state.document.id);
-    if (state.document.other) said.set("index", "compare");
+    parameters.set("language", state.document.language);
+    parameters.set("id", state.document.id);
+    if (state.document.other) parameters.set("index", "compare");
   }
-  const text = said.toString();
+  const text = parameters.toString();
   return text ? `?${text}` : "./";
 }

@@ -16,13 +16,13 @@ export class Failure extends Error {
 
 /** What the index holds and what the service allows. */
 export async function askStatus(signal) {
-  const said = await ask("status", [], signal);
+  const found = await ask("status", [], signal);
   return {
-    ...described(said.index),
-    longest: said.limits?.query_length ?? Infinity,
-    deepest: said.limits?.depth ?? Infinity,
-    most: said.limits?.k ?? Infinity,
-    other: said.compare ? described(said.compare) : null,
+    ...described(found.index),
+    longest: found.limits?.query_length ?? Infinity,
+    deepest: found.limits?.depth ?? Infinity,
+    most: found.limits?.k ?? Infinity,
+    other: found.compare ? described(found.compare) : null,
   };
 }
 
@@ -37,17 +37,17 @@ export async function askSearch(state, size, { signal, other = false, remembered
     ...(state.from ? [["query_lang", state.from]] : []),
     ...(other ? [["index", "compare"]] : []),
   ];
-  const said = await ask("search", parameters, signal, remembered);
+  const found = await ask("search", parameters, signal, remembered);
   return {
-    hits: said.hits.map(hitOf),
-    more: said.more ?? said.hits.length === size,
-    language: said.query_language ?? "",
-    expected: said.expected_language ?? "",
-    unknown: said.unknown_words ?? [],
-    missing: said.missing ?? [],
-    doubtful: said.doubtful ?? false,
-    translations: said.translations ?? {},
-    milliseconds: said.milliseconds ?? null,
+    hits: found.hits.map(hitOf),
+    more: found.more ?? found.hits.length === size,
+    language: found.query_language ?? "",
+    expected: found.expected_language ?? "",
+    unknown: found.unknown_words ?? [],
+    missing: found.missing ?? [],
+    doubtful: found.doubtful ?? false,
+    translations: found.translations ?? {},
+    milliseconds: found.milliseconds ?? null,
   };
 }
 
@@ -63,26 +63,26 @@ export async function askWhy(state, { language, id, reranked = false }, { signal
     ...(other ? [["index", "compare"]] : []),
     ...(reranked ? [["reranked", "true"]] : []),
   ];
-  const said = await ask("explain", parameters, signal, true);
+  const found = await ask("explain", parameters, signal, true);
   return {
-    parts: said.explanation.map((part) => ({ word: part.query_word, words: part.document_words, score: part.score })),
-    translations: (said.translations ?? []).map((entry) => ({ word: entry.word, meanings: entry.translations })),
-    system: said.system ?? "",
+    parts: found.explanation.map((part) => ({ word: part.query_word, words: part.document_words, score: part.score })),
+    translations: (found.translations ?? []).map((entry) => ({ word: entry.word, meanings: entry.translations })),
+    system: found.system ?? "",
   };
 }
 
 /** A whole document. */
 export async function askDocument({ language, id }, { signal, other = false } = {}) {
   const path = `documents/${encodeURIComponent(language)}/${encodeURIComponent(id)}`;
-  const said = await ask(path, other ? [["index", "compare"]] : [], signal, true);
+  const found = await ask(path, other ? [["index", "compare"]] : [], signal, true);
   return {
-    id: said.id,
-    language: said.lang || language,
-    title: said.title || said.id,
-    text: said.text ?? "",
-    url: said.url ?? "",
-    fields: said.fields ?? {},
-    translations: said.translations ?? {},
+    id: found.id,
+    language: found.lang || language,
+    title: found.title || found.id,
+    text: found.text ?? "",
+    url: found.url ?? "",
+    fields: found.fields ?? {},
+    translations: found.translations ?? {},
   };
 }
 
@@ -90,8 +90,8 @@ function described(index) {
   return { system: index.system ?? "", expected: index.query_language ?? "", languages: index.documents ?? {} };
 }
 
-function hitOf(said) {
-  return { ...said, title: said.title || said.id, snippet: said.snippet ?? [], relevance: said.relevance ?? null };
+function hitOf(found) {
+  return { ...found, title: found.title || found.id, snippet: found.snippet ?? [], relevance: found.relevance ?? null };
 }
 
 async function ask(path, parameters, signal, remembered = false) {
@@ -99,12 +99,12 @@ async function ask(path, parameters, signal, remembered = false) {
   const address = `${BASE}${path}${text ? `?${text}` : ""}`;
   if (remembered && kept.has(address)) return kept.get(address);
   const answer = await fetched(address, signal);
-  const said = await answer.json().catch(() => null);
-  if (!answer.ok || said === null) throw failureOf(answer, said?.error ?? {});
+  const found = await answer.json().catch(() => null);
+  if (!answer.ok || found === null) throw failureOf(answer, found?.error ?? {});
   kept.delete(address);
-  kept.set(address, said);
+  kept.set(address, found);
   if (kept.size > KEPT) kept.delete(kept.keys().next().value);
-  return said;
+  return found;
 }
 
 async function fetched(address, signal) {

@@ -8,11 +8,11 @@ import { drawLinks } from "./links.js";
 import { DOUBT, failureText } from "./messages.js";
 import { PAGE, pages, remarks } from "./results.js";
 
-const LOOK_BEYOND = 20; // ranks after the page in which the other's documents are looked for
+const DEEPER = 20; // ranks after the page in which documents of the other system are searched for
 
 /** The view of a state with a query that is put to both systems. */
 export async function compareView(state, status, options) {
-  const depth = Math.min(state.offset + PAGE + LOOK_BEYOND, status.most, status.deepest);
+  const depth = Math.min(state.offset + PAGE + DEEPER, status.most, status.deepest);
   const sides = [status, status.other].map((index, place) => ({ index, other: place === 1 }));
   const answers = await Promise.allSettled(sides.map((side) => sideAnswer(state, side, depth, options)));
   if (options.signal?.aborted) throw options.signal.reason;

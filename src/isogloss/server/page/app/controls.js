@@ -24,7 +24,7 @@ export function chosenFrom() {
 function showLanguages(state, status, change) {
   const field = byId("languages");
   const known = Object.entries(status?.languages ?? {}).sort(([one], [two]) => nameOf(one).localeCompare(nameOf(two)));
-  const held = document.activeElement?.closest("#languages") ? document.activeElement.value : null;
+  const focused = document.activeElement?.closest("#languages") ? document.activeElement.value : null;
   field.hidden = known.length < 2;
   const wanted = new Set(state.languages);
   const total = known.reduce((sum, [, number]) => sum + number, 0);
@@ -46,7 +46,7 @@ function showLanguages(state, status, change) {
         )
       : el("div", { class: "few" }, choices);
   field.replaceChildren(field.querySelector("legend"), body);
-  if (held !== null) [...field.querySelectorAll("input")].find((input) => input.value === held)?.focus();
+  if (focused !== null) [...field.querySelectorAll("input")].find((input) => input.value === focused)?.focus();
 }
 
 /** The languages after one was chosen or unchosen; all of them is the same as none. */

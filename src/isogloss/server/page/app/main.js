@@ -13,8 +13,8 @@ import { resultsView } from "./results.js";
 import { startView } from "./start.js";
 
 const PAUSE = 350; // milliseconds without a keystroke after which a query is searched by itself
-const LONGEST = 4_000; // characters of a query, until the service has said how many it reads
-const STALE = 30_000; // milliseconds after which the status is asked for again
+const LONGEST = 4_000; // characters of a query, until the status of the service is known
+const STALE = 30_000; // milliseconds after which the status is fetched again
 
 const box = byId("query");
 let status = null;

@@ -11,14 +11,14 @@ export function markedParts(parts) {
 export function markedWords(text, words) {
   const pattern = patternOf(words);
   if (!pattern) return [text];
-  const pieces = [];
+  const parts = [];
   let done = 0;
   for (const match of text.matchAll(pattern)) {
-    pieces.push(text.slice(done, match.index), el("mark", {}, match[0]));
+    parts.push(text.slice(done, match.index), el("mark", {}, match[0]));
     done = match.index + match[0].length;
   }
-  pieces.push(text.slice(done));
-  return pieces.filter((piece) => piece !== "");
+  parts.push(text.slice(done));
+  return parts.filter((part) => part !== "");
 }
 
 const SPACELESS =

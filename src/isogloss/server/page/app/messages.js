@@ -1,4 +1,4 @@
-// What is said when there is nothing to show: why, and what to do about it.
+// Messages when there is nothing to show: why, and what to do about it.
 
 import { addressOf } from "./address.js";
 import { el } from "./dom.js";
@@ -20,7 +20,7 @@ const ADVICE = {
   ],
 };
 
-/** What is said of results of which even the best is hardly relevant. */
+/** The remark on results of which even the best is hardly relevant. */
 export const DOUBT = "Probably nothing here: even the best result scores below what counts as relevant.";
 
 /** One sentence for a failure. */
@@ -84,7 +84,7 @@ export function nothingFound(state, answer) {
   }
   const { language, expected } = answer;
   if (language && expected && language !== expected) {
-    ways.push(el("li", {}, `The query looks ${nameOf(language)}; this index is asked in ${nameOf(expected)}.`));
+    ways.push(el("li", {}, `The query looks ${nameOf(language)}; this index expects queries in ${nameOf(expected)}.`));
   }
   if (!state.offset) ways.push(el("li", {}, "Fewer or more general words find more."));
   return notice("Nothing found", [el("ul", { class: "ways" }, ways)]);

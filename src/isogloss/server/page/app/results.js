@@ -43,14 +43,14 @@ export function remarks(state, answer) {
   if (missing.length)
     made.push(el("p", { class: "remark" }, "Not all of the index answered; there may be better results. Try again."));
   if (language && expected && language !== expected) {
-    const asked = `this index is made for queries in ${nameOf(expected)}`;
+    const expects = `this index is made for queries in ${nameOf(expected)}`;
     made.push(
       el(
         "p",
         { class: "remark" },
         state.from
-          ? `The query is taken to be in ${nameOf(language)}, but ${asked}.`
-          : `This looks like a query in ${nameOf(language)}, but ${asked}. If it is not, choose its language above.`,
+          ? `The query is taken to be in ${nameOf(language)}, but ${expects}.`
+          : `This looks like a query in ${nameOf(language)}, but ${expects}. If it is not, choose its language above.`,
       ),
     );
   }
@@ -92,7 +92,7 @@ function summary(state, { hits, more, doubtful, milliseconds }) {
   );
 }
 
-/** For each language, what stands for the words of the query there; folded away until it is asked for. */
+/** For each language the translations of the words of the query; folded until it is opened. */
 function readings(translations) {
   const languages = Object.entries(translations).filter(([, entries]) =>
     entries?.some((entry) => entry.translations?.length),

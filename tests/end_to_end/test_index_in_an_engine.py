@@ -90,7 +90,7 @@ def test_a_failure_leaves_neither_an_index_nor_a_store(run, engine, pages, here)
     assert not (here / "index").exists()
 
 
-def test_an_existing_index_is_only_overwritten_when_told(run, stored, pages, here):
+def test_an_existing_index_is_only_overwritten_on_request(run, stored, pages, here):
     again = (*indexing(pages), "--language", "sw", "-o", "index", "--engine", "kept:store")
     before = names_in(here / "store")
     assert run(*again).code == 2
