@@ -24,7 +24,7 @@ def shifted(shift, seed=0):
 
 
 @cache
-def trained(shift, steps=200, **settings):
+def trained(shift, steps=300, **settings):
     """A critic that no test changes."""
     adversary = LayerwiseAdversary([SIZE], [1.0], 1.0, CriticSettings(steps=steps, rate=0.01, **settings))
     adversary.use(torch.device("cpu"), torch.Generator().manual_seed(0))
