@@ -48,7 +48,7 @@ def by_definition(made, texts):
     return expected
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(TEXTS, st.integers(0, 5), st.sampled_from(WAYS), st.integers(1, 70))
 def test_texts_are_encoded_by_definition_whichever_way(texts, maximum_words, way, dimension):
     made = encoder(maximum_words, dimension)
@@ -62,7 +62,7 @@ def test_texts_are_encoded_by_definition_whichever_way(texts, maximum_words, way
     np.testing.assert_allclose(found, by_definition(made, texts), atol=1e-6)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=25)
 @given(st.lists(st.text(max_size=20), max_size=8), st.integers(0, 4))
 def test_all_ways_give_the_same_ids(texts, maximum_words):
     texts = [f"{text} ant É\u0301te\u0301 {text}中国" for text in texts]

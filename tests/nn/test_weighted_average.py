@@ -45,7 +45,7 @@ def weights_of(words, texts, **how):
 
 
 @given(TEXTS, st.lists(NUMBERS, min_size=12, max_size=12), WEIGHTS, st.integers(1, 30))
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 def test_texts_are_encoded_by_equation_3_whatever_the_blocks(texts, numbers, weights, block):
     vectors = vectors_of(numbers)
     found = encode(texts, vectors, weights, block)
@@ -55,20 +55,10 @@ def test_texts_are_encoded_by_equation_3_whatever_the_blocks(texts, numbers, wei
     assert np.array_equal(found, encode(texts, vectors, weights))
 
 
-@given(TEXTS, st.integers(1, 30))
-def test_blocks_hold_every_text_once_and_no_more_tokens_than_they_should(texts, block):
-    offsets = np.cumsum([0, *map(len, texts)])
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(weighted, "_BLOCK_TOKENS", block)
-        blocks = weighted._blocks(offsets)
-    assert [number for first, last in blocks for number in range(first, last)] == list(range(len(texts)))
-    assert all(last - first == 1 or offsets[last] - offsets[first] <= block for first, last in blocks)
-
-
 def test_a_text_longer_than_a_block_is_encoded_whole():
     vectors = vectors_of(np.arange(12))
-    texts = [["ant"], ["ant", "bee"] * 60_000 + ["cow"], [], ["dog"]]
-    found = encode(texts, vectors, [1, 2, 3, 4])
+    texts = [["ant"], ["ant", "bee"] * 60 + ["cow"], [], ["dog"]]
+    found = encode(texts, vectors, [1, 2, 3, 4], block=100)
     for row, text in zip(found, texts, strict=True):
         np.testing.assert_allclose(row, equation_3(text, vectors, [1, 2, 3, 4]), rtol=1e-3)
 
@@ -116,7 +106,7 @@ def test_without_texts_all_words_weigh_the_same(mean_frequency):
 
 
 @given(TEXTS)
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 def test_terms_are_counted_in_texts_and_in_all(texts):
     tokens = tokenize_texts([" ".join(text) for text in texts])
     holding, occurrences = term_statistics(tokens)

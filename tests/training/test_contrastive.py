@@ -271,7 +271,7 @@ def test_numba_makes_no_difference(drop, monkeypatch):
     np.testing.assert_array_equal(compiled, plain)
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(st.lists(st.lists(st.integers(0, WORDS - 1), max_size=30), max_size=12))
 def test_an_encoded_text_is_the_sum_of_its_words_of_length_one(texts):
     table = tables()[0]
@@ -283,7 +283,7 @@ def test_an_encoded_text_is_the_sum_of_its_words_of_length_one(texts):
 
 
 @given(st.lists(st.lists(st.integers(0, WORDS - 1), max_size=30), max_size=12))
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 def test_encoding_without_numba_gives_the_same(texts):
     table = tables()[0]
     with pytest.MonkeyPatch.context() as patch:

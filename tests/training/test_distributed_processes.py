@@ -18,14 +18,10 @@ from isogloss.training.distributed import Alone, ProcessRank, rank_in_environmen
 
 DEMO = ("demo", "en-fr")
 SYSTEMS = {
-    "average": ("smooth", {"epochs": 2, "dimension": 8, "batch": 512}),
-    "cnn": (
-        "smooth",
-        {"encoder": "cnn", "epochs": 1, "dimension": 8, "filters": 8, "batch": 512, "document_words": 50},
-    ),
+    "average": ("smooth", {"epochs": 1, "dimension": 8, "batch": 512, "dev_queries": 10}),
     "layerwise": (
         "layerwise",
-        {"epochs": 2, "dimension": 8, "kernels": 4, "widths": "2", "k": 2, "batch": 32, "document_words": 50,
+        {"epochs": 2, "dimension": 8, "kernels": 4, "widths": "2", "k": 2, "batch": 64, "document_words": 20,
          "query_vectors": "random", "document_vectors": "random", "scorer": "cosine", "mined": True},
     ),
 }  # fmt: skip
@@ -107,6 +103,7 @@ def test_a_process_that_fails_ends_both_and_one_of_them_says_why(tmp_path):
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
     command = [sys.executable, "-c", FAIL, "train", "smooth", "--data", "demo", "--pair", "en-fr", "-o", "run"]
+    command += ["--set", "dimension=8", "--set", "epochs=1"]
     processes = [
         subprocess.Popen(
             command, cwd=tmp_path, stderr=subprocess.PIPE, text=True,

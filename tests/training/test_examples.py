@@ -68,7 +68,7 @@ def test_a_split_without_judged_queries_has_no_examples(demo):
     assert (found.queries, len(found.query_of), len(found.document_of), len(found.grades)) == ([], 0, 0, 0)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=25)
 @given(st.data())
 def test_negatives_drawn_anew_are_never_judged_documents(data):
     documents = data.draw(st.integers(1, 12), "documents")

@@ -14,7 +14,7 @@ from isogloss.text.tokenizer import tokenize
 TEXTS = st.lists(st.text("ab é語, ", max_size=12), max_size=6)
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(TEXTS, st.integers(1, 8), st.integers(1, 3))
 def test_the_most_frequent_words_are_chosen(texts, most, least):
     counts = Counter(word for text in texts for word in tokenize(text))
@@ -23,7 +23,7 @@ def test_the_most_frequent_words_are_chosen(texts, most, least):
     assert found == sorted((word for word in expected if counts[word] >= least), key=str.encode)
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(TEXTS, st.sets(st.text("abé語", min_size=1, max_size=2)), st.integers(0, 5))
 def test_ids_are_the_places_of_the_known_words_among_the_first(texts, known, longest):
     words = sorted(known, key=str.encode)

@@ -55,7 +55,7 @@ def test_epochs_differ_and_can_be_repeated():
         rows, drawn = np.arange(len(PAIRS)), []
         for epoch in range(5):
             negatives.begin_epoch(epoch)
-            drawn.append(negatives._drawn.tolist())
+            drawn.append(negatives.state()["negatives"].tolist())
             again.begin_epoch(epoch)
             assert negatives.of(rows).tolist() == again.of(rows).tolist()
         assert len(set(map(tuple, drawn))) > 1

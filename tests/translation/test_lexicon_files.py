@@ -111,7 +111,7 @@ PIECES = st.text(alphabet="abé '-中文字𐌰#\t", max_size=8)
 
 
 @given(entries=st.lists(st.tuples(PIECES, PIECES, st.floats(0, 1)), min_size=1))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 def test_a_saved_lexicon_reads_back_the_same(tmp_path_factory, entries):
     lexicon = Lexicon([("cat", "chat", 1 / 3), *entries])
     path = tmp_path_factory.mktemp("lexicon") / "saved.tsv"
@@ -122,7 +122,7 @@ def test_a_saved_lexicon_reads_back_the_same(tmp_path_factory, entries):
 @given(
     phrases=st.lists(st.lists(st.sampled_from("abc"), min_size=1, max_size=3)), tokens=st.lists(st.sampled_from("abcd"))
 )
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 def test_cutting_loses_no_word_and_takes_the_longest_known_phrase(phrases, tokens):
     lexicon = Lexicon([(" ".join(phrase), "x", 0.0) for phrase in phrases])
     cut = list(lexicon.cut(tokens))

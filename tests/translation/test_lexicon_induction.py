@@ -43,7 +43,7 @@ LINES = st.lists(
 
 
 @given(pairs=LINES, maximum=st.integers(1, 4), minimum=st.sampled_from([0.0, 0.03, 0.3]))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 def test_probabilities_fall_and_add_up_to_one_and_keep_to_the_limits(pairs, maximum, minimum):
     pairs.append(("mer", "sea"))
     lexicon = induce_lexicon(pairs, minimum_count=1, maximum_translations=maximum, minimum_probability=minimum)
@@ -56,7 +56,7 @@ def test_probabilities_fall_and_add_up_to_one_and_keep_to_the_limits(pairs, maxi
 
 
 @given(orders=LINES.flatmap(lambda pairs: st.tuples(st.just(pairs), st.permutations(pairs))))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 def test_the_order_of_the_texts_does_not_matter_at_all(orders):
     first, second = (
         list(contents(induce_lexicon([*pairs, ("mer", "sea")], minimum_count=1)).items()) for pairs in orders

@@ -141,7 +141,7 @@ ENTRIES = st.lists(st.tuples(WORDS, st.sampled_from(["mer", "sel", "vieux sel", 
 
 
 @given(entries=ENTRIES, query=st.lists(WORDS), structure=st.sampled_from(STRUCTURES))
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=25)
 def test_every_word_of_a_query_is_in_exactly_one_concept_and_no_weight_is_more_than_one(entries, query, structure):
     made = translator(*entries, structure=structure)(" ".join(query))
     assert {concept.words for concept in made} == set(query)

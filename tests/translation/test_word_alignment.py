@@ -81,7 +81,7 @@ def slow_model(pairs, meetings, rounds, null):
 
 
 @given(pairs=TEXTS, window=st.integers(1, 4), null=st.sampled_from([0.1, 0.5]))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 def test_both_directions_follow_the_equations(pairs, window, null):
     source, target = sides(pairs)
     model = Model1(source, target, window, null, floor=0)
@@ -100,7 +100,7 @@ def test_both_directions_follow_the_equations(pairs, window, null):
 
 
 @given(pairs=TEXTS, window=st.integers(1, 30))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 def test_the_likelihood_never_falls(pairs, window):
     model = Model1(*sides(pairs), window, floor=0)
     rounds = [model.step() for _ in range(8)]
@@ -110,7 +110,7 @@ def test_the_likelihood_never_falls(pairs, window):
 
 
 @given(pairs=TEXTS, floor=st.sampled_from([0, 1e-4, 0.2]))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 def test_the_translations_of_a_word_add_up_to_one_in_both_directions(pairs, floor):
     source, target = sides(pairs)
     model = Model1(source, target, floor=floor)

@@ -52,7 +52,7 @@ def two_spaces():
 
 
 @given(seed=SEEDS, source_dimension=st.integers(1, 8), target_dimension=st.integers(1, 8), extra=st.integers(0, 20))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @pytest.mark.parametrize("options", [PAPER, plain("pinv"), plain("ridge", ridge=1e-7)])
 def test_a_planted_linear_map_is_found_again(options, seed, source_dimension, target_dimension, extra):
     # Well-conditioned by construction: an orthonormal basis among the words.
@@ -66,7 +66,7 @@ def test_a_planted_linear_map_is_found_again(options, seed, source_dimension, ta
 
 
 @given(seed=SEEDS, dimension=st.integers(1, 8), extra=st.integers(0, 20), normalise=st.booleans())
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 def test_procrustes_finds_a_planted_rotation_again(seed, dimension, extra, normalise):
     planted = rotation([seed], dimension)
     source = np.vstack([rotation(seed, dimension), gaussian([seed, 3], extra, dimension)])
@@ -76,7 +76,7 @@ def test_procrustes_finds_a_planted_rotation_again(seed, dimension, extra, norma
 
 
 @given(seed=SEEDS, words=st.integers(1, 20), dimension=st.integers(1, 8), normalise=st.booleans(), centre=st.booleans())
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 def test_procrustes_is_orthogonal_however_few_and_noisy_the_pairs_are(seed, words, dimension, normalise, centre):
     source, target = gaussian([seed, 1], words, dimension), gaussian([seed, 2], words, dimension)
     options = AlignmentOptions("procrustes", normalise, centre)

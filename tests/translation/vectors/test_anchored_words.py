@@ -75,7 +75,7 @@ def test_what_is_given_is_left_as_it_was():
 
 
 @given(seed=st.integers(0, 2**32 - 1), share=st.floats(0, 1))
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 def test_the_formula_on_random_spaces(seed, share):
     random = np.random.default_rng(seed)
     mapped = WordVectors([f"s{i}" for i in range(6)], random.standard_normal((6, 3)).astype(np.float32))

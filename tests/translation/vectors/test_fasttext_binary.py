@@ -187,7 +187,7 @@ def test_a_model_without_words_is_an_error(file):
     maxn=st.integers(1, 7),
     bucket=st.integers(1, 2**31 - 1),
 )
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 def test_ngrams_of_any_words_fall_where_the_definition_says(words, minn, maxn, bucket):
     owners, found = ngram_buckets([word.encode() for word in words], minn, maxn, bucket)
     wanted = [

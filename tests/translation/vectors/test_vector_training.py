@@ -65,7 +65,7 @@ def cosine(vectors, left, right):
 )
 @example([["a", "b", "c"], ["a", "b"], ["d", "a", "e", "b"]], 2, 1, 6, 6, 0.75)
 @example([["a", "b"], ["c", "d"]], 5, 1, 6, 6, 0.75)  # texts do not touch
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 def test_vectors_of_all_dimensions_are_those_of_ppmi(texts, window, minimum_count, maximum_words, contexts, smoothing):
     how = VectorTraining(30, window, minimum_count, maximum_words, contexts, smoothing, singular_power=1.0)
     words, ppmi = naive_ppmi(texts, how)

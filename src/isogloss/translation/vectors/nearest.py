@@ -63,7 +63,7 @@ class WordRetriever:
         for span, block in _cosines(queries, self._candidates, self._scales, "nearest words"):
             if self._hubness is not None:
                 _scale_locally(block, _top_mean(block, self._neighbours), self._hubness)
-            rows[span], scores[span] = _top(block, k)
+            rows[span], scores[span] = best_columns(block, k)
         return Nearest(rows, scores)
 
     def nearest_words(self, queries: Matrix, words: Sequence[str], k: int) -> list[list[tuple[str, float]]]:
@@ -132,7 +132,7 @@ def _top_mean(scores: Matrix, count: int) -> Vector:
     return means
 
 
-def _top(scores: Matrix, k: int) -> tuple[Rows, Matrix]:
+def best_columns(scores: Matrix, k: int) -> tuple[Rows, Matrix]:
     """The columns of the k largest scores of each row and those scores, descending; of equals the first columns."""
     columns = _top_columns(scores, k)
     columns.sort(axis=1)
