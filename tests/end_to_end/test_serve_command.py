@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import socket
+import sys
 import threading
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
@@ -194,6 +195,12 @@ def test_what_cannot_be_served_is_reported_in_one_line(fails, tiny_index, here, 
     assert "missing" in fails("serve", tiny_index, "--token-file", "missing")
     monkeypatch.setenv("ISOGLOSS_TOKEN", "two words are no token")
     assert "ISOGLOSS_TOKEN" in fails("serve", tiny_index)
+
+
+def test_a_missing_extra_is_named_before_the_work(fails, tiny_index, monkeypatch):
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    assert "isogloss[serve]" in fails("serve", tiny_index)
+    assert "isogloss[serve]" in fails("demo", "--serve")
 
 
 def test_a_port_that_is_taken_is_reported_in_one_line(serve, fails, tiny_index):

@@ -71,10 +71,11 @@ def run(options: argparse.Namespace) -> None:
     from isogloss.index.making import make_index
     from isogloss.index.reader import open_index
     from isogloss.search.searcher import Searcher
+    from isogloss.server import check_extra
 
     check_outputs(options.overwrite, options.output, options.json)
     if options.serve:
-        pass  # a missing extra is reported first
+        check_extra()
     if options.all:
         import_extra("torch", "train", f"--all: {_LONG}")
     results = _evaluate({name: own for name, own in SETTINGS.items() if options.all or name != _LONG})

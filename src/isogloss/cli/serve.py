@@ -48,7 +48,10 @@ def add_address(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Serve an index until told to stop."""
+    """Serve an index until a signal stops it."""
+    from isogloss.server import check_extra
+
+    check_extra()
     from isogloss.server.limits import Limits
 
     serve_index(

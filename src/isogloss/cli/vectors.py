@@ -39,8 +39,9 @@ _ALIGN_EXAMPLE = """\
       --no-normalise --no-centre       # the ad hoc paper's way"""
 _NEAREST_EXAMPLE = "  isogloss vectors nearest en.vectors volcano 'ice cream' -k 5"
 _TRANSLATE_EXAMPLE = "  isogloss vectors translate en.vectors fr.vectors --alignment en-fr.alignment volcano honey"
-
 _SHARE = number("from 0 to 1", lambda value: 0 <= value <= 1)
+_PART = number("between 0 and 1", lambda value: 0 < value < 1)
+_POSITIVE = number("above 0", lambda value: 0 < value < float("inf"))
 
 Scored = list[tuple[str, float]]
 
@@ -103,12 +104,7 @@ def _add_align(parts: Commands) -> None:
     parser.add_argument(
         "--method", default=methods[0], choices=methods, help=f"how the map is found (default {methods[0]})"
     )
-    parser.add_argument(
-        "--ridge",
-        type=number("above 0", lambda value: 0 < value < float("inf")),
-        metavar="L",
-        help="lambda of --method ridge (default 1)",
-    )
+    parser.add_argument("--ridge", type=_POSITIVE, metavar="L", help="lambda of --method ridge (default 1)")
     parser.add_argument("--no-normalise", dest="normalise", action="store_false", help="leave the lengths as they are")
     parser.add_argument("--no-centre", dest="centre", action="store_false", help="leave the mean where it is")
     directions = ("source-to-target", "target-to-source")
@@ -128,10 +124,7 @@ def _add_align(parts: Commands) -> None:
         "written is fitted on all",
     )  # fmt: skip
     parser.add_argument(
-        "--held-out",
-        type=number("between 0 and 1", lambda value: 0 < value < 1),
-        metavar="SHARE",
-        help="of the lexicon's words, for --evaluate (default 0.2)",
+        "--held-out", type=_PART, metavar="SHARE", help="of the lexicon's words, for --evaluate (default 0.2)"
     )
     parser.add_argument("--seed", type=seed, help="draws the held-out words (default 0)")
     how = parser.add_mutually_exclusive_group()

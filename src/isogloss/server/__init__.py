@@ -12,12 +12,17 @@ if TYPE_CHECKING:
 __all__ = ["serve"]
 
 
-def __getattr__(name: str) -> Any:
-    """Import ``serve`` when it is used; without the extra this is an ``InputError`` that names it."""
-    if name != "serve":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+def check_extra() -> None:
+    """Raise an ``InputError`` that names the extra, if it is missing."""
     for package in ("fastapi", "uvicorn", "prometheus_client"):
         import_extra(package, "serve", "the HTTP service")
+
+
+def __getattr__(name: str) -> Any:
+    """Import ``serve`` when it is used."""
+    if name != "serve":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    check_extra()
     from isogloss.server.running import serve
 
     return serve
