@@ -30,6 +30,7 @@ from isogloss.systems.lexicons import LEXICON_HELP
 from isogloss.systems.model_directory import load_model
 from isogloss.systems.passages import FindsPassages, by_passages
 from isogloss.systems.registry import build_system, make_system, parse_options, system_names, system_type
+from isogloss.systems.trained import hold_out
 from isogloss.text.passages import Span
 
 # The options of ``hybrid``.
@@ -212,21 +213,6 @@ class Lists:
 
 
 # How much the dense part of ``hybrid`` is to say: what suits train queries best that it has not learned from.
-
-_FEWEST_QUERIES = 20
-_MOST_QUERIES = 500
-
-
-def hold_out(training: Dataset) -> tuple[Dataset, list[str]]:
-    """A dataset without a fifth of its train queries, and those of the fifth that are judged; none if they are few."""
-    queries = training.splits.get("train", [])
-    order = np.random.default_rng(0).permutation(len(queries)).tolist()
-    fifth = len(queries) // 5
-    held = [queries[i] for i in order[:fifth] if queries[i] in training.judgments]
-    if len(held) < _FEWEST_QUERIES:
-        return training, []
-    kept = [queries[i] for i in sorted(order[fifth:])]
-    return replace(training, splits={"train": kept}), held[:_MOST_QUERIES]
 
 
 def tuned_weight(training: Dataset, queries: list[str], lists: Lists) -> float:

@@ -11,7 +11,7 @@ from isogloss.data.documents import Collection, Document
 from isogloss.data.readers.demo import Demo
 from isogloss.nn.encoders import pretrained
 from isogloss.storage.errors import InputError
-from isogloss.systems.bridge.features import EVIDENCE
+from isogloss.systems.bridge.features import FEATURES
 from isogloss.systems.bridge.weights import Calibration
 from isogloss.systems.model_directory import load_model, save_model
 from isogloss.systems.registry import make_system
@@ -80,8 +80,8 @@ def each(demo, fitted, encoder, request):
 
 def through_lists(system, query):
     """said(q, p) of the best passage of each document, by the inverted lists."""
-    (part,) = system._documents.parts
-    said = part.texts.said(system._question(query).asked)
+    (part,) = system.documents.parts
+    said = part.index.forward(system.query_features(query).statistics)
     return np.maximum.reduceat(said, np.cumsum(part.counts) - part.counts)
 
 
@@ -102,11 +102,9 @@ def test_an_explanation_names_words_lengths_and_the_encoder(demo, encoder, fitte
     assert set(lines) - {"(the whole query)"} == {"honey", "bees", "(length)"}
     assert "miel" in lines["honey"].document_words
     assert lines["(length)"].document_words == ()
-    lengths = [EVIDENCE.index(name) for name in ("passage length", "document length")]
-    values = fitted._evidence("honey bees", np.array([row])).values[0]
-    assert lines["(length)"].score == pytest.approx(
-        fitted._model.scale * (values * fitted._model.weights)[lengths].sum()
-    )
+    lengths = [FEATURES.index(name) for name in ("passage length", "document length")]
+    values = fitted.features("honey bees", np.array([row])).values[0]
+    assert lines["(length)"].score == pytest.approx(fitted.model.scale * (values * fitted.model.weights)[lengths].sum())
     with_it = made(demo, pretrained=encoder)
     lines = {line.query_word for line in with_it.explain("honey bees", row, demo.documents[row].text)}
     assert lines - {"(the whole query)"} == {"honey", "bees", "(length)", "(pretrained)"}
@@ -115,8 +113,8 @@ def test_an_explanation_names_words_lengths_and_the_encoder(demo, encoder, fitte
 @pytest.mark.parametrize("query", QUERIES)
 def test_scores_are_shown_in_the_light_of_how_well_the_query_does(demo, fitted, query):
     plain, shown = copy(fitted), copy(fitted)
-    plain._model = replace(fitted._model, calibration=None)
-    shown._model = replace(fitted._model, calibration=Calibration(2.0, 0.7, (0.0, 1.0)))
+    plain.model = replace(fitted.model, calibration=None)
+    shown.model = replace(fitted.model, calibration=Calibration(2.0, 0.7, (0.0, 1.0)))
     for system in (plain, shown):
         system.index(demo.documents, ("text",))
     context = np.logaddexp.reduce(plain.search(query, 100).scores.astype(float))
@@ -137,14 +135,14 @@ def test_two_words_that_stand_for_one_term_share_it(fitted):
     system = copy(fitted)
     system.index_texts(["zogueriez loin", "zoguerions loin", "loin loin"])
     query = "zogueriez zoguerions"
-    asked = system._question(query).asked
+    asked = system.query_features(query).statistics
     assert (len(asked.own), len(asked.own_terms)) == (2, 1)
     lines = system.explain(query, 0, "zogueriez loin")
     own = [line for line in lines if line.query_word[0] != "("]
     assert [line.document_words for line in own] == [("zogu",), ("zogu",)]
     assert own[0].score == own[1].score > 0
     assert sum(line.score for line in lines) == pytest.approx(system.score(query, np.array([0]))[0], abs=1e-4)
-    np.testing.assert_allclose(system._evidence(query, np.arange(3)).values[:, 0], through_lists(system, query), 1e-5)
+    np.testing.assert_allclose(system.features(query, np.arange(3)).values[:, 0], through_lists(system, query), 1e-5)
 
 
 @pytest.mark.parametrize("query", QUERIES)
@@ -169,10 +167,10 @@ def test_what_is_found_has_its_score_whatever_was_asked_for(each, demo, query):
 @pytest.mark.parametrize("query", QUERIES)
 def test_what_the_lists_give_is_what_a_close_look_gives(each, demo, query):
     rows = np.arange(len(demo.documents))
-    said = each._evidence(query, rows).values[:, 0]
+    said = each.features(query, rows).values[:, 0]
     np.testing.assert_allclose(said, through_lists(each, query), rtol=1e-5, atol=1e-5)
     assert np.all(
-        each._documents.best(each._question(query).asked) <= said + 1e-5
+        each.documents.best(each.query_features(query).statistics) <= said + 1e-5
     )  # some is left out where it is rough
 
 
@@ -186,7 +184,7 @@ def test_a_query_without_words_finds_nothing(each, query):
 
 def test_only_the_first_are_looked_at_closely(demo):
     system = made(demo, depth="2")
-    best = system._documents.best(system._question("sea").asked)
+    best = system.documents.best(system.query_features("sea").statistics)
     assert sorted(system.search("sea", 1).rows.tolist() + system.search("sea", 2).rows.tolist()[1:]) == sorted(
         np.argsort(-best, kind="stable")[:2].tolist()
     )
@@ -247,7 +245,7 @@ def test_what_it_knows_of_words(fitted):
     assert known["sea"][0] == "mer"
     assert fitted.term_of("abeilles") == "abeil"
     about = fitted.about()
-    assert set(about["weights"]) == set(EVIDENCE)
+    assert set(about["weights"]) == set(FEATURES)
     assert about["translations"] > 500
 
 
@@ -302,5 +300,5 @@ def test_a_damaged_model_is_named(fitted, tmp_path):
 def test_nothing_is_scored_before_anything_was_learned():
     system = make_system("bridge", PAIR, QUICK, Demo())
     for use in (lambda: system.index_texts(["mer"]), lambda: system.search("sea", 3), system.thresholds):
-        with pytest.raises(InputError, match="bridge: has to learn before it can search"):
+        with pytest.raises(InputError, match="bridge: has to be trained before it can search"):
             use()
