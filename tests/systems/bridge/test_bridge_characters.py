@@ -1,4 +1,4 @@
-"""Documents of a script without spaces, by their characters: kept where it pays, and then a part of every score."""
+"""Features of characters for scripts without spaces: used where they help."""
 
 import itertools
 from copy import copy
@@ -49,7 +49,7 @@ def without(demo):
     return trained(demo, True, without="characters")
 
 
-def test_what_pays_has_weights_and_a_part_in_scores(kept, without):
+def test_features_that_help_have_weights_and_change_scores(kept, without):
     assert kept.model.features == FEATURES + CHARACTER_FEATURES
     assert len(kept.model.weights) == len(kept.about()["weights"]) == len(FEATURES + CHARACTER_FEATURES)
     assert np.all(kept.model.weights[len(FEATURES) :] != 0)
@@ -59,7 +59,7 @@ def test_what_pays_has_weights_and_a_part_in_scores(kept, without):
     np.testing.assert_array_equal(values[:, : len(FEATURES)], base)
 
 
-def test_what_does_not_pay_leaves_everything_as_it_was(demo, without):
+def test_features_that_do_not_help_change_nothing(demo, without):
     dropped = trained(demo, False)
     assert dropped.model.characters is None
     assert dropped.model.calibration == without.model.calibration
@@ -68,7 +68,7 @@ def test_what_does_not_pay_leaves_everything_as_it_was(demo, without):
         np.testing.assert_array_equal(dropped.scores(query), without.scores(query))
 
 
-def test_documents_with_spaces_have_no_characters_to_be_looked_at():
+def test_documents_with_spaces_have_no_character_model():
     pair = ("en", "fr")
     data = load_dataset(Demo(), pair)
     system = make_system("bridge", pair, SETTINGS | {"epochs": "1"}, Demo())
@@ -130,7 +130,7 @@ def test_the_characters_of_an_indexed_text_are_those_of_its_words(kept):
     assert again.ids.tolist() == [*found.ids[found.offsets[2] :], *found.ids[: found.offsets[1]]]
 
 
-def test_a_pair_stands_after_its_first_character():
+def test_a_bigram_follows_its_first_character():
     phrases = Phrases(4, np.array([0 * 4 + 1, 2 * 4 + 0]))
     texts = Numbered(np.array([0, 1, 2, 2, 0, 1], np.int32), np.array([0, 3, 3, 6]))
     found = with_bigrams_between(texts, phrases)
@@ -138,7 +138,7 @@ def test_a_pair_stands_after_its_first_character():
     assert found.offsets.tolist() == [0, 4, 4, 9]
 
 
-def test_pairs_are_named_by_their_characters(kept):
+def test_bigrams_are_named_by_their_characters(kept):
     characters = kept.model.characters
     names = [*with_bigrams(characters.translation.document_words, characters.tables.document_phrases)]
     assert names == [*characters.bigrams.document_words]
@@ -147,7 +147,7 @@ def test_pairs_are_named_by_their_characters(kept):
     assert names[len(known) :] == [known[key // len(known)] + known[key % len(known)] for key in keys]
 
 
-def test_texts_that_are_much_alike_are_learned_together():
+def test_similar_texts_are_trained_together():
     ids = np.repeat(np.arange(8, dtype=np.int32), 50)
     texts = TextIds(ids, np.arange(401))
     tables = [np.random.default_rng(seed).normal(size=(8, 16)).astype(np.float32) for seed in (0, 1)]
@@ -160,7 +160,7 @@ def test_texts_that_are_much_alike_are_learned_together():
 
 
 def judged(rng, tells, queries):
-    """Lists of which the second kind of evidence ``tells`` so much of what is relevant, and the first something."""
+    """Lists whose second feature ``tells`` so much about relevance, and the first something."""
     lists = []
     for _ in range(queries):
         grades = np.zeros(10, np.int64)
@@ -170,7 +170,7 @@ def judged(rng, tells, queries):
 
 
 @pytest.mark.parametrize(("tells", "queries", "expected"), [(1.0, 200, True), (0.0, 200, False), (1.0, 9, False)])
-def test_evidence_pays_where_queries_say_so_that_had_no_part_in_its_weight(tells, queries, expected):
+def test_features_help_where_held_out_queries_say_so(tells, queries, expected):
     lists = judged(np.random.default_rng(0), tells, queries)
     added = np.array([False, True])
     assert features_help(lists, 2, np.ones(2, bool), np.zeros(2), added) is expected
@@ -186,7 +186,7 @@ def test_characters_are_learned_without_what_is_left_out(demo):
     assert trained(few, True).model.characters is None
 
 
-def test_of_short_documents_more_are_looked_at(kept, without, tmp_path):
+def test_more_short_documents_are_re_scored(kept, without, tmp_path):
     short, long = ["海"] * 900, ["海 " * 400] * 5
     for texts, depth in ((short, 300), (long, 100), (short + long, 300 * 905 // (900 + 5 * 26))):
         system = copy(kept)

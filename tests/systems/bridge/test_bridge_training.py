@@ -1,4 +1,4 @@
-"""How ``bridge`` learns: from what there is, without what it is told to leave out, never from what it must not see."""
+"""Training of ``bridge``: from pages and lexicons, without what is left out, never on held-out queries."""
 
 from dataclasses import replace
 
@@ -67,8 +67,8 @@ def finds(system, data, query="honey of honeybees"):
     return [data.documents[row].id for row in found.rows.tolist()]
 
 
-def test_the_weights_are_learned_with_queries_that_nothing_else_has_seen(demo, monkeypatch):
-    """Of pages of dev, test and held-out queries nothing reaches the translation, and so nothing the vectors."""
+def test_the_weights_are_fitted_on_queries_that_nothing_else_is_trained_on(demo, monkeypatch):
+    """The translation model, and so the vectors, see no page of dev, test and held-out queries."""
     seen = []
     train = training.train_translation_model
 
@@ -233,7 +233,7 @@ def test_a_lexicon_that_is_not_there_is_named(few, tmp_path):
         trained(few, lexicon=str(tmp_path / "{pair}.tsv"))
 
 
-def test_judged_queries_that_find_nothing_relevant_leave_the_usual_weights(demo, monkeypatch):
+def test_queries_that_find_nothing_relevant_leave_the_default_weights(demo, monkeypatch):
     """Partially relevant documents alone tell nothing of what is relevant; but scores are calibrated as they are."""
     seen = []
 
@@ -257,7 +257,7 @@ def test_without_stems_words_are_taken_as_they_are(few):
     assert "abeil" in set(trained(few).model.translation.document_words)
 
 
-def test_stretches_of_texts_meet_what_stands_at_their_place():
+def test_windows_are_paired_by_their_relative_position():
     lengths = [(40, 80), (2, 50), (5, 4), (18, 90), (0, 0)]
     offsets = [np.append(0, np.cumsum(side)) for side in zip(*lengths, strict=True)]
     texts = [Numbered(np.arange(side[-1], dtype=np.int32), side) for side in offsets]

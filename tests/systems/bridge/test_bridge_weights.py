@@ -1,4 +1,4 @@
-"""The weights of the evidence and the meaning of scores: planted ones are found, and they are the best there are."""
+"""Fitted weights and calibration: planted ones are recovered, and no others are better."""
 
 import numpy as np
 import pytest
@@ -72,14 +72,14 @@ def test_no_other_weights_are_better(seed):
         assert best > objective(found + rng.normal(size=3) * [0.5, 0.1, 2], lists, 2)
 
 
-def test_weights_stay_finite_where_the_evidence_tells_all():
+def test_weights_stay_finite_where_a_feature_tells_all():
     values = np.array([[1.0, 0, 0], [0, 0, 0], [0, 0, 0]])
     found = fit_weights([JudgedList(values, np.array([2, 0, 0]))] * 5, 2, ALL, PRIOR)
     assert 1 < found[0] < 1000
     assert found[1:].tolist() == [0, 0]  # what is the same everywhere tells nothing
 
 
-def test_evidence_that_is_not_used_weighs_nothing():
+def test_features_that_are_not_used_weigh_nothing():
     lists = planted_lists(np.random.default_rng(1), np.array([1.0, 1.0, 1.0]), 50)
     found = fit_weights(lists, 2, np.array([True, False, True]), PRIOR)
     assert found[1] == 0
@@ -88,7 +88,7 @@ def test_evidence_that_is_not_used_weighs_nothing():
     np.testing.assert_allclose(found, fit_weights(without, 2, ALL, PRIOR), rtol=1e-9)
 
 
-def test_the_scale_of_the_evidence_is_in_its_weight():
+def test_weights_adapt_to_the_scale_of_features():
     lists = planted_lists(np.random.default_rng(2), np.array([1.0, 0.2, 3.0]), 50)
     scale = np.array([10.0, 0.01, 3.0])
     scaled = [JudgedList(each.values * scale, each.grades) for each in lists]
@@ -96,7 +96,7 @@ def test_the_scale_of_the_evidence_is_in_its_weight():
     np.testing.assert_allclose(found * scale, expected, rtol=1e-6)
 
 
-def test_few_queries_hardly_move_the_usual_weights_and_many_do():
+def test_few_queries_stay_near_the_prior_weights_and_many_do_not():
     planted = np.array([2.0, -0.3, 4.0])
     lists = planted_lists(np.random.default_rng(5), planted, 2000)
     far = [np.abs(fit_weights(lists[:count], 2, ALL, PRIOR) - planted).sum() for count in (1, 10, 100, 2000)]
@@ -105,7 +105,7 @@ def test_few_queries_hardly_move_the_usual_weights_and_many_do():
     assert far[-1] < 0.3
 
 
-def test_few_queries_give_steadier_weights_than_without_usual_ones(monkeypatch):
+def test_few_queries_give_steadier_weights_than_without_a_prior(monkeypatch):
     """Of many draws of a few queries: how far the weights lie from each other."""
     drawn = [planted_lists(np.random.default_rng(seed), PRIOR * 1.5, 5) for seed in range(30)]
     steady = np.std([fit_weights(lists, 2, ALL, PRIOR) for lists in drawn], axis=0)
