@@ -34,6 +34,7 @@ from isogloss.data.dataset import Dataset
 from isogloss.data.documents import Collection, Query
 from isogloss.retrieval.ranking import Allowed, Ranking, Scores, top_k
 from isogloss.storage.arrays import load_array, save_array
+from isogloss.storage.errors import InputError
 from isogloss.storage.progress import track
 
 _ORDER = "order.npy"
@@ -56,6 +57,13 @@ class SystemOptions:
         """Name, default and help text of each option; the options of all systems come last."""
         for option in sorted(fields(cls), key=lambda option: option.name in SystemOptions.__dataclass_fields__):
             yield option.name, option.default, option.metadata.get("help", "")
+
+    def require(self, system: str, choices: Mapping[str, Sequence[str]]) -> None:
+        """Raise where an option is not one of its choices."""
+        for name, known in choices.items():
+            if getattr(self, name) not in known:
+                shown = ", ".join(filter(None, known))
+                raise InputError(f"{system}.{name}: {getattr(self, name)!r} is not one of {shown}")
 
 
 def option(default: Any, text: str, least: float | None = None, most: float | None = None) -> Any:

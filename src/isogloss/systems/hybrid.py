@@ -61,8 +61,7 @@ class HybridOptions(SystemOptions):
 
     def check(self) -> None:
         """Raise for values that no range rules out."""
-        if self.fusion not in FUSIONS:
-            raise InputError(f"hybrid.fusion: {self.fusion!r} is not one of {', '.join(FUSIONS)}")
+        self.require("hybrid", {"fusion": tuple(FUSIONS)})
         self.fixed_weight()
         for side in SIDES:
             self.part_settings(side)

@@ -119,14 +119,14 @@ class TopicLearner:
     def step(self) -> float:
         """One round; the log posterior (up to a constant) before it."""
         posterior = self._log_prior()
-        theta, learned = np.full_like(self._theta, self._theta_count), []
+        theta, updated = np.full_like(self._theta, self._theta_count), []
         for bags, words in zip(self._sides, self._words, strict=True):
             word_counts = np.full_like(words, self._word_count)
             counts, likelihood = _expect(bags, self._theta, words, word_counts)
             theta += counts
             posterior += likelihood
-            learned.append(_columns_to_one(word_counts))
-        self._theta, self._words = _rows_to_one(theta), learned
+            updated.append(_columns_to_one(word_counts))
+        self._theta, self._words = _rows_to_one(theta), updated
         return posterior
 
     def run(self, rounds: int) -> Topics:

@@ -101,7 +101,7 @@ def _of_characters(stage: CharacterStage, query: str, text: TextIds, weight: Map
 
 
 def _names(part: Part, matching: Values, query: QueryFeatures) -> tuple[str, ...]:
-    """The document's terms that match a query word most, without *unknown*, which stands for many words."""
+    """The document's terms that match a query word most, without *unknown*, which means many words."""
     translation, verbatim = part.index.translation, query.statistics.own_terms
     best = np.argsort(-matching, kind="stable")[:_SHOWN]
     numbers = [int(number) for number in best if matching[number] > 0 and number != translation.unknown]

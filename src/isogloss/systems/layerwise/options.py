@@ -65,13 +65,9 @@ class LayerwiseOptions(MatcherOptions):
 
     def check(self, system: str) -> None:
         super().check(system)
-        choices = {
+        self.require(system, {
             "pooling": POOLINGS, "scorer": SCORERS, "critic": CRITICS, "features": FEATURES, "variant": VARIANTS,
-        }  # fmt: skip
-        for name, known in choices.items():
-            if getattr(self, name) not in known:
-                shown = ", ".join(each for each in known if each)
-                raise InputError(f"{system}.{name}: {getattr(self, name)!r} is not one of {shown}")
+        })  # fmt: skip
         made = self.with_variant()
         made.all_alphas()
         made.all_widths()

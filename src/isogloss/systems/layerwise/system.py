@@ -9,16 +9,12 @@ network scores each with the query.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from isogloss.data.dataset import Dataset
-from isogloss.data.documents import Query
-from isogloss.retrieval.ranking import Allowed, Ranking, Scores
 from isogloss.systems.base import Contribution, SystemOptions
 from isogloss.systems.dense import DenseSystem
 from isogloss.systems.layerwise.options import PAPER_GRID, LayerwiseOptions
@@ -39,6 +35,16 @@ if TYPE_CHECKING:
     from isogloss.training.torch_triples import ExtraTerm, TorchTriples
 
 
+def _by_scorer(name: str) -> Any:
+    """A method of ``DenseSystem`` where the scorer is the cosine, of ``Matcher`` where it is the network."""
+
+    def method(self: Layerwise, *arguments: Any, **named: Any) -> Any:
+        base = DenseSystem if self.ranks_by_product else Matcher
+        return getattr(base, name)(self, *arguments, **named)
+
+    return method
+
+
 class Layerwise(Matcher, DenseSystem):
     """One encoder for both languages, and a critic of each layer that tells the languages apart."""
 
@@ -54,7 +60,6 @@ class Layerwise(Matcher, DenseSystem):
         super().__init__(options, query_language, document_language)
         self.settings = self.options.with_variant()
         self.ranks_by_product = self.explains_quickly = self.settings.scorer == "cosine"
-        self._way: type[DenseSystem] | type[Matcher] = DenseSystem if self.ranks_by_product else Matcher
 
     def build(self, tables: WordTables) -> LayeredScorer:
         from isogloss.nn.encoders.layered_cnn import LayeredCnn
@@ -150,32 +155,11 @@ class Layerwise(Matcher, DenseSystem):
         assert isinstance(scorer, LayeredScorer)
         return scorer
 
-    def index_texts(self, texts: Sequence[str]) -> None:
-        self._way.index_texts(self, texts)
-
-    def scores(self, query: str) -> Scores:
-        return self._way.scores(self, query)
-
-    def score(self, query: str, rows: NDArray[np.int64]) -> Scores:
-        return self._way.score(self, query, rows)
-
-    def score_texts(self, queries: Sequence[str], documents: Sequence[str]) -> Matrix:
-        return self._way.score_texts(self, queries, documents)
-
-    def search(self, query: str, k: int, allowed: Allowed | None = None) -> Ranking:
-        return self._way.search(self, query, k, allowed)
-
-    def search_texts(self, queries: Sequence[str], k: int, allowed: Allowed | None = None) -> list[Ranking]:
-        return self._way.search_texts(self, queries, k, allowed)
-
-    def search_all(self, queries: Sequence[Query], k: int, label: str = "searching") -> Iterator[Ranking]:
-        return self._way.search_all(self, queries, k, label)
-
-    def explain(self, query: str, row: int, text: str) -> list[Contribution]:
-        return self._way.explain(self, query, row, text)
-
-    def explain_text(self, query: str, text: str, score: float) -> list[Contribution]:
-        return self._way.explain_text(self, query, text, score)
+    index_texts = _by_scorer("index_texts")
+    scores, score, score_texts = _by_scorer("scores"), _by_scorer("score"), _by_scorer("score_texts")
+    search, search_texts, search_all = _by_scorer("search"), _by_scorer("search_texts"), _by_scorer("search_all")
+    explain, explain_text = _by_scorer("explain"), _by_scorer("explain_text")
+    save_part, load_parts = _by_scorer("save_part"), _by_scorer("load_parts")
 
     def explain_vector(self, query: str, text: str, vector: Matrix, score: float) -> list[Contribution]:
         """Explain a cosine, by integrated gradients; a score of the network is explained by leaving words out."""
@@ -184,10 +168,3 @@ class Layerwise(Matcher, DenseSystem):
         if self._explainer is None or self._explainer.model is not self.model:
             self._explainer = LayerwiseExplainer(self.model, self._scorer)
         return self._explainer.by_pairs(query, text, vector, score)
-
-    def save_part(self, directory: Path, keep: Allowed | None = None) -> None:
-        self._way.save_part(self, directory, keep)
-
-    def load_parts(self, directories: Sequence[Path], id_order: NDArray[np.int64]) -> Self:
-        self._way.load_parts(self, directories, id_order)
-        return self

@@ -42,7 +42,7 @@ class Dssm(DenseSystem, Matcher):
 
     name = "dssm"
     paper = "Huang, He, Gao, Deng, Acero and Heck 2013, Learning Deep Structured Semantic Models for Web Search"
-    summary = "feed-forward towers over averaged word vectors, their cosine learned from pairs"
+    summary = "feed-forward towers over averaged word vectors, their cosine trained on pairs"
     options_type = DssmOptions
     options: DssmOptions
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from isogloss.storage.errors import InputError
 from isogloss.systems.base import SystemOptions, option
 from isogloss.systems.start_vectors import COLLECTION, RANDOM
 
@@ -52,10 +51,7 @@ class MatcherOptions(SystemOptions):
         """Raise for values that no range rules out."""
         from isogloss.evaluation.measures import MEASURES
 
-        choices = {"negatives": NEGATIVES, "device": DEVICES, "measure": tuple(MEASURES)}
-        for name, known in choices.items():
-            if getattr(self, name) not in known:
-                raise InputError(f"{system}.{name}: {getattr(self, name)!r} is not one of {', '.join(known)}")
+        self.require(system, {"negatives": NEGATIVES, "device": DEVICES, "measure": tuple(MEASURES)})
 
     @property
     def starts_from_collection(self) -> bool:

@@ -18,8 +18,6 @@ from isogloss.systems.matchers.options import MatcherOptions
 from isogloss.systems.mt import TranslatedQueries, TranslatorOptions
 from isogloss.translation.translators import open_translator
 
-_TRAINED_ON = ("translated", "monolingual")
-
 
 @dataclass(frozen=True)
 class TranslatingOptions(MatcherOptions, TranslatorOptions):
@@ -32,8 +30,7 @@ class TranslatingOptions(MatcherOptions, TranslatorOptions):
 
     def check(self, system: str) -> None:
         super().check(system)
-        if self.trained_on not in _TRAINED_ON:
-            raise InputError(f"{system}.trained_on: {self.trained_on!r} is not one of {', '.join(_TRAINED_ON)}")
+        self.require(system, {"trained_on": ("translated", "monolingual")})
 
 
 class TranslatingMatcher(Matcher):

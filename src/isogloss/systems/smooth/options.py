@@ -67,10 +67,9 @@ class SmoothOptions(SystemOptions):
         """Raise for values that no range rules out."""
         from isogloss.evaluation.measures import MEASURES
 
-        choices = {"encoder": ENCODERS, "loss": LOSSES, "device": DEVICES, "measure": tuple(MEASURES)}
-        for name, known in choices.items():
-            if getattr(self, name) not in known:
-                raise InputError(f"smooth.{name}: {getattr(self, name)!r} is not one of {', '.join(known)}")
+        self.require(
+            "smooth", {"encoder": ENCODERS, "loss": tuple(LOSSES), "device": DEVICES, "measure": tuple(MEASURES)}
+        )
         if self.encoder == "average" and (self.frozen or self.shared):
             what = "frozen" if self.frozen else "shared"
             raise InputError(f"smooth.{what}: average has only word vectors; choose encoder=cnn or lstm")

@@ -151,10 +151,10 @@ def _train_ranking(kernel: Floats, sizes: Ids, cost: float, seed: int) -> Floats
     right: Ids = np.repeat(starts, sizes - 1)
     left = kernel[right] - kernel[wrong]
     differences = left[:, right] - left[:, wrong]
-    learned = train_svm(differences, np.ones(len(wrong)), np.full(len(wrong), cost), seed=seed)
+    alphas = train_svm(differences, np.ones(len(wrong)), np.full(len(wrong), cost), seed=seed)
     weights = np.zeros(len(kernel))
-    np.add.at(weights, right, learned)
-    np.subtract.at(weights, wrong, learned)
+    np.add.at(weights, right, alphas)
+    np.subtract.at(weights, wrong, alphas)
     return weights
 
 

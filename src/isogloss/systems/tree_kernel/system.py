@@ -1,6 +1,6 @@
 """``tree-kernel``: re-ranks candidates by a tree kernel over query and document (Da San Martino et al. 2017).
 
-Query and document become trees: a parser's where files of them are given, else shallow ones. Words that match through
+Query and document become trees: a parser's, read from files, or else shallow ones. Words that match through
 the lexicon are marked in both, and a support vector machine with a partial tree kernel, trained on questions of the
 train split, scores the pair (:mod:`isogloss.systems.tree_kernel.ranker`).
 
