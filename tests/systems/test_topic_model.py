@@ -8,12 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isogloss.systems import topic as topic_model
-from isogloss.systems.topic import Bags, TopicLearner, learn_topics
+from isogloss.systems.topic import Bags, TopicLearner
 from isogloss.text.batches import tokenize_texts
 
 
 def bags(texts, words):
     return Bags.of(tokenize_texts(texts), {word: row for row, word in enumerate(words)})
+
+
+def learn_topics(questions, answers, sizes, topics, rounds, pseudo_counts, seed=0):
+    return TopicLearner(questions, answers, sizes, topics, pseudo_counts, seed).run(rounds)
 
 
 def planted(pairs=60, seed=3):

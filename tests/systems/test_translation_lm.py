@@ -99,8 +99,8 @@ def test_a_document_that_says_the_query_in_other_words_is_found():
 def test_beta_0_is_plain_query_likelihood_and_beta_1_translation_alone():
     documents, table, asked = [["rust"], ["oxide"]], {"oxide": {"rust": 1.0}, "rust": {"oxide": 1.0}}, []
     plain, translated = (model(documents, table, asked, translation_weight=beta) for beta in (0.0, 1.0))
-    assert plain.said("rust").tolist() == [1.0, 0.0]
-    assert translated.said("rust").tolist() == [0.0, 1.0]
+    assert plain.mixture("rust").tolist() == [1.0, 0.0]
+    assert translated.mixture("rust").tolist() == [0.0, 1.0]
 
 
 def test_words_that_neither_documents_nor_questions_hold_say_nothing():

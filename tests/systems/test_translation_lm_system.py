@@ -109,7 +109,7 @@ def test_judgments_of_other_splits_change_nothing(tmp_path):
 def test_it_has_to_learn_and_to_index_first(tmp_path):
     system = TranslationLanguageModel(TranslationLMOptions(), "en", "fr")
     assert system.learns
-    with pytest.raises(InputError, match=r"^translation-lm: has to learn"):
+    with pytest.raises(InputError, match=r"^translation-lm: has to be trained"):
         system.index_texts(["un"])
     with pytest.raises(InputError, match=r"^translation-lm: no documents were indexed"):
         system.scores("one")

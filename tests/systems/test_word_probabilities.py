@@ -76,7 +76,7 @@ def test_improbable_translations_are_dropped_and_the_others_share_their_part():
 
 def test_the_words_of_the_questions_are_counted():
     learned = learn([("a b a", "c"), ("c", "b b")], pooled=True)
-    assert dict(zip(learned.terms, learned.asked.tolist(), strict=True)) == {"a": 2, "b": 1, "c": 1}
+    assert dict(zip(learned.terms, learned.question_counts.tolist(), strict=True)) == {"a": 2, "b": 1, "c": 1}
 
 
 def test_what_was_saved_is_loaded(tmp_path):
@@ -84,4 +84,4 @@ def test_what_was_saved_is_loaded(tmp_path):
     learned.save(tmp_path)
     loaded = WordProbabilities.load(tmp_path)
     assert table(loaded) == table(learned)
-    assert np.array_equal(loaded.asked, learned.asked)
+    assert np.array_equal(loaded.question_counts, learned.question_counts)

@@ -1,9 +1,9 @@
-"""``aligned``: two word-vector spaces, one matrix between them, weighted averages of words, cosine (the ad hoc paper).
+"""``aligned``: weighted averages of word vectors, mapped between two languages by a matrix (the ad hoc paper).
 
     score(q, d) = cos( e(q) M, e(d) ),  e(.) the weighted average of word vectors (equation 3), M from word pairs
 
-Nothing is trained but M. Vectors are read from files or trained on the source's own documents; the lexicon is read, or
-induced from the translated pages of the train split.
+Only M is trained. Vectors are read from files or trained on the source's own documents; the lexicon is read, or induced
+from the translated pages of the train split.
 """
 
 from __future__ import annotations
@@ -50,26 +50,26 @@ Vector = NDArray[np.float32]
 class AlignedOptions(SystemOptions):
     """Options of ``aligned``."""
 
-    method: str = option("best", "best, or paper: the ad hoc paper's letter, whatever the options below say")
+    method: str = option("best", "best, or paper: as in the ad hoc paper, whatever the options below say")
     lexicon: str = option("", f"{LEXICON_HELP}, or induced")
     query_vectors: str = option("", "word vectors of the query language; default: trained on the source's documents")
     document_vectors: str = option("", "word vectors of the document language; default: trained on the documents")
     alignment: str = option("procrustes", "procrustes, ridge or pinv")
     normalise: bool = option(True, "vectors of unit length before the alignment")
-    centre: bool = option(True, "take the mean vector away before the alignment")
+    centre: bool = option(True, "subtract the mean vector before the alignment")
     ridge: float = option(1.0, "lambda of ridge", 1e-9, 1e9)
-    pairs: int = option(4000, "how many of the most frequent words the matrix is learned from", 1, 10_000_000)
+    pairs: int = option(4000, "number of most frequent word pairs that the matrix is fitted on", 1, 10_000_000)
     query_weights: str = option("idf", "of query words: idf, or tfidf (their mean in the query-language documents)")
     dictionary_share: float = option(
-        0.8, "how much of a query word comes from its translations' own vectors instead of the matrix", 0, 1
+        0.8, "share of a query word's vector that comes from the vectors of its translations, not from the matrix", 0, 1
     )
-    remove_common: bool = option(False, "take away what all documents, and all queries, have in common")
+    remove_common: bool = option(False, "subtract the mean vector of all documents, and that of all queries")
     dimension: int = option(300, "of vectors that are trained", 1, 4096)
     window: int = option(20, "neighbours on each side that are counted in training", 1, 100)
 
 
 class Aligned(DenseSystem):
-    """Queries go through the matrix into the space of the documents."""
+    """The matrix maps queries into the space of the documents."""
 
     name = "aligned"
     paper = "Altaweel, Sadova, Barni and Takieddin, Cross-Lingual ad hoc Semantic Retrieval"
@@ -92,7 +92,7 @@ class Aligned(DenseSystem):
         self._weighed = False
 
     def fit(self, training: Dataset) -> None:
-        """Read or induce a lexicon, read or train vectors, learn the matrix, weigh the query words."""
+        """Read or induce a lexicon, read or train vectors, fit the matrix, weight the query words."""
         s, lexicon = self.settings, self._lexicon(training)
         sources, documents = _source_texts(training), tokenize_texts(training.documents.texts(("text",)))
         queries, targets = self._spaces(sources, documents)
@@ -134,7 +134,7 @@ class Aligned(DenseSystem):
         return not self._weighed
 
     def count_words(self, texts: Sequence[str]) -> NDArray[np.int64]:
-        """How many texts hold each word."""
+        """The document frequency of each word."""
         return word_statistics(self._document_vectors, tokenize_texts(texts))[0]
 
     def weigh(self, counts: NDArray[np.int64], texts: int) -> None:
@@ -162,9 +162,9 @@ class Aligned(DenseSystem):
         return [(word, [near for near, _ in nearest]) for word, nearest in zip(words, found, strict=True)]
 
     def explain_vector(self, query: str, text: str, vector: Matrix, score: float) -> list[Contribution]:
-        """The score as a sum over query words: each brings w_i <v(t_i), e(d)> / (|e(q)| |e(d)|).
+        """The score as a sum over query words: each contributes w_i <v(t_i), e(d)> / (|e(q)| |e(d)|).
 
-        With the common vectors taken away their part stands in a line of its own.
+        Common vectors that are subtracted have a line of their own.
         """
         encoded = self._query_encoder.encode([query])[0]
         length, vectors = float(np.linalg.norm(encoded)), self._query_encoder.vectors
@@ -178,13 +178,13 @@ class Aligned(DenseSystem):
         parts: dict[str, float] = {}
         for word, weight in zip(known, weights.tolist(), strict=True):
             parts[word] = parts.get(word, 0.0) + weight * float(vectors[word] @ vector) / (length * rest)
-        made = [Contribution(word, self._nearest_in(word, text), score) for word, score in parts.items()]
+        lines = [Contribution(word, self._nearest_in(word, text), score) for word, score in parts.items()]
         if common.any():
-            made.append(Contribution("(common to all queries)", (), -float(common @ vector) / rest))
-        return sorted(made, key=lambda contribution: -contribution.score)
+            lines.append(Contribution("(common to all queries)", (), -float(common @ vector) / rest))
+        return sorted(lines, key=lambda contribution: -contribution.score)
 
     def _nearest_in(self, word: str, text: str) -> tuple[str, ...]:
-        """The words of a text that are nearest to a query word, weighed as the text weighs them."""
+        """The words of a text that are nearest to a query word, weighted as in the text."""
         words = [term for term in dict.fromkeys(tokenize(text)) if term in self._document_vectors]
         if not words:
             return ()
@@ -204,15 +204,15 @@ class Aligned(DenseSystem):
             save_array(directory / f"{side}.common.npy", common)
 
     def load_shared(self, directory: Path) -> Self:
-        """What is indexed from now on is weighed as the documents were that the weights come from."""
+        """Later documents are weighted by the statistics of those that were indexed first."""
         self._query_encoder, self._query_common = _load_side(directory, "query")
         self._document_encoder, self._document_common = _load_side(directory, "document")
         self._document_vectors = self._document_encoder.vectors
         self._weighed = True
         return self
 
-    def _weigh(self, holding: NDArray[np.int64], texts: int) -> None:
-        self._document_encoder = WeightedAverage(self._document_vectors, idf(holding, texts))
+    def _weigh(self, frequencies: NDArray[np.int64], texts: int) -> None:
+        self._document_encoder = WeightedAverage(self._document_vectors, idf(frequencies, texts))
 
     def _sides(self) -> tuple[tuple[str, WeightedAverage, Vector], ...]:
         return (
@@ -221,7 +221,7 @@ class Aligned(DenseSystem):
         )
 
     def _spaces(self, sources: TokenizedTexts, documents: TokenizedTexts) -> tuple[WordVectors, WordVectors]:
-        """The vectors of both languages. Little text gives short ones: trained ones are cut to what the other has."""
+        """The vectors of both languages. Little text gives short vectors: trained ones are cut to the shorter."""
         queries = self._vectors("query_vectors", self.query_language, sources)
         targets = self._vectors("document_vectors", self.document_language, documents)
         least = min(queries.dimension, targets.dimension)
@@ -237,7 +237,7 @@ class Aligned(DenseSystem):
             return read_vectors(Path(fill_languages(path, self.query_language, self.document_language)))
         if not len(texts.ids):
             raise InputError(f"aligned: no text in {language!r} to train word vectors on; give --set {option}=FILE")
-        rare = min(3, 1 + len(texts.ids) // _LITTLE_TEXT)  # of little text, words that occur once are wanted too
+        rare = min(3, 1 + len(texts.ids) // _LITTLE_TEXT)  # little text: words that occur once are kept
         return train_on_tokens(texts, VectorTraining(self.settings.dimension, self.settings.window, rare))
 
     def _lexicon(self, training: Dataset) -> Lexicon:
@@ -246,22 +246,22 @@ class Aligned(DenseSystem):
         return induce_from(training, self.name)
 
     def _common(self, encoded: Matrix) -> Vector:
-        """The mean of unit vectors, or nothing where it is not to be taken away."""
+        """The mean of unit vectors, or zeros where it is not subtracted."""
         if not self.settings.remove_common or not len(encoded):
             return np.zeros(encoded.shape[1], dtype=np.float32)
         return np.asarray(_unit(encoded, np.zeros(encoded.shape[1], np.float32)).mean(axis=0))
 
 
 def _source_texts(training: Dataset) -> TokenizedTexts:
-    """What is known of the query language: its documents, or the queries of the train split where there are none."""
+    """Texts of the query language: its documents, or the queries of the train split where there are none."""
     query_language, document_language = training.pair
-    try:  # whether there are any; what is wrong in them is an error when they are read
+    try:  # only whether there are any: errors in them are raised when they are read
         has_some = any(True for _ in training.source.documents(query_language, Problems(stop_at_errors=False)))
     except InputError:
         has_some = False
     texts = training.source_documents.texts(("text",)) if has_some else []
     if query_language != document_language and texts == training.documents.texts(("text",)):
-        texts = []  # some formats give the same documents in whatever language they are asked for
+        texts = []  # some formats have the same documents for every language
     if not texts and "train" in training.splits:
         texts = [query.text for query in training.split("train")]
     return tokenize_texts(texts, label="reading the query language")
@@ -272,7 +272,7 @@ def _counts(texts: TokenizedTexts) -> dict[str, int]:
 
 
 def _ranks(vectors: WordVectors) -> dict[str, int]:
-    """Where there is no text to count words in: vectors come with the most frequent word first."""
+    """Counts where there is no text: vector files have the most frequent word first."""
     return {word: len(vectors) - row for row, word in enumerate(vectors.words)}
 
 

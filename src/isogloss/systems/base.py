@@ -1,4 +1,23 @@
-"""System: anything that can score documents for a query. Every system of every paper and every baseline is one."""
+"""System: anything that scores documents for a query. All systems of the papers and all baselines implement it.
+
+A new system is a subclass with options, four methods and a line in :mod:`isogloss.systems.registry`:
+
+    @dataclass(frozen=True)
+    class MineOptions(SystemOptions):
+        boost: float = option(2.0, "weight of the title", 0, 100)
+
+    class Mine(System):
+        name, paper, summary = "mine", "Me 2026, A Paper", "what it does in one line"
+        options_type = MineOptions
+
+        def index_texts(self, texts): ...
+        def scores(self, query): ...
+        def save_part(self, directory, keep=None): ...
+        def load_parts(self, directories, id_order): ...
+
+A system that is trained also defines ``fit``, ``save_shared`` and ``load_shared``. All other methods have defaults;
+override those that the system can do better (``search``), or that it has an answer to (``explain``).
+"""
 
 from __future__ import annotations
 
@@ -15,6 +34,7 @@ from isogloss.data.dataset import Dataset
 from isogloss.data.documents import Collection, Query
 from isogloss.retrieval.ranking import Allowed, Ranking, Scores, top_k
 from isogloss.storage.arrays import load_array, save_array
+from isogloss.storage.errors import InputError
 from isogloss.storage.progress import track
 
 _ORDER = "order.npy"
@@ -22,25 +42,32 @@ _ORDER = "order.npy"
 
 @dataclass(frozen=True)
 class SystemOptions:
-    """What a system can be told, as a frozen dataclass whose fields carry their help and range in their metadata."""
+    """The options of a system: a frozen dataclass; the metadata of each field has its help text and its range."""
 
     passages: int = field(
         default=0, kw_only=True,
         metadata={
-            "help": "index windows of so many words (30, say), of which the best scores its document; 0: whole texts",
+            "help": "index passages of so many words (30, say), of which the best scores its document; 0: whole texts",
             "range": (0, 1_000_000),
         },
     )  # fmt: skip
 
     @classmethod
     def describe(cls) -> Iterator[tuple[str, Any, str]]:
-        """Name, default and help of each option; those that every system has come last."""
+        """Name, default and help text of each option; the options of all systems come last."""
         for option in sorted(fields(cls), key=lambda option: option.name in SystemOptions.__dataclass_fields__):
             yield option.name, option.default, option.metadata.get("help", "")
 
+    def require(self, system: str, choices: Mapping[str, Sequence[str]]) -> None:
+        """Raise where an option is not one of its choices."""
+        for name, known in choices.items():
+            if getattr(self, name) not in known:
+                shown = ", ".join(filter(None, known))
+                raise InputError(f"{system}.{name}: {getattr(self, name)!r} is not one of {shown}")
+
 
 def option(default: Any, text: str, least: float | None = None, most: float | None = None) -> Any:
-    """A field of an options class, with its help and its range."""
+    """A field of an options class, with its help text and its range."""
     metadata: dict[str, Any] = {"help": text}
     if least is not None:
         metadata["range"] = (least, most)
@@ -48,7 +75,7 @@ def option(default: Any, text: str, least: float | None = None, most: float | No
 
 
 class Contribution(NamedTuple):
-    """What one word of the query added to a document's score, through which words of the document."""
+    """What one word of the query adds to a document's score, and the words of the document that it matches."""
 
     query_word: str
     document_words: tuple[str, ...]
@@ -56,14 +83,14 @@ class Contribution(NamedTuple):
 
 
 class System(ABC):
-    """Fit on a training set, index documents, score them for queries, save to and load from a directory.
+    """Fit on a train split, index documents, score them for queries, save to and load from a directory.
 
-    A system is made for one pair of languages. ``fit`` learns from a train split (nothing, for systems that do not
-    learn); ``index`` takes the documents that are going to be searched; only then can it score.
+    A system is made for one pair of languages. ``fit`` comes first, where the system ``learns``; then ``index``; then
+    it can score.
 
-    What is saved has two halves. What no document decides (a lexicon, word vectors, a model) is *shared*; the indexed
-    documents are a *part*. A system that *joins* searches several parts, each indexed at its own time with the same
-    shared half, as if all their documents had been indexed at once: that is what an index which changes is made of.
+    A saved system has two halves. What does not depend on the documents (a lexicon, word vectors, a model) is *shared*;
+    indexed documents are a *part*. A system that ``joins`` searches several parts, indexed at different times with the
+    same shared half, as if all their documents had been indexed at once: an index that changes consists of such parts.
     """
 
     name: ClassVar[str]
@@ -71,19 +98,19 @@ class System(ABC):
     summary: ClassVar[str]
     options_type: ClassVar[type[SystemOptions]]
     paper_grid: ClassVar[Mapping[str, Sequence[str]]] = {}
-    """Options and the values that the paper's authors chose from, where they say so."""
+    """The values of options that the paper's authors searched, where they say so."""
     learns: bool = False
     """Whether it has to be fitted before it can index."""
     found_above: ClassVar[float] = -np.inf
-    """Documents that do not score above this count as not found."""
+    """A search returns only documents with a higher score."""
     joins: ClassVar[bool] = False
-    """Whether several saved parts can be searched as one collection; if not, each change indexes all documents anew."""
+    """Whether several parts can be searched as one collection; if not, each change indexes all documents again."""
     comparable: bool = False
-    """Whether its scores mean the same for every query and every language, so that they need no scale."""
+    """Whether scores of different queries and languages are comparable without scaling."""
     explains_quickly: bool = True
-    """Whether a score is explained in about the time of a search, so that the words of all hits can be marked by it."""
+    """Whether explaining a score takes about as long as a search, so that all hits can be highlighted by it."""
     searches: ClassVar[bool] = True
-    """Whether it is made to search whole collections, rather than to rank lists that something faster has found."""
+    """Whether it is made to search whole collections, and not only to re-rank candidates."""
 
     def __init__(self, options: SystemOptions, query_language: str, document_language: str) -> None:
         self.options = options
@@ -91,62 +118,59 @@ class System(ABC):
         self.document_language = document_language
         self.id_order: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
 
-    def fit(self, training: Dataset) -> None:  # noqa: B027 - most baselines learn nothing
-        """Learn from the train split of a dataset; never look at its other splits."""
+    def fit(self, training: Dataset) -> None:  # noqa: B027 - most baselines are not trained
+        """Train on the train split of a dataset; never use its other splits."""
 
     def index(self, documents: Collection, fields: tuple[str, ...]) -> None:
-        """Make these documents the ones that are scored, reading the given fields of each."""
+        """Index these documents, in place of those indexed before; ``fields`` are the fields of each to read."""
         self.id_order = documents.id_order
         self.index_texts(documents.texts(fields))
 
     @abstractmethod
     def index_texts(self, texts: Sequence[str]) -> None:
-        """Make the texts the ones that are scored; row i is text i."""
+        """Index these texts, in place of those indexed before; row i is text i."""
 
     @abstractmethod
     def scores(self, query: str) -> Scores:
         """The score of every indexed document for a query text."""
 
     def best_possible(self, query: str) -> float:
-        """A bound on the score of any document for the query, where scores of several systems are to be compared."""
+        """An upper bound of the score of any document, by which scores of several systems are scaled."""
         return 1.0
 
     def unknown_words(self, query: str) -> list[str]:
-        """The words of a query that the system can do nothing with, where it knows."""
+        """The words of a query that are out of the system's vocabulary."""
         return []
 
     def translations(self, query: str) -> list[tuple[str, list[str]]]:
-        """The words of a query and what stands for each in the documents' language, best first, where it knows."""
+        """The words of a query with their translations into the documents' language, best first."""
         return []
 
     def term_of(self, word: str) -> str | None:
-        """What a word of a document is to the system (its stem, say); None if it does not see the word."""
+        """The term of a document word (its stem, say); None if the system ignores the word."""
         return word
 
     def explain(self, query: str, row: int, text: str) -> list[Contribution]:
-        """What made the score of a document (its text is given), word by word of the query; empty if it cannot say."""
+        """What each word of the query contributes to the score of a document with this text; empty if unknown."""
         return []
 
     def passage(self, query: str, row: int) -> tuple[int, int] | None:
-        """Where the passage of a document that answers a query best begins and ends in the text that was indexed.
-
-        None where the system scores documents as a whole.
-        """
+        """Begin and end of a document's best passage in the indexed text; None if documents are scored as a whole."""
         return None
 
     def thresholds(self) -> tuple[float, ...]:
-        """The scores that separate the classes of relevance, ascending; none where scores mean nothing absolute."""
+        """The scores that separate the grades of relevance, ascending; none where scores are only relative."""
         return ()
 
     def search(self, query: str, k: int, allowed: Allowed | None = None) -> Ranking:
-        """The best ``k`` of all indexed documents, or of those whose row is allowed."""
+        """The best ``k`` of all indexed documents, or of those whose row is ``allowed``."""
         scores = self.scores(query)
         if allowed is not None:
             scores = np.where(allowed, scores, -np.inf)
         return top_k(scores, k, self.id_order, above=self.found_above)
 
     def search_texts(self, queries: Sequence[str], k: int, allowed: Allowed | None = None) -> list[Ranking]:
-        """The best ``k`` for each query. Systems that are faster in batches override this."""
+        """The best ``k`` for each query; systems that are faster in batches override this."""
         return [self.search(query, k, allowed) for query in queries]
 
     def search_all(self, queries: Sequence[Query], k: int, label: str = "searching") -> Iterator[Ranking]:
@@ -154,46 +178,46 @@ class System(ABC):
         return (self.search(query.text, k) for query in track(queries, label))
 
     def score(self, query: str, rows: NDArray[np.int64]) -> Scores:
-        """The scores of some documents. Systems that can score few without scoring all override this."""
+        """The scores of some documents; systems that can score few without scoring all override this."""
         return self.scores(query)[rows]
 
     def about(self) -> dict[str, Any]:
-        """What there is to know of the indexed documents beyond their number: how vectors are kept, say."""
+        """Facts about the index for ``isogloss info``: how vectors are stored, say."""
         return {}
 
-    def count_only(self, live: Allowed) -> None:  # noqa: B027 - most know nothing of a collection but its documents
-        """Let the other documents count no more in what is known of the collection (how many hold a word, say).
+    def count_only(self, live: Allowed) -> None:  # noqa: B027 - most have no statistics of the collection
+        """Compute statistics of the collection (document frequencies, say) from the ``live`` documents alone.
 
-        They keep their rows; a search that is told what is ``allowed`` is told to leave them out. To be called after
+        The others were deleted. They keep their rows; searches exclude them by ``allowed``. Call it after
         ``load_parts``.
         """
 
     def save(self, directory: Path) -> None:
-        """Write what ``load`` needs into an existing directory (the options are kept by the caller)."""
+        """Write what ``load`` needs into an existing directory; the caller saves the options."""
         self.save_shared(directory)
         self.save_part(directory)
         save_array(directory / _ORDER, self.id_order)
 
     def load(self, directory: Path) -> Self:
-        """Read what ``save`` wrote, memory-mapped where that pays."""
+        """Read what ``save`` wrote, memory-mapped where possible."""
         path = directory / _ORDER
         return self.load_shared(directory).load_parts([directory], load_array(path) if path.exists() else self.id_order)
 
     def save_shared(self, directory: Path) -> None:  # noqa: B027 - some have nothing to share
-        """Write what no document decides into an existing directory."""
+        """Write what does not depend on documents into an existing directory."""
 
     def load_shared(self, directory: Path) -> Self:
-        """Read what ``save_shared`` wrote: after this more documents can be indexed."""
+        """Read what ``save_shared`` wrote; then more documents can be indexed."""
         return self
 
     @abstractmethod
     def save_part(self, directory: Path, keep: Allowed | None = None) -> None:
-        """Write the indexed documents, of several parts all as one, into an existing directory; only those to keep."""
+        """Write the indexed documents (those to ``keep``) into an existing directory, as one part."""
 
     @abstractmethod
     def load_parts(self, directories: Sequence[Path], id_order: NDArray[np.int64]) -> Self:
-        """Map what ``save_part`` wrote, one directory after the other; ``id_order`` speaks of all their rows."""
+        """Map what ``save_part`` wrote, one part after the other; ``id_order`` orders all their rows by document id."""
 
     def _take_order(self, id_order: NDArray[np.int64], rows: int) -> None:
-        """Ties go by this order; by row where it is not the order of so many rows."""
+        """Break ties by this order; by row where its length is not ``rows``."""
         self.id_order = id_order if len(id_order) == rows else np.arange(rows)

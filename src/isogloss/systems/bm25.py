@@ -1,10 +1,10 @@
-"""What the lexical systems share: inverted lists of the documents, BM25 over the concepts of a query."""
+"""``bm25``, and the base of lexical systems: inverted lists of the documents, BM25 over the concepts of a query."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
@@ -14,23 +14,23 @@ from numpy.typing import NDArray
 from isogloss.retrieval.bm25 import BM25, BM25Search, Concept, compile_ahead
 from isogloss.retrieval.postings import JoinedPostings, Postings
 from isogloss.retrieval.ranking import Allowed, Ranking, Scores
-from isogloss.systems.base import Contribution, System, SystemOptions
+from isogloss.systems.base import Contribution, System, SystemOptions, option
 from isogloss.text.batches import available_cores, tokenize_texts
 from isogloss.text.tokenizer import Tokenizer
 from isogloss.translation.queries import untranslated
 
-_ROWS_TO_READ_ALL = 8  # one of so many documents asked for
-_MANY_DOCUMENTS = 100_000  # of fewer a query takes less than a thread costs
+_ROWS_TO_READ_ALL = 8  # where more than one in so many documents is to be scored, all are
+_MANY_DOCUMENTS = 100_000  # with fewer, a query takes less time than a thread costs
 
 
 @dataclass(frozen=True)
 class LexicalOptions(SystemOptions):
     """Options of every lexical system."""
 
-    stems: bool = field(default=True, metadata={"help": "Snowball stems, where the document language has them"})
-    drop_stop_words: bool = field(default=False, metadata={"help": "leave stop words out of documents and queries"})
-    k1: float = field(default=1.2, metadata={"help": "how fast repeated words stop counting", "range": (0, 1000)})
-    b: float = field(default=0.75, metadata={"help": "how much long documents are held back", "range": (0, 1)})
+    stems: bool = option(True, "Snowball stems, where the document language has them")
+    drop_stop_words: bool = option(False, "leave stop words out of documents and queries")
+    k1: float = option(1.2, "saturation of term frequency", 0, 1000)
+    b: float = option(0.75, "length normalisation", 0, 1)
 
 
 class LexicalSystem(System):
@@ -48,7 +48,7 @@ class LexicalSystem(System):
 
     @abstractmethod
     def concepts(self, query: str) -> list[Concept]:
-        """What a query asks for, in terms of the documents."""
+        """The concepts of a query: groups of document terms that match the same query words."""
 
     def index_texts(self, texts: Sequence[str]) -> None:
         tokens = tokenize_texts(texts, self.tokenizer, label=f"indexing {len(texts):,} documents")
@@ -60,7 +60,7 @@ class LexicalSystem(System):
         return self._bm25.scores(self.concepts(query))
 
     def score(self, query: str, rows: NDArray[np.int64]) -> Scores:
-        """Looked up one by one, unless they are so many that reading the lists of all documents takes less."""
+        """Few documents are looked up one by one; for many, reading whole inverted lists is faster."""
         if len(rows) > self._lists.document_count // _ROWS_TO_READ_ALL:
             return self.scores(query)[rows]
         return self._bm25.scores_at(self.concepts(query), rows)
@@ -69,10 +69,10 @@ class LexicalSystem(System):
         return self._search.best(self.concepts(query), k, self.id_order, allowed)
 
     def search_texts(self, queries: Sequence[str], k: int, allowed: Allowed | None = None) -> list[Ranking]:
-        """Of many documents each query on a core of its own: numpy lets threads run beside each other."""
+        """In a large collection, one thread a query: numpy releases the interpreter lock."""
         if len(queries) < 2 or self._lists.document_count < _MANY_DOCUMENTS:
             return super().search_texts(queries, k, allowed)
-        from concurrent.futures import ThreadPoolExecutor  # here, for it takes long to import
+        from concurrent.futures import ThreadPoolExecutor  # slow to import
 
         with ThreadPoolExecutor(available_cores()) as threads:
             return list(threads.map(lambda query: self.search(query, k, allowed), queries))
@@ -109,15 +109,12 @@ class LexicalSystem(System):
         self._search = BM25Search(self._bm25)
 
 
-# BM25 with the query as it stands, untranslated: the floor that every table shows.
-
-
 class UntranslatedBM25(LexicalSystem):
-    """Query words are matched with document words of the same spelling (or stem)."""
+    """BM25 without translation, the lower bound: query words match document words of the same spelling or stem."""
 
     name = "bm25"
     paper = "Robertson and Zaragoza 2009, The Probabilistic Relevance Framework: BM25 and Beyond"
-    summary = "BM25 with the query as it stands, untranslated: the floor"
+    summary = "BM25 with the untranslated query: the lower bound"
     options_type = LexicalOptions
 
     def concepts(self, query: str) -> list[Concept]:

@@ -1,4 +1,4 @@
-"""What the dense systems share: both sides become vectors, an index ranks by their inner product."""
+"""The base of dense systems: queries and documents become vectors, and an index ranks by the inner product."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class DenseSystem(System):
 
     joins = True
     ranks_by_product: bool = True
-    """Whether the score is the inner product of the two vectors, so that any engine for vectors can rank."""
+    """Whether the score is the inner product of the two vectors, so that any vector engine can rank."""
     _index: VectorIndex
     _is_new: bool
     _live: Allowed | None = None
@@ -41,26 +41,26 @@ class DenseSystem(System):
 
     @property
     def is_quick(self) -> bool:
-        """Whether it encodes many thousand documents a second, as averages of word vectors do."""
+        """Whether it encodes thousands of documents a second, as averages of word vectors do."""
         return False
 
     @property
     def weighs(self) -> bool:
-        """Whether the vector of a document depends on all others: then ``count_words`` and ``weigh`` come first."""
+        """Whether vectors depend on statistics of all documents: call ``count_words`` and ``weigh`` first."""
         return False
 
     def count_words(self, texts: Sequence[str]) -> NDArray[np.int64]:
-        """What vectors depend on in all documents, as counts that add up over stretches of texts."""
+        """The statistics that vectors depend on; those of several lists of texts add up."""
         return np.zeros(0, dtype=np.int64)
 
     def weigh(self, counts: NDArray[np.int64], texts: int) -> None:
-        """Encode documents from now on as the counts of so many texts say."""
+        """Encode documents with the statistics of so many texts from now on."""
 
     def index_texts(self, texts: Sequence[str]) -> None:
         self.index_vectors(self.encode_documents(texts))
 
     def index_vectors(self, vectors: Matrix) -> None:
-        """Make the documents with these vectors the ones that are scored."""
+        """Index documents by their vectors."""
         order = self.id_order if len(self.id_order) == len(vectors) else np.arange(len(vectors))
         self._index = VectorIndex.build(vectors, order, storage="float32", approximate="no")
         self._is_new, self._live = True, None
@@ -76,7 +76,7 @@ class DenseSystem(System):
         return np.asarray(vector)
 
     def about(self) -> dict[str, Any]:
-        """How the vectors are kept and searched, and the recall that was measured."""
+        """How the vectors are stored and searched, and the measured recall."""
         return self._index.about()
 
     def scores(self, query: str) -> Scores:
@@ -86,7 +86,7 @@ class DenseSystem(System):
         return self._index.score(self.encode_queries([query])[0], rows)
 
     def score_texts(self, queries: Sequence[str], documents: Sequence[str]) -> Matrix:
-        """The score of each query (a row) with each text (a column), of which none need be indexed."""
+        """The score of each query (a row) with each text (a column), indexed or not."""
         return self.encode_queries(queries) @ self.encode_documents(documents).T
 
     def explain(self, query: str, row: int, text: str) -> list[Contribution]:
@@ -94,15 +94,15 @@ class DenseSystem(System):
         return self.explain_vector(query, text, self.document_vector(row), score)
 
     def explain_text(self, query: str, text: str, score: float) -> list[Contribution]:
-        """What made the score that ``score_texts`` gives to a text, which need not be indexed."""
+        """Explain the score that ``score_texts`` gives to a text, indexed or not."""
         return self.explain_vector(query, text, self.encode_documents([text])[0], score)
 
     def explain_vector(self, query: str, text: str, vector: Matrix, score: float) -> list[Contribution]:
-        """What made the score of a text with this vector, found out by leaving words out; or as a system knows it."""
+        """Explain the score of a text with this vector: by leaving words out, unless a system knows better."""
         return explain_by_leaving_out(CutText.of(query), CutText.of(text), self.score_texts, score)
 
     def search(self, query: str, k: int, allowed: Allowed | None = None) -> Ranking:
-        """The best ``k``; nothing for a query without a known word, to which all documents are alike."""
+        """The best ``k``; nothing for a query without a known word, for which all documents score alike."""
         vector = self.encode_queries([query])[0]
         return self._index.search(vector, k if vector.any() else 0, self._live if allowed is None else allowed)
 
@@ -123,7 +123,7 @@ class DenseSystem(System):
         self._live = live
 
     def save_part(self, directory: Path, keep: Allowed | None = None) -> None:
-        """What was just encoded is kept as small as its answers allow; parts are joined as they are kept."""
+        """New vectors are compressed as far as the ranking allows; saved parts are joined as they are."""
         kept = self._index
         if self._is_new:
             kept = VectorIndex.build(self.document_matrix, self._index.id_order)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
@@ -12,6 +12,7 @@ from isogloss.data.dataset import Dataset
 from isogloss.retrieval.bm25 import Concept
 from isogloss.storage.errors import InputError
 from isogloss.storage.lines import find_file
+from isogloss.systems.base import option
 from isogloss.systems.bm25 import LexicalOptions, LexicalSystem
 from isogloss.systems.lexicons import BUNDLED, INDUCED, LEXICON_HELP, fill_languages, induce_from
 from isogloss.translation.lexicon import Lexicon, Phrase
@@ -22,22 +23,16 @@ from isogloss.translation.queries import QueryTranslator
 class TranslatingOptions(LexicalOptions):
     """Options of the systems that translate the query."""
 
-    lexicon: str = field(
-        default="",
-        metadata={"help": LEXICON_HELP},
-    )
-    translations: int = field(
-        default=10, metadata={"help": "how many translations of a word are used at most", "range": (1, 1000)}
-    )
+    lexicon: str = option("", LEXICON_HELP)
+    translations: int = option(10, "most translations of a word that are used", 1, 1000)
 
 
 @dataclass(frozen=True)
 class DictionaryOptions(TranslatingOptions):
     """Options of ``bm25-dict``."""
 
-    structure: str = field(
-        default="synonym",
-        metadata={"help": "how the translations of a word are combined: synonym (one concept) or independent"},
+    structure: str = option(
+        "synonym", "how the translations of a word are combined: synonym (one concept) or independent"
     )
 
 
@@ -45,12 +40,8 @@ class DictionaryOptions(TranslatingOptions):
 class PsqOptions(TranslatingOptions):
     """Options of ``psq``."""
 
-    decay: float = field(
-        default=0.9,
-        metadata={
-            "help": "where the lexicon has no probabilities: p of its i-th translation is proportional to decay^i",
-            "range": (0, 1),
-        },
+    decay: float = option(
+        0.9, "where the lexicon has no probabilities: p of its i-th translation is proportional to decay^i", 0, 1
     )
 
 
@@ -59,7 +50,7 @@ _SHOWN = 5
 
 
 class TranslatingSystem(LexicalSystem):
-    """A lexical system whose query goes through a lexicon first."""
+    """A lexical system that translates the query by a lexicon."""
 
     options: TranslatingOptions
     _is_saved = False
@@ -68,7 +59,7 @@ class TranslatingSystem(LexicalSystem):
         super().__init__(options, query_language, document_language)
         self._lexicon_path = Path(fill_languages(options.lexicon, query_language, document_language))
         self._induced: Lexicon | None = None
-        self._read: dict[Path, QueryTranslator] = {}  # copies of a system share it: a lexicon is read once
+        self._read: dict[Path, QueryTranslator] = {}  # shared by copies of a system: a lexicon is read once
         self.learns = options.lexicon == INDUCED
 
     def fit(self, training: Dataset) -> None:
@@ -80,21 +71,23 @@ class TranslatingSystem(LexicalSystem):
         return self._translator(query)
 
     def unknown_words(self, query: str) -> list[str]:
-        return [word for word, meanings in self._meanings(query) if not meanings]
+        return [word for word, found in self._query_words(query) if not found]
 
     def translations(self, query: str) -> list[tuple[str, list[str]]]:
-        return [(word, meanings) for word, meanings in self._meanings(query) if meanings]
+        return [(word, found) for word, found in self._query_words(query) if found]
 
     def index_texts(self, texts: Sequence[str]) -> None:
         if not self._is_saved:
-            _ = self._translator  # a missing lexicon is found before the work is done
+            _ = self._translator  # a missing lexicon is an error before the work is done
         super().index_texts(texts)
 
     def save_shared(self, directory: Path) -> None:
         self._translator.lexicon.save(directory / _LEXICON_FILE)
 
     def load_shared(self, directory: Path) -> Self:
-        self._lexicon_path = find_file(directory / _LEXICON_FILE)  # read at the first query, missed at once
+        self._lexicon_path = find_file(
+            directory / _LEXICON_FILE
+        )  # read at the first query, but an error now if missing
         self._is_saved = True
         return self
 
@@ -108,13 +101,13 @@ class TranslatingSystem(LexicalSystem):
             self._read[path] = self.make_translator(self._induced or Lexicon.read(path))
         return self._read[path]
 
-    def _meanings(self, query: str) -> list[tuple[str, list[str]]]:
-        """The words of a query that are searched for, and what stands for each in the documents, if anything does."""
+    def _query_words(self, query: str) -> list[tuple[str, list[str]]]:
+        """The words of a query, each with its translations."""
         words = dict.fromkeys(concept.words for concept in self.concepts(query))
-        return [(word, self._meanings_of(tuple(word.split(" ")))) for word in words]
+        return [(word, self._translations_of(tuple(word.split(" ")))) for word in words]
 
-    def _meanings_of(self, phrase: Phrase) -> list[str]:
-        """The best translations; of a word that has none the word itself, if any document has it as it stands."""
+    def _translations_of(self, phrase: Phrase) -> list[str]:
+        """The best translations; the word itself where it has none but some document contains it."""
         found = sorted(self._translator.translate(phrase), key=lambda translation: -translation.probability)
         if found:
             return [" ".join(translation.phrase) for translation in found[: min(_SHOWN, self.options.translations)]]
@@ -123,11 +116,11 @@ class TranslatingSystem(LexicalSystem):
 
     @abstractmethod
     def make_translator(self, lexicon: Lexicon) -> QueryTranslator:
-        """The system's way from a query to concepts."""
+        """The translator of queries into concepts."""
 
 
 class DictionaryBM25(TranslatingSystem):
-    """Up to k translations a word, taken as synonyms of each other."""
+    """Up to k translations a word, as synonyms of each other."""
 
     name = "bm25-dict"
     paper = "Pirkola 1998, The Effects of Query Structure and Dictionary Setups in Dictionary-Based CLIR"

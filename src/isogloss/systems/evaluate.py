@@ -1,4 +1,4 @@
-"""How well systems rank: what ``isogloss evaluate`` measures."""
+"""Evaluation of systems, run directories and run files: what ``isogloss evaluate`` does."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from isogloss.data.dataset import load_dataset
 from isogloss.data.documents import parse_fields
 from isogloss.data.formats import open_source
 from isogloss.data.problems import Problems
-from isogloss.data.source import Pair, Source, parse_pair
+from isogloss.data.source import Source, parse_pair
 from isogloss.evaluation.protocols import Task, make_task
 from isogloss.evaluation.report import Result, as_json, compare_results, evaluate_run
 from isogloss.evaluation.run import Run
@@ -29,7 +29,7 @@ Systems = str | Path | Sequence[str | Path] | Mapping[str, Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What was measured, system by system."""
+    """The results of an evaluation, by system."""
 
     task: Task
     split: str
@@ -54,7 +54,7 @@ def evaluate(
     systems: Systems, data: str | Source, pair: str, *, split: str = "dev", protocol: str = "full",
     negatives: int = 40, depth: int = 1000, fields: str = "text", seed: int = 0, skip_bad: bool = False,
 ) -> Evaluation:  # fmt: skip
-    """Fit each system on the train split (runs are trained already), rank for the queries of a split, measure.
+    """Fit each system on the train split (runs are trained already), rank for the queries of a split, evaluate.
 
     >>> found = evaluate(["bm25", "psq"], "demo", "en-sw")
     >>> found.measures["psq"]["MRR_mr"] > found.measures["bm25"]["MRR_mr"] + 0.5
@@ -65,7 +65,7 @@ def evaluate(
     source = open_source(data) if isinstance(data, str) else data
     dataset = load_dataset(source, parse_pair(pair), seed, Problems(not skip_bad))
     task = make_task(dataset, split, protocol, negatives, seed, depth)
-    made = {name: _made(name, given, task) for name, given in options.items()}  # what is wrong is found before the work
+    made = {name: _made(name, settings, task) for name, settings in options.items()}  # errors come before the work
     results = {
         name: evaluate_run(Run.read(Path(name)), task)
         if one is None
@@ -93,19 +93,17 @@ def _made(name: str, options: Mapping[str, Any], task: Task) -> System | None:
         raise InputError(f"{name}: only systems have options, not runs")
     if not Path(name).exists():
         raise InputError(f"{name}: neither a system ({', '.join(system_names())}) nor a run")
-    return _loaded(name, task.dataset.pair) if Path(name).is_dir() else None
-
-
-def _loaded(name: str, pair: Pair) -> System:
+    if not Path(name).is_dir():
+        return None
     system = load_model(Path(name))
-    trained = (system.query_language, system.document_language)
+    trained, pair = (system.query_language, system.document_language), task.dataset.pair
     if trained != pair:
         raise InputError(f"{name}: was trained for {'-'.join(trained)}, not for {'-'.join(pair)}")
     return by_passages(system)
 
 
 def evaluate_system(system: System, task: Task, fields: tuple[str, ...], fit: bool = True) -> Result:
-    """Fit on the train split (unless it was before), index the documents, rank, measure."""
+    """Fit on the train split (if ``fit``), index the documents, rank, evaluate."""
     started = time.perf_counter()
     if fit:
         system.fit(task.dataset)

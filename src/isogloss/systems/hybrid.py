@@ -1,8 +1,10 @@
-"""``hybrid``: vectors that know what is alike and words that know what was said, in one system.
+"""``hybrid``: fusion of a dense and a lexical system.
 
-    score(q, d) = w share_dense(q, d) + (1 - w) share_lexical(q, d)        (see ``search.fusion``)
+    score(q, d) = w f(dense score of d) + (1 - w) f(lexical score of d)
 
-Both parts find documents; what either finds is scored by both. They are fitted, indexed and saved together.
+f makes the scores of a list comparable: by their range, or by reciprocal rank (:mod:`isogloss.retrieval.fusion`). Both
+systems retrieve candidates, and both score all of them. They are fitted, indexed and saved together. The weight w is
+tuned on a fifth of the train queries, which neither system is fitted on at that time.
 """
 
 from __future__ import annotations
@@ -30,11 +32,15 @@ from isogloss.systems.lexicons import LEXICON_HELP
 from isogloss.systems.model_directory import load_model
 from isogloss.systems.passages import FindsPassages, by_passages
 from isogloss.systems.registry import build_system, make_system, parse_options, system_names, system_type
+from isogloss.systems.trained import hold_out
 from isogloss.text.passages import Span
 
-# The options of ``hybrid``.
-
 AUTO = "auto"
+SIDES = ("dense", "lexical")
+_DEFAULT_WEIGHT = 0.3
+_FILE = "hybrid.json"
+_FILES = ("lexicon", "query_vectors", "document_vectors")  # options that name a file, of which an index has a copy
+_KEPT = 128  # queries whose lists are cached: the hits of each are explained one by one
 
 
 @dataclass(frozen=True)
@@ -48,21 +54,20 @@ class HybridOptions(SystemOptions):
     lexicon: str = option("", LEXICON_HELP)
     fusion: str = option("weighted", f"of the two lists: {' or '.join(FUSIONS)} (reciprocal ranks)")
     weight: str = option(
-        AUTO, "of the dense part, 0 to 1; auto: the best for a fifth of the train queries, kept from both parts until "
-        "it is found; 0.3 where there are too few, or the dense part is a run, which has seen them all",
+        AUTO, "of the dense part, 0 to 1; auto: tuned on a fifth of the train queries, held out from both parts "
+        "meanwhile; 0.3 where there are too few, or where the dense part is a run, which is trained on all",
     )  # fmt: skip
-    depth: int = option(200, "how many documents each part finds, of which the best are taken", 1, 1_000_000)
+    depth: int = option(200, "how many documents each part retrieves to be fused", 1, 1_000_000)
 
     def check(self) -> None:
         """Raise for values that no range rules out."""
-        if self.fusion not in FUSIONS:
-            raise InputError(f"hybrid.fusion: {self.fusion!r} is not one of {', '.join(FUSIONS)}")
-        self.given_weight()
-        for side in ("dense", "lexical"):
+        self.require("hybrid", {"fusion": tuple(FUSIONS)})
+        self.fixed_weight()
+        for side in SIDES:
             self.part_settings(side)
 
-    def given_weight(self) -> float | None:
-        """The weight of the dense part, or None where it is to be found."""
+    def fixed_weight(self) -> float | None:
+        """The weight of the dense part; None where it is tuned."""
         if self.weight == AUTO:
             return None
         try:
@@ -74,7 +79,7 @@ class HybridOptions(SystemOptions):
         return weight
 
     def part_settings(self, side: str) -> dict[str, str]:
-        """What a part's own options say."""
+        """The settings in ``dense_options`` or ``lexical_options``."""
         written: Any = getattr(self, f"{side}_options")
         settings = [setting.partition("=") for setting in written.split(";") if setting.strip()]
         for key, equals, _ in settings:
@@ -82,103 +87,61 @@ class HybridOptions(SystemOptions):
                 raise InputError(f"hybrid.{side}_options: {written!r} is not a list like KEY=VALUE;KEY=VALUE")
         return {key.strip(): value.strip() for key, _, value in settings}
 
+    def is_run(self, side: str) -> bool:
+        """Whether a part is a trained model."""
+        name = getattr(self, side)
+        return name not in system_names() and Path(name).is_dir()
 
-# The two systems of ``hybrid``: made from its options, and found again beside an index.
+    def make_part(self, side: str, pair: Pair) -> System:
+        """A part, which has to be fitted unless it is a run."""
+        name, settings = getattr(self, side), self.part_settings(side)
+        if self.is_run(side):
+            return self._load_run(name, side, pair)
+        if name == "hybrid":
+            raise InputError(f"hybrid.{side}: a hybrid of a hybrid is not possible; name one of its parts")
+        known = {option.name for option in fields(system_type(name).options_type)}
+        both = {"lexicon": self.lexicon, "passages": str(self.passages)}
+        return make_system(name, pair, {key: value for key, value in both.items() if key in known and value} | settings)
 
-SIDES = ("dense", "lexical")
-_FILE = "hybrid.json"
-_FILES = ("lexicon", "query_vectors", "document_vectors")  # what an index keeps a copy of
-
-
-def make_part(options: HybridOptions, side: str, pair: Pair) -> System:
-    """A part, to be fitted unless it is a run."""
-    name, settings = getattr(options, side), options.part_settings(side)
-    if is_run(name):
-        return _trained_part(name, side, settings, options, pair)
-    if name == "hybrid":
-        raise InputError(f"hybrid.{side}: a hybrid of a hybrid is not possible; name one of its parts")
-    known = {option.name for option in fields(system_type(name).options_type)}
-    both = {"lexicon": options.lexicon, "passages": str(options.passages)}
-    return make_system(name, pair, {key: value for key, value in both.items() if key in known and value} | settings)
-
-
-def is_run(name: str) -> bool:
-    """Whether a part is trained already."""
-    return name not in system_names() and Path(name).is_dir()
-
-
-def _trained_part(name: str, side: str, settings: Mapping[str, str], options: HybridOptions, pair: Pair) -> System:
-    if settings:
-        raise InputError(f"hybrid.{side}_options: {name} is trained, its options cannot be changed")
-    system = load_model(Path(name))
-    if (system.query_language, system.document_language) != pair:
-        what = f"was trained for {system.query_language}-{system.document_language}, not for {'-'.join(pair)}"
-        raise InputError(f"hybrid.{side}: {name} {what}")
-    system.options = replace(system.options, passages=options.passages or system.options.passages)
-    return by_passages(system)
-
-
-def save_parts(directory: Path, weight: float, parts: Mapping[str, System]) -> None:
-    """Write what ``load_parts`` needs, and what each part shares, into an existing directory."""
-    described: dict[str, Any] = {
-        side: {"system": part.name, "options": asdict(part.options) | dict.fromkeys(_in(part, _FILES), "")}
-        for side, part in parts.items()
-    }
-    with atomic_file(directory / _FILE) as file:
-        file.write(json.dumps({"weight": weight, **described}, ensure_ascii=False, indent=2) + "\n")
-    for side, part in parts.items():
-        (directory / side).mkdir()
-        part.save_shared(directory / side)
-
-
-def load_parts(directory: Path, pair: Pair) -> tuple[float, dict[str, System]]:
-    """Weight and parts as they were saved."""
-    content = json.loads((directory / _FILE).read_text(encoding="utf-8"))
-    parts = {}
-    for side in SIDES:
-        name, written = content[side]["system"], content[side]["options"]
-        settings = {key: str(value) for key, value in written.items()}
-        options = parse_options(name, system_type(name).options_type, settings)
-        parts[side] = build_system(name, options, pair).load_shared(directory / side)
-    return float(content["weight"]), parts
-
-
-def _in(part: System, names: tuple[str, ...]) -> list[str]:
-    return [name for name in names if hasattr(part.options, name)]
-
-
-# What the two parts of ``hybrid`` say of a query's documents, made comparable.
-
-_KEPT = 128  # lists of the last queries: the hits of each are explained one by one
+    def _load_run(self, name: str, side: str, pair: Pair) -> System:
+        if self.part_settings(side):
+            raise InputError(f"hybrid.{side}_options: {name} is trained, its options cannot be changed")
+        system = load_model(Path(name))
+        if (system.query_language, system.document_language) != pair:
+            what = f"was trained for {system.query_language}-{system.document_language}, not for {'-'.join(pair)}"
+            raise InputError(f"hybrid.{side}: {name} {what}")
+        system.options = replace(system.options, passages=self.passages or system.options.passages)
+        return by_passages(system)
 
 
 class BothShares(NamedTuple):
-    """The shares of some documents, in the order of their rows."""
+    """The comparable scores f of some documents."""
 
     dense: Doubles
     lexical: Doubles
 
 
 class Lists:
-    """The lists of both parts, each as long as ``depth`` allows.
+    """The lists of both parts, ``depth`` documents each.
 
-    They are those of the whole collection, whatever a search is restricted to: so a document has one score for a query.
+    They are retrieved from the whole collection, even if a search is restricted: so a document has one score for a
+    query.
     """
 
     def __init__(self, parts: Mapping[str, System], fusion: str, depth: int) -> None:
         self.parts, self._depth = dict(parts), depth
         self._shares, self._bound = FUSIONS[fusion]
-        self._found = lru_cache(_KEPT)(self._find)
+        self._found = lru_cache(_KEPT)(lambda side, query: self.parts[side].search(query, depth))
         self._known: dict[tuple[str, str], Ranking] = {}
 
     def shares(self, query: str, rows: NDArray[np.int64]) -> BothShares:
-        """What each part gives some documents."""
+        """The comparable scores of some documents."""
         return BothShares(
             *(self._shares(self._found(side, query), rows, self.scores(side, query, rows)) for side in self.parts)
         )
 
     def scores(self, side: str, query: str, rows: NDArray[np.int64]) -> Scores:
-        """The scores that a part gives some documents, remembered where they are a query's candidates."""
+        """The scores of a part for some documents, cached where they are a query's candidates."""
         known = self._known.get((side, query))
         if known is not None and len(rows) and np.isin(rows, known.rows).all():
             return known.scores[np.searchsorted(known.rows, rows)]
@@ -189,79 +152,22 @@ class Lists:
         return found
 
     def all_shares(self, query: str) -> BothShares:
-        """What each part gives every document."""
-        scores = [part.scores(query) for part in self.parts.values()]
-        found = zip(self.parts, scores, strict=True)
+        """The comparable scores of all documents."""
+        found = [(side, part.scores(query)) for side, part in self.parts.items()]
         return BothShares(*(self._shares(self._found(side, query), np.arange(len(each)), each) for side, each in found))
 
     def bounds(self, query: str) -> BothShares:
-        """The most that each part can give."""
+        """Upper bounds of the comparable scores."""
         bounds = [self._bound(self._found(side, query), part.best_possible(query)) for side, part in self.parts.items()]
         return BothShares(*(np.asarray([bound]) for bound in bounds))
 
     def candidates(self, query: str, k: int = 0, allowed: Allowed | None = None) -> NDArray[np.int64]:
-        """The rows that either part finds, at least ``k`` each if there are as many, in ascending order."""
+        """The rows that either part retrieves, at least ``k`` each if there are as many, ascending."""
         if allowed is None and k <= self._depth:
             found = [self._found(side, query) for side in self.parts]
         else:
             found = [part.search(query, max(k, self._depth), allowed) for part in self.parts.values()]
         return np.unique(np.concatenate([ranking.rows for ranking in found])).astype(np.int64)
-
-    def _find(self, side: str, query: str) -> Ranking:
-        return self.parts[side].search(query, self._depth)
-
-
-# How much the dense part of ``hybrid`` is to say: what suits train queries best that it has not learned from.
-
-_FEWEST_QUERIES = 20
-_MOST_QUERIES = 500
-
-
-def hold_out(training: Dataset) -> tuple[Dataset, list[str]]:
-    """A dataset without a fifth of its train queries, and those of the fifth that are judged; none if they are few."""
-    queries = training.splits.get("train", [])
-    order = np.random.default_rng(0).permutation(len(queries)).tolist()
-    fifth = len(queries) // 5
-    held = [queries[i] for i in order[:fifth] if queries[i] in training.judgments]
-    if len(held) < _FEWEST_QUERIES:
-        return training, []
-    kept = [queries[i] for i in sorted(order[fifth:])]
-    return replace(training, splits={"train": kept}), held[:_MOST_QUERIES]
-
-
-def tuned_weight(training: Dataset, queries: list[str], lists: Lists) -> float:
-    """The weight that finds the relevant documents of some queries best; the parts have not learned from these."""
-    documents, judgments = training.documents, training.judgments
-    for part in lists.parts.values():
-        part.index(documents, ("text",))
-    seen = []
-    for query in queries:
-        rows = lists.candidates(training.queries[query].text)
-        shares = lists.shares(training.queries[query].text, rows)
-        meant = [documents.row_of[id_] for id_, grade in judgments[query].items() if grade == judgments.top_grade]
-        seen.append(Shared(*shares, documents.id_order[rows], np.isin(rows, meant)))
-    return best_weight(seen)
-
-
-# The explanations of two systems as one.
-
-
-def scaled(lines: Sequence[Contribution], score: float, share: float, name: str) -> list[Contribution]:
-    """Lines that add up to ``score`` scaled to add up to ``share``; what they leave out is put down to ``name``.
-
-    >>> scaled([Contribution("sea", ("mer",), 3.0)], 4.0, 2.0, "(rest)")
-    [Contribution(query_word='sea', document_words=('mer',), score=1.5),
-     Contribution(query_word='(rest)', document_words=(), score=0.5)]
-    """
-    factor = share / score if score else 0.0
-    if factor <= 0:  # a rank speaks for a document even where its score does not
-        return [Contribution(name, (), share)] if share else []
-    said = [line._replace(score=line.score * factor) for line in lines]
-    rest = share - sum(line.score for line in said)
-    return [*said, *([Contribution(name, (), rest)] if abs(rest) > 1e-6 * abs(share) else [])]
-
-
-_USUAL_WEIGHT = 0.3
 
 
 class Hybrid(FindsPassages):
@@ -277,21 +183,43 @@ class Hybrid(FindsPassages):
     def __init__(self, options: SystemOptions, query_language: str, document_language: str) -> None:
         super().__init__(options, query_language, document_language)
         self.options.check()
-        self.weight = self.options.given_weight()
+        self.weight = self.options.fixed_weight()
         self._parts: dict[str, System] = {}
 
     def __copy__(self) -> Hybrid:
-        """One that can be given other documents."""
+        """A copy that can index other documents."""
         made = object.__new__(type(self))
         vars(made).update(vars(self))
         made._use({side: copy(part) for side, part in self._parts.items()})
         return made
 
     def fit(self, training: Dataset) -> None:
-        """Find the weight with parts that have not seen a fifth of the train queries; then let both see all."""
+        """Tune the weight with parts that are fitted without a fifth of the train queries; then fit both on all."""
         if self.weight is None:
-            self.weight = self._find_weight(training)
+            self.weight = self._tuned_weight(training)
         self._use(self._fitted(training))
+
+    def _tuned_weight(self, training: Dataset) -> float:
+        rest, held_out = hold_out(training)
+        if not held_out or any(map(self.options.is_run, SIDES)):
+            return _DEFAULT_WEIGHT
+        lists = Lists(self._fitted(rest), self.options.fusion, self.options.depth)
+        documents, judgments, seen = training.documents, training.judgments, []
+        for part in lists.parts.values():
+            part.index(documents, ("text",))
+        for query in held_out:
+            rows = lists.candidates(training.queries[query].text)
+            shares = lists.shares(training.queries[query].text, rows)
+            right = [documents.row_of[id_] for id_, grade in judgments[query].items() if grade == judgments.top_grade]
+            seen.append(Shared(*shares, documents.id_order[rows], np.isin(rows, right)))
+        return best_weight(seen)
+
+    def _fitted(self, training: Dataset) -> dict[str, System]:
+        parts = {side: self.options.make_part(side, training.pair) for side in SIDES}
+        for side, part in parts.items():
+            if part.learns and not self.options.is_run(side):
+                part.fit(training)
+        return parts
 
     def index_texts(self, texts: Sequence[str]) -> None:
         self._take_order(self.id_order, len(texts))
@@ -311,22 +239,24 @@ class Hybrid(FindsPassages):
         return top_k(self.score(query, rows), k, self.id_order, rows)
 
     def passage(self, query: str, row: int) -> Span | None:
-        """The lexical part's, where it found any word; else the dense part's."""
+        """The lexical part's passage, where it matches any word; else the dense part's."""
         lexical = self._parts["lexical"]
         found = float(self._lists.scores("lexical", query, np.asarray([row]))[0]) > lexical.found_above
         return self._parts["lexical" if found else "dense"].passage(query, row)
 
     def explain(self, query: str, row: int, text: str) -> list[Contribution]:
-        """What each part says, scaled to its share of the score; a word that both speak of has one line."""
-        lists, rows = self._lists, np.asarray([row])
-        lines = []
-        for side, weight, share in zip(SIDES, self._weights, lists.shares(query, rows), strict=True):
-            said = self._parts[side].explain(query, row, text)
-            if side == "dense":
-                said = [self._in_terms(line) for line in said]
-            score = float(lists.scores(side, query, rows)[0])
-            lines += scaled(said, score, weight * float(share[0]), f"({side})")
+        """The explanations of both parts, each scaled to its share of the score; a word of both has one line."""
+        rows, lines = np.asarray([row]), []
+        for side, weight, share in zip(SIDES, self._weights, self._lists.shares(query, rows), strict=True):
+            own = self._parts[side].explain(query, row, text)
+            if side == "dense":  # words become terms of the lexical part, so that ``term_of`` finds all of them
+                own = [line._replace(document_words=tuple(map(self._term, line.document_words))) for line in own]
+            score = float(self._lists.scores(side, query, rows)[0])
+            lines += scaled(own, score, weight * float(share[0]), f"({side})")
         return merged(lines)
+
+    def _term(self, word: str) -> str:
+        return self.term_of(word) or word
 
     def best_possible(self, query: str) -> float:
         return float(self._fused(self._lists.bounds(query))[0]) or 1.0
@@ -336,7 +266,7 @@ class Hybrid(FindsPassages):
         return [word for word in lexical if word in dense]
 
     def translations(self, query: str) -> list[tuple[str, list[str]]]:
-        """The lexicon's; of words that it lacks the nearest."""
+        """Those of the lexicon; the nearest words where the lexicon has none."""
         found = dict(self._parts["dense"].translations(query))
         listed = dict(self._parts["lexical"].translations(query))
         return list((listed | {word: near for word, near in found.items() if word not in listed}).items())
@@ -350,10 +280,25 @@ class Hybrid(FindsPassages):
         self._use(self._parts)
 
     def save_shared(self, directory: Path) -> None:
-        save_parts(directory, self._weights[0], self._parts)
+        described: dict[str, Any] = {"weight": self._weights[0]}
+        for side, part in self._parts.items():
+            files = [name for name in _FILES if hasattr(part.options, name)]
+            described[side] = {"system": part.name, "options": asdict(part.options) | dict.fromkeys(files, "")}
+        with atomic_file(directory / _FILE) as file:
+            file.write(json.dumps(described, ensure_ascii=False, indent=2) + "\n")
+        for side, part in self._parts.items():
+            (directory / side).mkdir()
+            part.save_shared(directory / side)
 
     def load_shared(self, directory: Path) -> Self:
-        self.weight, parts = load_parts(directory, (self.query_language, self.document_language))
+        content, parts = json.loads((directory / _FILE).read_text(encoding="utf-8")), {}
+        for side in SIDES:
+            name, written = content[side]["system"], content[side]["options"]
+            settings = {key: str(value) for key, value in written.items()}
+            options = parse_options(name, system_type(name).options_type, settings)
+            system = build_system(name, options, (self.query_language, self.document_language))
+            parts[side] = system.load_shared(directory / side)
+        self.weight = float(content["weight"])
         self._use(parts)
         return self
 
@@ -369,19 +314,6 @@ class Hybrid(FindsPassages):
         self._use(self._parts)
         return self
 
-    def _find_weight(self, training: Dataset) -> float:
-        rest, held = hold_out(training)
-        if not held or any(is_run(getattr(self.options, side)) for side in SIDES):
-            return _USUAL_WEIGHT
-        return tuned_weight(training, held, Lists(self._fitted(rest), self.options.fusion, self.options.depth))
-
-    def _fitted(self, training: Dataset) -> dict[str, System]:
-        parts = {side: make_part(self.options, side, training.pair) for side in SIDES}
-        for side, part in parts.items():
-            if part.learns and not is_run(getattr(self.options, side)):
-                part.fit(training)
-        return parts
-
     def _use(self, parts: dict[str, System]) -> None:
         self._parts = parts
         self._lists = Lists(parts, self.options.fusion, self.options.depth)
@@ -390,7 +322,7 @@ class Hybrid(FindsPassages):
 
     @property
     def _weights(self) -> tuple[float, float]:
-        weight = _USUAL_WEIGHT if self.weight is None else self.weight
+        weight = _DEFAULT_WEIGHT if self.weight is None else self.weight
         return weight, 1 - weight
 
     def _fused(self, shares: BothShares) -> Scores:
@@ -398,6 +330,17 @@ class Hybrid(FindsPassages):
         fused: Scores = dense * shares.dense + lexical * shares.lexical
         return fused
 
-    def _in_terms(self, line: Contribution) -> Contribution:
-        """Words as the lexical part sees them, so that one question, ``term_of``, finds all of them in the text."""
-        return line._replace(document_words=tuple(self.term_of(word) or word for word in line.document_words))
+
+def scaled(lines: Sequence[Contribution], score: float, share: float, name: str) -> list[Contribution]:
+    """Lines that add up to ``score``, scaled to add up to ``share``; a remainder is a line called ``name``.
+
+    >>> scaled([Contribution("sea", ("mer",), 3.0)], 4.0, 2.0, "(rest)")
+    [Contribution(query_word='sea', document_words=('mer',), score=1.5),
+     Contribution(query_word='(rest)', document_words=(), score=0.5)]
+    """
+    factor = share / score if score else 0.0
+    if factor <= 0:  # a good rank counts even where the score is not positive
+        return [Contribution(name, (), share)] if share else []
+    lines = [line._replace(score=line.score * factor) for line in lines]
+    rest = share - sum(line.score for line in lines)
+    return [*lines, *([Contribution(name, (), rest)] if abs(rest) > 1e-6 * abs(share) else [])]

@@ -1,4 +1,4 @@
-"""The lexicon a system is told to use: a file, the bundled one, or one induced from pages of the train split."""
+"""The lexicon of a system: a file, the bundled one, or one induced from translated pages of the train split."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from isogloss.translation.word_alignment import induce_lexicon
 INDUCED = "induced"
 BUNDLED = "bundled"
 LEXICON_HELP = (
-    "bilingual lexicon: tab-separated, MUSE or FreeDict; {pair} stands for the languages, like en-fr; "
-    f"{INDUCED}: from the translated pages of the train split; {BUNDLED}: some 500 words, to try; "
-    "default: the one that comes with the data"
+    "bilingual lexicon: tab-separated, MUSE or FreeDict; {pair} is replaced by the languages, like en-fr; "
+    f"{INDUCED}: from the translated pages of the train split; {BUNDLED}: some 500 words, for trying out; "
+    "default: that of the data, if any"
 )
 _FEW_PAGES = 200
 
@@ -33,7 +33,7 @@ def fill_languages(path: str, query_language: str, document_language: str) -> st
 
 
 def bundled_lexicon(query_language: str, document_language: str) -> str:
-    """The path of the small lexicon that comes with isogloss."""
+    """The path of the small lexicon that is part of isogloss."""
     from isogloss.data.readers.demo import DEMO_LANGUAGES, Demo
 
     path = Demo().lexicon((query_language, document_language))
@@ -44,7 +44,7 @@ def bundled_lexicon(query_language: str, document_language: str) -> str:
 
 
 def induce_from(training: Dataset, system: str) -> Lexicon:
-    """Induce a lexicon, or say what the system needs instead."""
+    """Induce a lexicon; an error names what the system needs instead."""
     try:
         pages = translated_pages(training)
     except InputError as error:

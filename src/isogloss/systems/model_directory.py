@@ -1,4 +1,4 @@
-"""A model on disk: ``config.json`` (which system, which options), what the system learned, and a card for people."""
+"""A model on disk: ``config.json`` (system and options), the files of the system, and a model card."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _CONFIG = "config.json"
 
 
 def save_model(system: Trainable, directory: Path, training: Mapping[str, Any], overwrite: bool = False) -> None:
-    """Write a model; ``training`` is what the card says of where it comes from."""
+    """Write a model; ``training`` has the lines of the card about its training."""
     with atomic_directory(directory, overwrite) as partial:
         config = {
             "format": FORMAT, "made_by": f"isogloss {isogloss.__version__}", "system": system.name,
@@ -35,7 +35,7 @@ def save_model(system: Trainable, directory: Path, training: Mapping[str, Any], 
 
 def load_model(path: Path) -> Trainable:
     """The system of a model directory or of a run directory, ready to index documents."""
-    folder = _folder(path)
+    folder = next((folder for folder in (path, path / "model") if (folder / _CONFIG).is_file()), None)
     if folder is None:
         if (path / "config.toml").is_file():
             raise InputError(f"{path}: this run is not finished; go on with: isogloss train --resume -o {path}")
@@ -55,14 +55,10 @@ def load_model(path: Path) -> Trainable:
     return system
 
 
-def _folder(path: Path) -> Path | None:
-    return next((folder for folder in (path, path / "model") if (folder / _CONFIG).is_file()), None)
-
-
 def _card(system: Trainable, training: Mapping[str, Any]) -> str:
-    """What the model is, what it was trained on, how well it did, and how to use it."""
-    usual = {name: default for name, default, _ in system.options_type.describe()}
-    changed = {name: value for name, value in asdict(system.options).items() if value != usual[name]}
+    """What the model is, what it was trained on, its measures, and how to use it."""
+    defaults = {name: default for name, default, _ in system.options_type.describe()}
+    changed = {name: value for name, value in asdict(system.options).items() if value != defaults[name]}
     lines = [
         f"# {system.name}: {system.query_language} to {system.document_language}", "", f"{system.summary}.",
         f"After {system.paper}.", "", "| | |", "|---|---|",
@@ -71,6 +67,6 @@ def _card(system: Trainable, training: Mapping[str, Any]) -> str:
         "    isogloss evaluate MODEL --data SOURCE --pair "
         f"{system.query_language}-{system.document_language}",
         f"    isogloss index SOURCE --system MODEL --language {system.document_language} -o INDEX",
-        "", "It knows the words of the data it was trained on, and no others. No pickle is in it.",
+        "", "Its vocabulary is that of its training data. It contains no pickle.",
     ]  # fmt: skip
     return "\n".join(lines) + "\n"

@@ -1,9 +1,9 @@
-"""Queries translated before they are searched with: what ``bm25-mt``, ``cntn-mt`` and ``match-srnn-mt`` share."""
+"""``bm25-mt``, and the translation of queries that it shares with ``cntn-mt`` and ``match-srnn-mt``."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Self
@@ -14,7 +14,7 @@ from isogloss.retrieval.bm25 import Concept
 from isogloss.retrieval.ranking import Allowed, Ranking
 from isogloss.storage.errors import InputError
 from isogloss.storage.lines import find_file
-from isogloss.systems.base import Contribution, SystemOptions
+from isogloss.systems.base import Contribution, SystemOptions, option
 from isogloss.systems.bm25 import LexicalOptions, LexicalSystem
 from isogloss.systems.explanations import merged
 from isogloss.systems.lexicons import INDUCED, LEXICON_HELP, fill_languages, induce_from
@@ -29,21 +29,20 @@ _MISSING = ("error", "keep")
 
 @dataclass(frozen=True)
 class TranslatorOptions(SystemOptions):
-    """Options of every system that translates the queries first."""
+    """Options of systems that translate queries first."""
 
-    translator: str = field(default="lexicon:", metadata={"help": f"what translates the queries: {TRANSLATOR_HELP}"})
-    lexicon: str = field(default="", metadata={"help": LEXICON_HELP})
-    missing: str = field(
-        default="error",
-        metadata={"help": "a query without a ready translation: error, or keep (search with it as it stands)"},
+    translator: str = option("lexicon:", f"of queries: {TRANSLATOR_HELP}")
+    lexicon: str = option("", LEXICON_HELP)
+    missing: str = option(
+        "error", "for a query without a translation in the file: error, or keep (search with the query itself)"
     )
 
 
 class TranslatedQueries:
-    """The translations of queries; called with texts, it gives what stands for them.
+    """Translates queries, by the options of a system.
 
-    A system makes one of its options, lets it ``learn`` when it is fitted itself, and has it ``save`` and ``load``
-    beside its own files. What was translated is remembered, and the queries of one split are translated together.
+    The system calls ``learn`` when it is fitted, and ``save`` and ``load`` with its own files. Translations are cached,
+    and the queries of one split are translated together.
     """
 
     def __init__(self, system: str, options: TranslatorOptions, query_language: str, document_language: str) -> None:
@@ -66,53 +65,53 @@ class TranslatedQueries:
         return self._spec == f"lexicon:{INDUCED}"
 
     def learn(self, training: Dataset) -> None:
-        """Induce the lexicon, if it is to be induced; remember which queries belong together."""
+        """Induce the lexicon, where the options say so; note which queries belong to one split."""
         if self.learns:
             self._lexicon = induce_from(training, self._system)
         self.expect(training)
 
     def expect(self, dataset: Dataset) -> None:
-        """Remember the queries of a dataset: when one of a split is asked for, all of the split are translated."""
+        """Note the queries of a dataset: when one of a split is translated, all of the split are."""
         for queries in (dataset.split(name) for name in dataset.splits):
             self._together.update((query.text, queries) for query in queries)
 
     def __call__(self, texts: Iterable[str]) -> list[str]:
-        asked = list(texts)
-        for text in asked:
+        texts = list(texts)
+        for text in texts:
             if text not in self._known:
-                self._translate(self._together.get(text) or [Query("", other) for other in asked])
-        return [self._known[text] for text in asked]
+                self._translate(self._together.get(text) or [Query("", other) for other in texts])
+        return [self._known[text] for text in texts]
 
     def phrases(self, text: str) -> list[tuple[str, str]]:
-        """The words of a text, each with its translation, where it is translated word by word; else the text as one."""
+        """The words of a text with their translations, where it is translated word by word; else the whole text."""
         if isinstance(self.translator, LexiconTranslator):
             return self.translator.phrases(text)
         (translation,) = self([text])
         return [(text, translation)]
 
     def translations(self, query: str) -> list[tuple[str, list[str]]]:
-        """What stands for the words of a query, or for all of it; names that stay as they are need no mention."""
+        """The translations of a query's words, or of the query as a whole; without words that stay the same."""
         return [(words, [other]) for words, other in dict.fromkeys(self.phrases(query)) if other != words]
 
     def in_words_of(self, query: str, lines: Sequence[Contribution]) -> list[Contribution]:
-        """An explanation by words of the translation in those of the query, where it is translated word by word."""
+        """An explanation with the words of the query, not of its translation, where it is translated word by word."""
         if not isinstance(self.translator, LexiconTranslator):
             return list(lines)
-        asked: dict[str, str] = {}
+        source_of: dict[str, str] = {}
         for words, translation in self.phrases(query):
-            asked.update((word, asked.get(word, words)) for word in tokenize(translation))
-        return merged([line._replace(query_word=asked.get(line.query_word, line.query_word)) for line in lines])
+            source_of.update((word, source_of.get(word, words)) for word in tokenize(translation))
+        return merged([line._replace(query_word=source_of.get(line.query_word, line.query_word)) for line in lines])
 
     @cached_property
     def translator(self) -> Translator:
-        """What translates."""
+        """The translator of the options."""
         if self._lexicon is not None:
             return LexiconTranslator(self._lexicon, *self._languages)
         if self._spec in ("lexicon", "lexicon:"):
             what = f"needs a bilingual lexicon: --set {self._system}.lexicon=FILE"
             raise InputError(f"{self._system}: {what}, or another translator: {TRANSLATOR_HELP}")
         if self.learns:
-            raise InputError(f"{self._system}: has to learn its lexicon first; give it data with a train split")
+            raise InputError(f"{self._system}: has to induce its lexicon first; give it data with a train split")
         return open_translator(self._spec, *self._languages, keep_missing=self._keep_missing)
 
     def save(self, directory: Path) -> None:
@@ -121,17 +120,15 @@ class TranslatedQueries:
             self.translator.lexicon.save(directory / _LEXICON_FILE)
 
     def load(self, directory: Path) -> None:
-        """Use the lexicon that ``save`` wrote, if it did."""
+        """Use the lexicon that ``save`` wrote, if any."""
         if self._spec.startswith("lexicon"):
-            self._spec = f"lexicon:{find_file(directory / _LEXICON_FILE)}"  # read at the first query, missed at once
+            path = find_file(directory / _LEXICON_FILE)  # read at the first query, but an error now if missing
+            self._spec = f"lexicon:{path}"
 
     def _translate(self, queries: Sequence[Query]) -> None:
         texts = [query.text for query in queries]
         ids = [query.id for query in queries]
         self._known.update(zip(texts, self.translator.translate(texts, ids), strict=True))
-
-
-# ``bm25-mt``: the query is translated, then searched with BM25 as if it had been asked in the documents' language.
 
 
 @dataclass(frozen=True)
@@ -157,7 +154,7 @@ class TranslatedBM25(LexicalSystem):
         self._translated.learn(training)
 
     def index_texts(self, texts: Sequence[str]) -> None:
-        _ = self._translated.translator  # a missing one is found before the work is done
+        _ = self._translated.translator  # a missing translator is an error before the work is done
         super().index_texts(texts)
 
     def concepts(self, query: str) -> list[Concept]:

@@ -1,9 +1,9 @@
-"""Long documents searched by passages, with any system: what it indexes are overlapping windows of words.
+"""Passage retrieval with any system: it indexes overlapping windows of words instead of documents.
 
     score(q, d) = max over the passages p of d of  score(q, p)
 
-A document of many subjects is found for one of them, and its best passage is what to show. Scoring the whole text too
-and adding both was tried: one weight for all sets gained .007 MRR at most, with twice the index.
+A document of many subjects is found by one of them, and its best passage can be shown. Adding the score of the whole
+text was tried: one weight for all sets gained .007 MRR at most, with twice the index.
 """
 
 from __future__ import annotations
@@ -24,17 +24,18 @@ from isogloss.storage.arrays import load_array, save_array
 from isogloss.systems.base import Contribution, System
 from isogloss.text.passages import Span, passages_of_texts
 
-_PASSAGES = 4  # so many are asked for at first for each document that is wanted
-_SHOWN = 100  # hits of a query whose best passage is remembered, because it may be shown and explained
-_REMEMBERED = 10_000
+_PASSAGES = 4  # passages that are retrieved at first for each document
+_SHOWN = 100  # hits of a query whose best passage is cached, because it may be shown and explained
+_CACHED = 10_000
+_NO_SPANS = np.zeros((0, 2), np.int32)
 
 
 class FindsPassages(System):
-    """A system that knows what to do with the option ``passages`` itself."""
+    """A system that implements the option ``passages`` itself."""
 
 
 class Cut(NamedTuple):
-    """Texts cut into passages: how many each has, where each begins and ends in its text, and all of them."""
+    """Texts split into passages: the number of passages of each text, their spans, and the passages."""
 
     counts: NDArray[np.int64]
     spans: NDArray[np.int32]
@@ -42,10 +43,10 @@ class Cut(NamedTuple):
 
 
 class Passages(FindsPassages):
-    """A system that indexes passages in place of documents; ``options.passages`` is how many words each has.
+    """A system whose ``inner`` system indexes passages of ``options.passages`` words.
 
-    Rows are documents; those of ``inner`` are their passages, one document after the other. Its ties go by document
-    first, so that its best passages name the best documents, equal scores by document id.
+    Rows are documents; rows of ``inner`` are passages, one document after the other. ``inner`` breaks ties by document
+    id, so that its best passages are in the order of the best documents.
     """
 
     _best_of: dict[tuple[str, int], int]
@@ -55,11 +56,11 @@ class Passages(FindsPassages):
         self.inner = inner
         self.learns = inner.learns
         seen = ("name", "paper", "summary", "options_type", "found_above", "joins", "searches", "explains_quickly")
-        vars(self).update({name: getattr(inner, name) for name in seen})  # to all who ask it is the inner system
+        vars(self).update({name: getattr(inner, name) for name in seen})  # callers see the inner system
         self._use(np.zeros(0, np.int64), [])
 
     def __copy__(self) -> Passages:
-        """One that can be given other documents."""
+        """A copy that can index other documents."""
         made = object.__new__(type(self))
         vars(made).update(vars(self), inner=copy(self.inner), _best_of={})
         return made
@@ -75,11 +76,11 @@ class Passages(FindsPassages):
     def cut(self, texts: Sequence[str]) -> Cut:
         """The passages of some texts."""
         counts, spans = passages_of_texts(texts, self.options.passages)
-        places = zip(chain.from_iterable(map(repeat, texts, counts.tolist())), spans.tolist(), strict=True)
-        return Cut(counts, spans, [text[begin:end] for text, (begin, end) in places])
+        each = zip(chain.from_iterable(map(repeat, texts, counts.tolist())), spans.tolist(), strict=True)
+        return Cut(counts, spans, [text[begin:end] for text, (begin, end) in each])
 
     def take(self, counts: NDArray[np.int64], spans: NDArray[np.int32]) -> None:
-        """Score documents of so many passages, at these places, which the inner system is about to index."""
+        """Use documents with these numbers of passages and spans, which the inner system is about to index."""
         self._use(counts, [spans])
         self._take_order(self.id_order, len(counts))
         self.inner.id_order = self._passage_order()
@@ -110,7 +111,7 @@ class Passages(FindsPassages):
         return begin, end
 
     def explain(self, query: str, row: int, text: str) -> list[Contribution]:
-        """What made the score of the best passage, which is the document's."""
+        """Explain the score of the best passage, which is the document's."""
         best = self._best_passage(query, row)
         begin, end = self._span(best)
         return self.inner.explain(query, best, text[begin:end])
@@ -159,14 +160,14 @@ class Passages(FindsPassages):
         return self
 
     def _use(self, counts: NDArray[np.int64], spans: list[NDArray[np.int32]]) -> None:
-        """``counts[row]`` passages has a document; their places in its text stand in ``spans``, part by part."""
+        """``counts`` has the number of passages of each document, ``spans`` their spans, part by part."""
         self._counts, self._spans = counts, spans
         self._offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
         self._first_of_part = np.cumsum([0, *map(len, spans)])
         self._best_of = {}
 
     def _passage_order(self) -> NDArray[np.int64]:
-        """The order of the passages: by document id, then as they stand in the document."""
+        """The order of the passages: by document id, then by position."""
         by_id = np.empty(len(self._counts), np.int64)
         by_id[self.id_order] = np.arange(len(by_id))
         counts = self._counts[by_id]
@@ -181,20 +182,20 @@ class Passages(FindsPassages):
     def _enough(
         self, query: str, passages: Ranking, k: int, allowed: Allowed | None, wanted: int | None = None
     ) -> Ranking:
-        """The documents of the best passages; where one has taken up many places, more are asked for."""
+        """The documents of the best passages; more passages are retrieved where few documents have many of them."""
         wanted = wanted or _PASSAGES * k
         documents: Rows = np.searchsorted(self._offsets, passages.rows, side="right") - 1
         firsts = np.sort(np.unique(documents, return_index=True)[1])[:k]
         if len(firsts) < k and len(documents) >= wanted and wanted < self._offsets[-1]:
             return self._search(query, k, allowed, 4 * wanted)
-        if len(self._best_of) > _REMEMBERED:
+        if len(self._best_of) > _CACHED:
             self._best_of = {}
         found = zip(documents[firsts[:_SHOWN]].tolist(), passages.rows[firsts[:_SHOWN]].tolist(), strict=True)
         self._best_of.update({(query, document): passage for document, passage in found})
         return Ranking(documents[firsts], passages.scores[firsts])
 
     def _best_passage(self, query: str, row: int) -> int:
-        """The first of the best, as a row of the inner system."""
+        """The first of the best passages, as a row of the inner system."""
         known = self._best_of.get((query, row))
         if known is not None:
             return known
@@ -214,9 +215,6 @@ class Passages(FindsPassages):
         return best
 
 
-_NO_SPANS = np.zeros((0, 2), np.int32)
-
-
 def by_passages(system: System) -> System:
-    """The system as it is, or indexing passages where its options say so."""
+    """The system itself, or indexing passages where its options say so."""
     return Passages(system) if system.options.passages and not isinstance(system, FindsPassages) else system

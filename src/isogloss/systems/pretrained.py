@@ -1,7 +1,7 @@
-"""``pretrained``: a multilingual sentence encoder that others have trained; passages and queries become vectors.
+"""``pretrained``: the cosine of the vectors of a published multilingual sentence encoder, passage by passage.
 
-It needs no dictionary and nothing to learn from, and knows the languages it was trained on and no others. Which words
-made a score is found out by leaving them out.
+It needs neither a lexicon nor training data, and supports only the languages that the encoder was trained on.
+Explanations leave words out and score again.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from isogloss.nn.encoders.pretrained import PretrainedEncoder
-from isogloss.systems.base import SystemOptions
+from isogloss.systems.base import SystemOptions, option
 from isogloss.systems.dense import DenseSystem
 from isogloss.translation.vectors.word_vectors import Matrix
 
@@ -19,7 +19,7 @@ from isogloss.translation.vectors.word_vectors import Matrix
 class PretrainedOptions(SystemOptions):
     """Options of ``pretrained``."""
 
-    pretrained: str = field(default="use", metadata={"help": "which encoder: use (extra 'pretrained', 15 languages)"})
+    pretrained: str = option("use", "which encoder: use (extra 'pretrained', 15 languages)")
     passages: int = field(default=30, kw_only=True, metadata=SystemOptions.__dataclass_fields__["passages"].metadata)
 
 
@@ -28,7 +28,7 @@ class Pretrained(DenseSystem):
 
     name = "pretrained"
     paper = "Yang et al. 2020, Multilingual Universal Sentence Encoder for Semantic Retrieval"
-    summary = "a multilingual sentence encoder that others have trained: nothing to learn from, no dictionary"
+    summary = "a published multilingual sentence encoder: no training, no dictionary"
     options_type = PretrainedOptions
     explains_quickly = False
     options: PretrainedOptions

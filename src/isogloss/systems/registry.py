@@ -1,4 +1,4 @@
-"""One registry names every system; the command line, the evaluation and the papers use the names."""
+"""The registry of systems: names, options as the command line writes them, and systems made from both."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ _SYSTEMS = {
     "translation-lm": "translation_lm:TranslationLanguageModel",
     "topic": "topic:Topic",
     "tree-kernel": "tree_kernel.system:TreeKernelSystem",
-    "dssm": "matchers.dssm:Dssm",
-    "ai-cnn": "matchers.ai_cnn:AiCnn",
-    "cntn": "matchers.cntn:Cntn",
-    "match-srnn": "matchers.match_srnn:MatchSrnn",
-    "clann": "matchers.clann:Clann",
-    "cntn-mt": "matchers.cntn:TranslatingCntn",
-    "match-srnn-mt": "matchers.match_srnn:TranslatingMatchSrnn",
+    "dssm": "matchers.networks:Dssm",
+    "ai-cnn": "matchers.networks:AiCnn",
+    "cntn": "matchers.networks:Cntn",
+    "match-srnn": "matchers.networks:MatchSrnn",
+    "clann": "matchers.networks:Clann",
+    "cntn-mt": "matchers.networks:TranslatingCntn",
+    "match-srnn-mt": "matchers.networks:TranslatingMatchSrnn",
 }
-"""Name to module and class: a system is imported when it is asked for, so that there can be many."""
+"""Name to module and class; a module is imported when its system is used."""
 DEFAULT_SYSTEM = "bridge"
 _TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 
@@ -45,35 +45,34 @@ def system_names() -> list[str]:
 
 
 def system_type(name: str) -> type[System]:
-    """A system by name."""
+    """The class of a system."""
     if name not in _SYSTEMS:
         raise InputError(f"system: {name!r} is not one of {', '.join(_SYSTEMS)}")
-    module, _, made = _SYSTEMS[name].partition(":")
-    found: type[System] = getattr(import_module(f"isogloss.systems.{module}"), made)
+    module, _, class_name = _SYSTEMS[name].partition(":")
+    found: type[System] = getattr(import_module(f"isogloss.systems.{module}"), class_name)
     return found
 
 
 def make_system(
     name: str, pair: Pair, settings: Mapping[str, str] | None = None, source: Source | None = None, bare: bool = False
 ) -> System:
-    """A system for a pair of languages. A lexicon that the source brings is used where no setting names another.
+    """A system for a pair of languages; the source's own lexicon is used where the settings name none.
 
-    ``bare``: without what the option ``passages`` puts around it, to be trained.
+    ``bare``: for training, without the wrapper of the option ``passages``.
     """
-    made = system_type(name)
-    options = parse_options(name, made.options_type, settings or {})
+    options = parse_options(name, system_type(name).options_type, settings or {})
     if source is not None and getattr(options, "lexicon", None) == "":
         options = replace(options, lexicon=str(source.lexicon(pair) or ""))  # type: ignore[call-arg]
-    return made(options, *pair) if bare else build_system(name, options, pair)
+    return system_type(name)(options, *pair) if bare else build_system(name, options, pair)
 
 
 def build_system(name: str, options: SystemOptions, pair: Pair) -> System:
-    """A system with its options, indexing passages where they say so."""
+    """A system with these options; it indexes passages where they say so."""
     return by_passages(system_type(name)(options, *pair))
 
 
 def parse_options(system: str, options_type: type[SystemOptions], settings: Mapping[str, str]) -> SystemOptions:
-    """Settings as the user writes them (``key=value``) to typed options."""
+    """Typed options from settings as the user writes them (``key=value``)."""
     known = {option.name: option for option in fields(options_type)}
     values: dict[str, Any] = {}
     for key, value in settings.items():
@@ -101,11 +100,8 @@ def _parse(name: str, value: str, option: Field[Any]) -> Any:
     return parsed
 
 
-# Options of systems as Python writes them, to settings as ``--set`` takes them.
-
-
 def as_settings(options: Mapping[str, Any]) -> dict[str, str]:
-    """Every value as the user would write it on the command line.
+    """Python values as ``--set`` takes them: the inverse of ``parse_options``.
 
     >>> as_settings({"passages": 30, "drop_stop_words": True, "thresholds": (0.2, 0.7)})
     {'passages': '30', 'drop_stop_words': 'true', 'thresholds': '0.2,0.7'}

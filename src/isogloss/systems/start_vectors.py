@@ -1,4 +1,4 @@
-"""The word vectors that learning starts from: random ones, or those of a file."""
+"""Initial word vectors of a training: random, from a file, or trained on the collection."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from isogloss.translation.vectors.files import read_vectors
 from isogloss.translation.vectors.training import VectorTraining, train_on_tokens
 from isogloss.translation.vectors.word_vectors import Matrix, WordVectors
 
+COLLECTION, RANDOM = "collection", "random"
+
 
 def random_vectors(words: int, dimension: int, seed: Sequence[int]) -> Matrix:
     """One row a word, of about unit length."""
@@ -24,7 +26,7 @@ def random_vectors(words: int, dimension: int, seed: Sequence[int]) -> Matrix:
 
 
 def vectors_from(path: Path, words: Sequence[str]) -> tuple[NDArray[np.int64], Matrix]:
-    """The words that a file has, by number, and the vector of each as the file has it."""
+    """The words of a file, by number, and their vectors."""
     numbers, found = known_vectors(read_vectors(path), words)
     if not len(numbers):
         raise InputError(f"{path}: has none of the {len(words):,} words of the texts; is it the right language?")
@@ -34,31 +36,24 @@ def vectors_from(path: Path, words: Sequence[str]) -> tuple[NDArray[np.int64], M
 
 
 def known_vectors(vectors: WordVectors, words: Sequence[str]) -> tuple[NDArray[np.int64], Matrix]:
-    """The words that have a vector, by number, and the vector of each."""
+    """The words that have a vector, by number, and their vectors."""
     known = [(number, vectors.row_of[word]) for number, word in enumerate(words) if word in vectors]
     numbers, rows = np.asarray(known, dtype=np.int64).reshape(-1, 2).T
     return numbers, np.asarray(vectors.matrix[rows], dtype=np.float32)
 
 
 def unit_vectors(vectors: Matrix) -> Matrix:
-    """Each row scaled to unit length; a row of zeros stays."""
+    """Each row scaled to unit length; rows of zeros stay."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     scaled: Matrix = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
     return scaled
 
 
-# Word vectors to start learning from, made of the collection alone, for which no file is needed.
-#
-# They are trained on the texts of each language; those of two languages are put into one space by the lexicon that the
-# translated pages of the train split give (see ``aligned``).
-
-COLLECTION, RANDOM = "collection", "random"
-
-
 def collection_vectors(dataset: Dataset, dimension: int) -> tuple[WordVectors, WordVectors]:
-    """Vectors of the query language and of the documents'; the same where that is one language.
+    """Vectors of the query language and of the document language, trained on the texts of each.
 
-    Little text gives vectors of fewer numbers: the rest are zeros.
+    Those of two languages are aligned by a lexicon that is induced from the translated pages of the train split (see
+    ``aligned``). Little text gives shorter vectors, which are filled with zeros.
     """
     if dataset.pair[0] == dataset.pair[1]:
         texts = tokenize_texts(dataset.documents.texts(("text",)))

@@ -1,14 +1,28 @@
-"""``topic``: how likely a document is to ask the question, through topics shared by questions and answers.
+"""``topic``: query likelihood through topics that questions and answers share, mixed with that of a document's words.
 
     score(q, d) = sum_w n(w, q) ln( p(w | d) / p(w) )
     p(w | d) = m sum_z phi_zw theta_dz + (1 - m) (n(w, d) + s p(w | C)) / (|d| + s)
 
-The first part (Zhang et al. 2014, :mod:`isogloss.systems.topic`) knows what questions are asked of answers with
-such topics; the second is query likelihood with Dirichlet smoothing over the document's own words, mixed in because
-topics alone are too coarse to tell documents apart. p(w) is the same for the collection as a whole; it changes no
-ranking, and makes the score say how much more than usual a document speaks of a word. A word that no document holds
-(the rule where the languages differ) is judged by its topics alone, one that no training question held by the documents
-alone, and one that neither knows not at all.
+The second summand is query likelihood with Dirichlet smoothing, mixed in because topics alone are too coarse. p(w) is
+the same for the collection as a whole; it does not change the ranking. A word of no document (the rule where the
+languages differ) is scored by its topics alone, a word of no training question by the documents alone, and a word of
+neither is ignored.
+
+The topics are those of Zhang et al. 2014 (Question retrieval with high quality answers in community question answering)
+and Ji et al. 2012 (Question-answer topic model). A question and its answer draw their topics from one distribution
+theta, and their words from two sets of distributions, so that words of one side predict words of the other, also
+between languages:
+
+    p(w | question i) = sum_z theta_iz phi_zw,    p(v | answer i) = sum_z theta_iz psi_zv
+
+With Dirichlet priors of parameters 1 + a (theta) and 1 + b (phi, psi) the most probable parameters are found by
+expectation maximisation; no round lowers the posterior probability. n and m count a word in a text:
+
+    E: g_iwz = theta_iz phi_zw / sum_z' theta_iz' phi_z'w              (answers: h, the same with psi)
+    M: theta_iz ~ a + sum_w n_iw g_iwz + sum_v m_iv h_ivz,    phi_zw ~ b + sum_i n_iw g_iwz,    psi_zv ~ b + ...
+
+An indexed document is folded in: theta alone is fitted to its words. The paper also uses signals of an answer's quality
+(votes, its author); judgments have none, so every answer counts alike.
 
 Defaults were chosen on the train split of leetcode zh-zh and en-en: 400 of its questions against the rest.
 """
@@ -37,30 +51,13 @@ from isogloss.systems.base import Contribution, System, SystemOptions, option
 from isogloss.text.batches import TokenizedTexts, tokenize_texts
 from isogloss.text.tokenizer import Tokenizer
 
-# Topics that questions and answers share: each topic has words of its own for questions and for answers.
-#
-# After Zhang et al. 2014 (Question retrieval with high quality answers in community question answering) and Ji et al.
-# 2012 (Question-answer topic model): a question and its answer are about the same things but say them with different
-# words, so both draw their topics from one distribution theta and their words from two sets of distributions:
-#
-#     p(w | question i) = sum_z theta_iz phi_zw,    p(v | answer i) = sum_z theta_iz psi_zv
-#
-# A word of one side thereby speaks of words of the other, also where the two sides are in different languages. With
-# Dirichlet priors of parameters 1 + a (theta) and 1 + b (phi, psi) the most probable parameters are found by
-# expectation maximisation; a round never lowers the posterior probability. n is how often a word stands in a text:
-#
-#     E: g_iwz = theta_iz phi_zw / sum_z' theta_iz' phi_z'w              (answers: the same with psi)
-#     M: theta_iz ~ a + sum_w n_iw g_iwz + sum_v m_iv h_ivz,    phi_zw ~ b + sum_i n_iw g_iwz,    psi_zv ~ b + ...
-#
-# A text that was not learned from is folded in: theta alone is fitted to its words. The paper also lets signals of an
-# answer's quality (votes, who wrote it) steer the topics; judgments have none, and every answer counts alike.
-
 Floats = NDArray[np.float32]
-_BLOCK_VALUES = 8_000_000  # words of a block times topics: what a round holds in memory at once
+_BLOCK_VALUES = 8_000_000  # words of a block times topics, which are in memory at once
+_SHOWN = 3  # words of a document, for each word of the query
 
 
 class Bags(NamedTuple):
-    """The distinct known words of each text, as rows of a vocabulary, and how often each stands there."""
+    """The distinct known words of each text, as rows of a vocabulary, and their counts."""
 
     words: NDArray[np.int32]
     counts: Floats
@@ -71,7 +68,7 @@ class Bags(NamedTuple):
 
     @classmethod
     def of(cls, texts: TokenizedTexts, row_of: Mapping[str, int]) -> Bags:
-        """Count the words of texts that the vocabulary ``row_of`` knows.
+        """Count the words of texts that are in the vocabulary ``row_of``.
 
         >>> from isogloss.text.batches import tokenize_texts
         >>> Bags.of(tokenize_texts(["b a b x", "", "a"]), {"a": 0, "b": 1}).counts.tolist()
@@ -88,7 +85,7 @@ class Bags(NamedTuple):
 
 @dataclass(frozen=True)
 class Topics:
-    """What was learned. Rows are words, columns are topics, and each column adds up to 1."""
+    """phi and psi: rows are words, columns are topics, and each column adds up to 1."""
 
     question_words: Floats
     answer_words: Floats
@@ -96,7 +93,7 @@ class Topics:
     """a, by which theta is smoothed."""
 
     def fold_in(self, answers: Bags, rounds: int = 20) -> Floats:
-        """Fit theta of answers that were not learned from, one a row; of an empty one the uniform distribution."""
+        """Fit theta of new answers, one row each; the uniform distribution for an empty one."""
         theta = _uniform(len(answers), self.answer_words.shape[1])
         for _ in range(rounds):
             counts = _expect(answers, theta, self.answer_words, None)[0]
@@ -122,15 +119,21 @@ class TopicLearner:
     def step(self) -> float:
         """One round; the log posterior (up to a constant) before it."""
         posterior = self._log_prior()
-        theta, learned = np.full_like(self._theta, self._theta_count), []
+        theta, updated = np.full_like(self._theta, self._theta_count), []
         for bags, words in zip(self._sides, self._words, strict=True):
             word_counts = np.full_like(words, self._word_count)
             counts, likelihood = _expect(bags, self._theta, words, word_counts)
             theta += counts
             posterior += likelihood
-            learned.append(_columns_to_one(word_counts))
-        self._theta, self._words = _rows_to_one(theta), learned
+            updated.append(_columns_to_one(word_counts))
+        self._theta, self._words = _rows_to_one(theta), updated
         return posterior
+
+    def run(self, rounds: int) -> Topics:
+        """The topics after some rounds."""
+        for _ in track(range(rounds), "training topics"):
+            self.step()
+        return self.topics()
 
     def topics(self) -> Topics:
         """The topics as they are now."""
@@ -141,17 +144,6 @@ class TopicLearner:
         of_theta = float(self._theta_count) * np.log(np.maximum(self._theta, tiny)).sum(dtype=np.float64)
         of_words = sum(np.log(np.maximum(words, tiny)).sum(dtype=np.float64) for words in self._words)
         return float(of_theta + float(self._word_count) * of_words)
-
-
-def learn_topics(
-    questions: Bags, answers: Bags, sizes: tuple[int, int], topics: int, rounds: int,
-    pseudo_counts: tuple[float, float], seed: int = 0,
-) -> Topics:  # fmt: skip
-    """Some rounds of :class:`TopicLearner`; ``sizes`` are those of the two vocabularies."""
-    learner = TopicLearner(questions, answers, sizes, topics, pseudo_counts, seed)
-    for _ in track(range(rounds), "learning topics"):
-        learner.step()
-    return learner.topics()
 
 
 def _expect(bags: Bags, theta: Floats, words: Floats, word_counts: Floats | None) -> tuple[Floats, float]:
@@ -173,7 +165,7 @@ def _expect(bags: Bags, theta: Floats, words: Floats, word_counts: Floats | None
 
 
 def _blocks(bags: Bags, topics: int) -> Iterator[tuple[NDArray[np.int64], int, int]]:
-    """Consecutive entries that are held in memory at once: the text of each, the first, and the one after the last."""
+    """Consecutive entries that fit in memory: the text of each, the first, and the one after the last."""
     text, step = np.repeat(np.arange(len(bags)), np.diff(bags.offsets)), max(1, _BLOCK_VALUES // topics)
     for first in range(0, len(text), step):
         last = min(first + step, len(text))
@@ -198,14 +190,11 @@ def _columns_to_one(values: Floats) -> Floats:
     return np.asarray(values / values.sum(axis=0, keepdims=True, dtype=np.float64), dtype=np.float32)
 
 
-_SHOWN = 3  # words of a document, for each word of the query
-
-
 @dataclass(frozen=True)
 class TopicOptions(SystemOptions):
     """Options of ``topic``."""
 
-    topics: int = option(100, "how many topics are learned", 1, 2000)
+    topics: int = option(100, "number of topics", 1, 2000)
     mixture: float = option(0.2, "m, the share of the topics; the rest is query likelihood", 0, 1)
     smoothing: float = option(30.0, "s, pseudo-count of the collection in a document's own words", 1e-6, 1e6)
     rounds: int = option(50, "of expectation maximisation", 1, 10_000)
@@ -219,7 +208,7 @@ class TopicOptions(SystemOptions):
 
 
 class _Word(NamedTuple):
-    """A word of a query, how often it stands there, and what it adds to the score of each document asked about."""
+    """A word of a query, its count, and what it adds to the score of each document."""
 
     word: str
     times: int
@@ -228,7 +217,7 @@ class _Word(NamedTuple):
 
 
 class Topic(System):
-    """Topics learned from the question-answer pairs of the train split; documents are folded in when indexed."""
+    """Topics trained on the question-answer pairs of the train split; documents are folded in when indexed."""
 
     name = "topic"
     paper = "Zhang et al. 2014, Question Retrieval with High Quality Answers in Community Question Answering"
@@ -250,14 +239,15 @@ class Topic(System):
         answers = tokenize_texts([answer for _, answer in pairs], self._document_terms)
         self._row_of = _frequent(questions, o.minimum_count)
         self._answer_row_of = _frequent(answers, o.minimum_count)
-        self._topics = learn_topics(
+        learner = TopicLearner(
             Bags.of(questions, self._row_of), Bags.of(answers, self._answer_row_of),
-            (len(self._row_of), len(self._answer_row_of)), o.topics, o.rounds, (o.topic_prior, o.word_prior), o.seed,
+            (len(self._row_of), len(self._answer_row_of)), o.topics, (o.topic_prior, o.word_prior), o.seed,
         )  # fmt: skip
+        self._topics = learner.run(o.rounds)
 
     def index_texts(self, texts: Sequence[str]) -> None:
         if not self._answer_row_of:
-            raise InputError(f"{self.name}: what it learned of answers was not kept; make the index again")
+            raise InputError(f"{self.name}: its answer words were not saved; make the index again")
         tokens = tokenize_texts(texts, self._document_terms, label=f"indexing {len(texts):,} documents")
         theta = self._topics.fold_in(Bags.of(tokens, self._answer_row_of), self.options.fold_in_rounds)
         self._use(JoinedPostings([Postings.build(tokens)]), theta)
@@ -269,7 +259,7 @@ class Topic(System):
         return self._total(query, rows)
 
     def best_possible(self, query: str) -> float:
-        """What a document would score that could say nothing but the one word, for every word of the query."""
+        """The sum, over the query words, of what a document of this word alone would score."""
         words = self._words(query, np.zeros(0, dtype=np.int64))
         return sum(word.times * word.best_gain for word in words) or 1.0
 
@@ -281,21 +271,20 @@ class Topic(System):
         return next(iter(self._document_terms.terms([word])), None)
 
     def explain(self, query: str, row: int, text: str) -> list[Contribution]:
-        """Exact; a word is said by itself, and by those words of the document that speak of its topics most."""
-        held = Counter(self._document_terms(text))
-        made = []
+        """Exact; a word matches itself, and the words of the document that have most of its topics."""
+        counts, lines = Counter(self._document_terms(text)), []
         for word, times, gains, _ in self._words(query, np.asarray([row])):
-            near = self._same_topics(word, self._theta[row], held) if gains[0] > 0 else []
-            said = tuple(dict.fromkeys([*([word] if word in held else []), *near]))[:_SHOWN]
-            made.append(Contribution(word, said, float(times * gains[0])))
-        return sorted(made, key=lambda contribution: -contribution.score)
+            near = self._same_topics(word, self._theta[row], counts) if gains[0] > 0 else []
+            matched = tuple(dict.fromkeys([*([word] if word in counts else []), *near]))[:_SHOWN]
+            lines.append(Contribution(word, matched, float(times * gains[0])))
+        return sorted(lines, key=lambda contribution: -contribution.score)
 
-    def _same_topics(self, word: str, theta: Floats, held: Mapping[str, int]) -> list[str]:
-        r"""The words t of a document by what each has in  sum_z phi_zw theta_z:  n(t) sum_z phi_zw P(z | t, d)."""
-        terms = [term for term in held if term in self._answer_row_of]
+    def _same_topics(self, word: str, theta: Floats, counts: Mapping[str, int]) -> list[str]:
+        r"""The words t of a document by their share of  sum_z phi_zw theta_z:  n(t) sum_z phi_zw P(z | t, d)."""
+        terms = [term for term in counts if term in self._answer_row_of]
         topics = np.asarray(self._topics.answer_words[[self._answer_row_of[term] for term in terms]]) * theta
         topics /= np.maximum(topics.sum(axis=1, keepdims=True), np.finfo(np.float32).tiny)
-        shares = topics @ self._topic_words(word) * np.asarray([held[term] for term in terms], dtype=np.float32)
+        shares = topics @ self._topic_words(word) * np.asarray([counts[term] for term in terms], dtype=np.float32)
         return [terms[number] for number in np.argsort(-shares, kind="stable")[:_SHOWN].tolist() if shares[number] > 0]
 
     def count_only(self, live: Allowed) -> None:
@@ -309,7 +298,7 @@ class Topic(System):
         self._row_of, questions = _load_words(directory, "question_words")
         try:
             self._answer_row_of, answers = _load_words(directory, "answer_words")
-        except FileNotFoundError:  # saved before more documents could be indexed later
+        except FileNotFoundError:  # saved by an earlier version
             self._answer_row_of, answers = {}, np.zeros((0, questions.shape[1]), np.float32)
         self._topics = Topics(questions, answers, float(np.float32(self.options.topic_prior)))
         return self
@@ -331,7 +320,7 @@ class Topic(System):
     def _use(self, postings: JoinedPostings, theta: Floats) -> None:
         self._postings, self._theta, self._question_words = postings, theta, self._topics.question_words
         counted = theta if postings.live is None else theta[postings.live]
-        self._usual_theta = counted.mean(axis=0) if len(counted) else np.zeros(theta.shape[1], dtype=np.float32)
+        self._mean_theta = counted.mean(axis=0) if len(counted) else np.zeros(theta.shape[1], dtype=np.float32)
         self._collection_length = max(1, postings.total_length)
 
     def _total(self, query: str, rows: NDArray[np.int64] | None) -> Scores:
@@ -341,7 +330,7 @@ class Topic(System):
         return total
 
     def _words(self, query: str, rows: NDArray[np.int64] | None) -> list[_Word]:
-        """The words of a query that anything is known of, with ln(p(w | d) / p(w)) for some documents, or for all."""
+        """The known words of a query, with ln(p(w | d) / p(w)) for some documents, or for all."""
         m, s = self.options.mixture, self.options.smoothing
         counts = Counter(self._query_terms(query))
         theta = self._theta if rows is None else self._theta[rows]
@@ -351,17 +340,17 @@ class Topic(System):
             topic_words = self._topic_words(word)
             posting = self._postings[word]
             common = float(posting.frequencies.sum()) / self._collection_length
-            usual = m * float(self._usual_theta @ topic_words) + (1 - m) * common
-            if usual <= 0:
+            average = m * float(self._mean_theta @ topic_words) + (1 - m) * common
+            if average <= 0:
                 continue
             own = _frequencies(posting, len(theta), rows)
             through_topics = np.einsum("dz,z->d", theta, topic_words)  # unlike @, equal rows get equal sums
             probability = m * through_topics + (1 - m) * (own + s * common) / (lengths + s)
-            found.append(_Word(word, times, np.log(probability / usual), -math.log(usual)))
+            found.append(_Word(word, times, np.log(probability / average), -math.log(average)))
         return found
 
     def _topic_words(self, word: str) -> Floats:
-        """phi_zw for each topic z; nothing for a word that was not learned."""
+        """phi_zw for each topic z; zeros for a word of no training question."""
         row = self._row_of.get(word)
         if row is None:
             return np.zeros(self._theta.shape[1], dtype=np.float32)
@@ -389,7 +378,7 @@ def _frequent(texts: TokenizedTexts, minimum_count: int) -> dict[str, int]:
 
 
 def _frequencies(posting: Posting, count: int, rows: NDArray[np.int64] | None) -> NDArray[np.float64]:
-    """How often a word stands in the documents in ``rows``, or in all ``count`` of them."""
+    """The counts of a word in the documents in ``rows``, or in all ``count`` of them."""
     if rows is not None:
         return posting.at(rows).astype(np.float64)
     found = np.zeros(count)

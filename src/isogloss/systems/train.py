@@ -28,42 +28,13 @@ from isogloss.training.grid import grid_points, search_grid
 from isogloss.training.loop import TrainingInterrupted
 from isogloss.training.run_directory import RunDirectory
 
-# One training for a grid search: in a process of its own, it reads the data itself and gives what dev says.
-
-
-@dataclass(frozen=True)
-class GridTrial:
-    """Trains a system on some data; call it with the settings to try, beside those that stay."""
-
-    system: str
-    data: str
-    pair: str
-    seed: int
-    skip_bad: bool
-    settings: dict[str, str]
-
-    def __call__(self, point: dict[str, str]) -> dict[str, float]:
-        """Train; the measures of the epoch that counts."""
-        set_quiet(True)
-        source, pair = open_source(self.data), parse_pair(self.pair)
-        system = make_system(self.system, pair, {**self.settings, **point}, source, bare=True)
-        assert isinstance(system, TrainedSystem)
-        dataset = load_dataset(source, pair, self.seed, Problems(not self.skip_bad))
-        history = system.train(dataset).history
-        recipe = system.recipe
-        if recipe.measure not in history[-1]:
-            raise InputError("--grid: needs a dev split with judged queries to choose by")
-        best = max(history, key=lambda entry: float(entry[recipe.measure])) if recipe.patience else history[-1]
-        left_out = ("epoch", "rate", "batches", "examples_per_second")
-        return {name: value for name, value in best.items() if name not in left_out}
-
-
 _DEPTH = 100
+_NOT_MEASURES = ("epoch", "rate", "batches", "examples_per_second")
 
 
 @dataclass(frozen=True)
 class TrainingRun:
-    """A finished run: its directory, what came of it, and what a grid search tried, if there was one, the best first.
+    """A finished run: its directory, its results, and the trials of a grid search, if there was one, the best first.
 
     ``measure`` is the dev measure that the grid search chose by.
     """
@@ -80,7 +51,7 @@ class TrainingRun:
 
 
 Launch = Callable[[Callable[[Team], TrainingRun], bool], TrainingRun]
-"""Runs a job that several processes share, each with a GPU if the flag says so; gives what the first one gives."""
+"""Runs a job in several processes, each with a GPU if the flag says so; returns the result of the first."""
 
 
 def train(
@@ -89,12 +60,12 @@ def train(
     settings: Mapping[str, Any] | None = None, launch: Launch | None = None, team: Team | None = None,
     **options: Any,
 ) -> TrainingRun:  # fmt: skip
-    """Train a system on the train split of some data; the directory holds the model and all that led to it.
+    """Train a system on the train split of some data, into a run directory with the model and its results.
 
     ``grid``: all combinations of these values are tried first, and the best on dev is trained. Other options, or
-    ``settings``, are those of the system. ``Index.make(documents, "fr", system=path)`` or ``evaluate(path, …)`` use
-    what was trained. ``launch`` shares the work among processes elsewhere (``isogloss.engines.ray_train.on_ray(4)``);
-    ``team`` are the processes that call this side by side (``isogloss.training.distributed``) and share it.
+    ``settings``, are those of the system. Use the model with ``Index.make(documents, "fr", system=path)`` or
+    ``evaluate(path, …)``. ``launch`` trains in processes elsewhere (``isogloss.engines.ray_train.on_ray(4)``);
+    ``team``: the processes that call this function side by side (``isogloss.training.distributed``).
     """
     team = team or Alone()
     team.decide(partial(refuse_existing, Path(path), overwrite))
@@ -109,85 +80,79 @@ def train(
 
 
 def resume_training(path: Path | str, *, launch: Launch | None = None, team: Team | None = None) -> TrainingRun:
-    """Go on with a run that was interrupted or killed; one that is finished is given as it is.
-
-    The number of processes may be another than before.
-    """
+    """Resume a run that was interrupted or killed, with any number of processes; a finished run is returned."""
     if launch:
         return _launch(launch, RunDirectory.open(Path(path)).config, Path(path), False, begun=True)
-    return _go_on(Path(path), team or Alone())
+    return _resume(Path(path), team or Alone())
 
 
 def _launch(launch: Launch, config: Mapping[str, Any], path: Path, overwrite: bool, begun: bool = False) -> TrainingRun:
-    """Train with processes elsewhere; what is wrong with the options is found before any is started."""
-    _refuse_grid(config)
+    """Train with processes elsewhere; wrong options are an error before any process is started."""
     system = _made(config, {name: str(value) for name, value in config["options"].items()}, open_source(config["data"]))
-    _refuse_steps(config, system, shared=True)
-    seen = 0 if begun else _seen(path)
-    job = partial(_attempt, dict(config), path.absolute(), overwrite, seen)
+    _check(config, system, shared=True)
+    seen = 0 if begun else _run_id(path)
     try:
-        run = launch(job, getattr(system.options, "device", "") == "cuda")
+        run = launch(
+            partial(_attempt, dict(config), path.absolute(), overwrite, seen),
+            getattr(system.options, "device", "") == "cuda",
+        )
     except KeyboardInterrupt:
         kept = f"what there was at the last checkpoint is kept; {RunDirectory(path).how_to_resume} --on ray"
-        raise TrainingInterrupted(f"interrupted: {kept if _seen(path) != seen else 'nothing was begun'}") from None
+        raise TrainingInterrupted(f"interrupted: {kept if _run_id(path) != seen else 'nothing was begun'}") from None
     return replace(run, path=path)
 
 
 def _attempt(config: Mapping[str, Any], path: Path, overwrite: bool, seen: int, team: Team) -> TrainingRun:
-    """Begin a run, or go on with it where an attempt before this one has begun it."""
-    if team.decide(lambda: _seen(path) != seen):
-        return _go_on(path, team)
+    """Begin a run, or resume it where an earlier attempt has begun it."""
+    if team.decide(lambda: _run_id(path) != seen):
+        return _resume(path, team)
     return _run(config, path, team, overwrite)
 
 
-def _seen(path: Path) -> int:
-    """What tells a run from one that takes its place; 0 where there is none."""
+def _run_id(path: Path) -> int:
+    """What distinguishes a run from one that replaces it; 0 where there is none."""
     config = path / "config.toml"
     return config.stat().st_ino if config.exists() else 0
 
 
-def _go_on(path: Path, team: Team) -> TrainingRun:
-    config, results = team.decide(partial(_kept, path))
+def _resume(path: Path, team: Team) -> TrainingRun:
+    config, results = team.decide(partial(_saved, path))
     if results is not None:
         return TrainingRun(path, results)
     return _run(config, path, team, directory=RunDirectory(path))
 
 
-def _kept(path: Path) -> tuple[dict[str, Any], dict[str, Any] | None]:
-    """What a run was begun with, and what came of it if it is finished."""
+def _saved(path: Path) -> tuple[dict[str, Any], dict[str, Any] | None]:
+    """The configuration of a run, and its results if it is finished."""
     directory = RunDirectory.open(path)
-    results = None
-    if directory.finished:
-        results = json.loads((path / "finished.json").read_text(encoding="utf-8"))
-    return directory.config, results
-
-
-def _refuse_grid(config: Mapping[str, Any]) -> None:
-    if config["grid"]:
-        what = "the trials of a grid run side by side on one machine already"
-        raise InputError(f"--grid: {what}; search with one process, then train with --set")
+    finished = path / "finished.json"
+    return directory.config, json.loads(finished.read_text(encoding="utf-8")) if directory.finished else None
 
 
 def _run(
     config: Mapping[str, Any], path: Path, team: Team, overwrite: bool = False, directory: RunDirectory | None = None
 ) -> TrainingRun:
     """Train as a configuration says, in a new directory or in one that was begun before."""
-    if team.size > 1:
-        _refuse_grid(config)
     source, pair = open_source(config["data"]), parse_pair(config["pair"])
     settings = {name: str(value) for name, value in config["options"].items()}
-    made = [_made(config, {**settings, **point}, source) for point in ({}, *grid_points(config["grid"]))]
-    system = made[0]  # what is wrong with any of them was found now
-    _refuse_steps(config, system, team.size > 1)
+    points = [{}, *grid_points(config["grid"])]
+    system, *_ = [_made(config, {**settings, **point}, source) for point in points]  # wrong options are errors now
+    _check(config, system, team.size > 1)
     dataset = load_dataset(source, pair, config["seed"], Problems(not config["skip_bad"]))
     if directory is None:
-        kept = {"made_by": f"isogloss {isogloss.__version__}", **config, "options": asdict(system.options)}
-        directory = RunDirectory.create(path, kept, overwrite)
+        content = {"made_by": f"isogloss {isogloss.__version__}", **config, "options": asdict(system.options)}
+        directory = RunDirectory.create(path, content, overwrite)
     trials: list[dict[str, Any]] = []
     measure = ""
     if config["grid"] and isinstance(system, TrainedSystem):
         measure = system.recipe.measure
-        chosen, trials = _search(config, settings, directory, measure)
+        directory.begin()
+        trial = GridTrial(
+            config["system"], config["data"], config["pair"], config["seed"], config["skip_bad"], settings
+        )
+        table = directory.path / "grid.jsonl"
+        chosen, entries = search_grid(grid_points(config["grid"]), trial, measure, table, available_cores())
+        trials = sorted(entries, key=lambda entry: -entry[measure])
         system = _made(config, {**settings, **chosen}, source)
     history = system.train(dataset, directory, team).history
     if team.rank:
@@ -195,8 +160,36 @@ def _run(
     return TrainingRun(path, _finish(system, dataset, directory, history), trials, measure)
 
 
-def _refuse_steps(config: Mapping[str, Any], system: Trainable, shared: bool) -> None:
-    """Complain where a system that does not learn step by step is asked for what needs steps."""
+@dataclass(frozen=True)
+class GridTrial:
+    """One training of a grid search, in a process of its own: call it with the settings to try."""
+
+    system: str
+    data: str
+    pair: str
+    seed: int
+    skip_bad: bool
+    settings: dict[str, str]
+
+    def __call__(self, point: dict[str, str]) -> dict[str, float]:
+        """Train; the dev measures of the best epoch, or of the last where training does not stop early."""
+        set_quiet(True)
+        source, pair = open_source(self.data), parse_pair(self.pair)
+        system = make_system(self.system, pair, {**self.settings, **point}, source, bare=True)
+        assert isinstance(system, TrainedSystem)
+        history = system.train(load_dataset(source, pair, self.seed, Problems(not self.skip_bad))).history
+        recipe = system.recipe
+        if recipe.measure not in history[-1]:
+            raise InputError("--grid: needs a dev split with judged queries to choose by")
+        best = max(history, key=lambda entry: float(entry[recipe.measure])) if recipe.patience else history[-1]
+        return {name: value for name, value in best.items() if name not in _NOT_MEASURES}
+
+
+def _check(config: Mapping[str, Any], system: Trainable, shared: bool) -> None:
+    """Raise where several processes, or a system that is not trained by epochs, cannot do what is configured."""
+    if shared and config["grid"]:
+        what = "the trials of a grid run side by side on one machine already"
+        raise InputError(f"--grid: {what}; search with one process, then train with --set")
     if isinstance(system, TrainedSystem):
         return
     if config["grid"]:
@@ -215,21 +208,10 @@ def _made(config: Mapping[str, Any], settings: dict[str, str], source: Source) -
     return system
 
 
-def _search(
-    config: Mapping[str, Any], settings: dict[str, str], directory: RunDirectory, measure: str
-) -> tuple[dict[str, str], list[dict[str, Any]]]:
-    """The best point of the grid, and all points with what was measured, the best first."""
-    trial = GridTrial(config["system"], config["data"], config["pair"], config["seed"], config["skip_bad"], settings)
-    directory.begin()
-    table = directory.path / "grid.jsonl"
-    best, entries = search_grid(grid_points(config["grid"]), trial, measure, table, available_cores())
-    return best, sorted(entries, key=lambda entry: -entry[measure])
-
-
 def _finish(
     system: Trainable, dataset: Dataset, directory: RunDirectory, history: list[dict[str, Any]]
 ) -> dict[str, Any]:
-    """Keep the model; measure it on dev where there is one, a system of vectors over the whole collection too."""
+    """Save the model, and evaluate it on dev where there is one; over the whole collection if it is made for that."""
     results: dict[str, Any] = {"epochs": len(history), "seconds": round(sum(entry["seconds"] for entry in history), 1)}
     protocols: tuple[str, ...] = ()
     if "dev" in dataset.splits and any(query.id in dataset.judgments for query in dataset.split("dev")):

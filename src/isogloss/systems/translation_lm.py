@@ -1,4 +1,25 @@
-"""The translation-based language model: ``translation-lm``, TRANS in the layer-wise paper's table.
+"""``translation-lm``: the translation-based language model (TransLM), TRANS in the layer-wise paper's table.
+
+After Xue, Jeon and Croft 2008, Retrieval Models for Question and Answer Archives. Documents are ranked by the
+likelihood of the query:
+
+    P(q | D) = prod_w P(w | D)^n(w, q)
+    P(w | D) = (1 - lambda) P_mx(w | D) + lambda P_ml(w | C)                     (Jelinek-Mercer smoothing)
+    P_mx(w | D) = (1 - beta) P_ml(w | D) + beta sum_t P(w | t) P_ml(t | D)
+
+The score is log P(q | D) without what all documents have in common, so that it is 0 where nothing matches:
+
+    score(q, D) = sum_w n(w, q) ln(1 + (1 - lambda) P_mx(w | D) / (lambda P_ml(w | C)))
+
+P(w | t), the probability that word t of an answer translates to word w of a question, is trained by IBM model 1
+(:mod:`isogloss.translation.word_alignment`) on questions and their answers, without its window: they are not
+translations of each other, so positions mean nothing. In one language each pair (q, a) is also read as (a, q), and one
+model is trained on both ("pooling", the best in the paper). In two languages only (answer, question) is read.
+
+Trained on questions and answers, P(w | w) is low for many words, because an answer does not repeat the question. The
+share 1 - beta of plain P_ml(w | D) makes up for that, as in the paper. A document word that is not in the training data
+translates to itself alone, so that P(w | D) adds up to 1. C is the documents and the questions of the training data; a
+word of neither is ignored.
 
 Defaults were chosen on 300 held-out questions of the train splits of leetcode (zh-zh, en-en, en-zh) and insuranceqa
 (en-zh); the optimum is flat in lambda and beta. Without stop words insuranceqa's short questions lose .15 MRR.
@@ -9,9 +30,9 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,51 +45,44 @@ from isogloss.storage.arrays import load_array, save_array
 from isogloss.storage.errors import InputError
 from isogloss.storage.progress import track
 from isogloss.storage.strings import StringTable
-from isogloss.systems.base import Contribution, System, SystemOptions
+from isogloss.systems.base import Contribution, System, SystemOptions, option
 from isogloss.text.batches import TokenizedTexts, tokenize_texts
 from isogloss.text.tokenizer import Tokenizer, tokenize
 from isogloss.translation.word_alignment import Floats, Ids, Model1
 
-# P(w | t): how likely a word t of an answer stands for a word w of a question, learned from pairs of both.
-#
-# IBM model 1 (:mod:`isogloss.translation.word_alignment`) without its window: questions and answers are no translations of
-# each other, so where a word stands says nothing. In one language each pair (q, a) is read as (a, q) too, and one
-# model is learned from both ("pooling", which did best in Xue, Jeon and Croft 2008). In two languages only (answer,
-# question) is read: the other half would speak of other words.
-
 _EVERYWHERE = 1_000_000  # a window that no text is longer than
+_SHOWN = 5
+_ROWS = "translations.rows.npy"
+_ARRAYS = ("offsets", "given", "probabilities", "asked")
 
 
 class WordProbabilities:
     """P(w | t), one a row, ordered by w: rows ``offsets[i]`` to ``offsets[i + 1]`` have w = ``terms[i]``.
 
-    ``given`` holds t as a number of ``terms``, which are in ascending order. The rows of one t add up to 1.
-    ``asked`` says how often each term stands in the questions.
+    ``given`` has the number of t in ``terms``, which are ascending. The rows of one t add up to 1. ``question_counts``
+    counts each term in the questions.
     """
 
     def __init__(
         self, terms: StringTable, offsets: NDArray[np.int64], given: Ids,
-        probabilities: NDArray[np.float32], asked: NDArray[np.int64],
+        probabilities: NDArray[np.float32], question_counts: NDArray[np.int64],
     ) -> None:  # fmt: skip
-        self.terms = terms
-        self.offsets = offsets
-        self.given = given
-        self.probabilities = probabilities
-        self.asked = asked
+        self.terms, self.offsets, self.given = terms, offsets, given
+        self.probabilities, self.question_counts = probabilities, question_counts
 
     @classmethod
     def learn(
         cls, questions: TokenizedTexts, answers: TokenizedTexts, pooled: bool, iterations: int = 5,
         null: float = 0.25, minimum: float = 1e-3,
     ) -> WordProbabilities:  # fmt: skip
-        """Learn from question i and answer i, for all i; what is less probable than ``minimum`` is dropped."""
+        """Train on question i and answer i, for all i; translations less probable than ``minimum`` are dropped."""
         terms = sorted({*questions.terms, *answers.terms})
         sources, targets = answers, questions
         if pooled:
             questions, answers = _renumbered(questions, terms), _renumbered(answers, terms)
             sources, targets = _both(answers, questions), _both(questions, answers)
         model = Model1(sources, targets, _EVERYWHERE, null)
-        for _ in track(range(iterations), "learning which words answer which"):
+        for _ in track(range(iterations), "training translation probabilities"):
             model.step()
         found = model.pairs()
         kept = found.forward >= minimum
@@ -80,11 +94,11 @@ class WordProbabilities:
         probabilities /= np.bincount(given, probabilities, len(terms))[given]
         order = np.lexsort((given, words))
         offsets = np.searchsorted(words[order], np.arange(len(terms) + 1))
-        asked = np.bincount(_numbers(questions.terms, terms)[questions.ids], minlength=len(terms))
-        return cls(StringTable.of(terms), offsets, given[order], probabilities[order].astype(np.float32), asked)
+        counts = np.bincount(_numbers(questions.terms, terms)[questions.ids], minlength=len(terms))
+        return cls(StringTable.of(terms), offsets, given[order], probabilities[order].astype(np.float32), counts)
 
     def of_word(self, word: str) -> tuple[Ids, NDArray[np.float32]]:
-        """All t that stand for a word, as numbers of ``terms``, and P(w | t) of each."""
+        """All t that translate to a word, as numbers of ``terms``, and P(w | t) of each."""
         number = self.terms.find(word)
         span = slice(0, 0) if number is None else slice(int(self.offsets[number]), int(self.offsets[number + 1]))
         return self.given[span], self.probabilities[span]
@@ -92,24 +106,24 @@ class WordProbabilities:
     def save(self, directory: Path) -> None:
         """Write the arrays into a directory."""
         self.terms.save(directory, "words")
-        for name in ("offsets", "given", "probabilities", "asked"):
-            save_array(directory / f"translations.{name}.npy", getattr(self, name))
+        arrays: tuple[NDArray[Any], ...] = self.offsets, self.given, self.probabilities, self.question_counts
+        for name, array in zip(_ARRAYS, arrays, strict=True):
+            save_array(directory / f"translations.{name}.npy", array)
 
     @classmethod
     def load(cls, directory: Path) -> WordProbabilities:
         """Map what ``save`` wrote."""
-        names = ("offsets", "given", "probabilities", "asked")
-        arrays = (load_array(directory / f"translations.{name}.npy") for name in names)
+        arrays = (load_array(directory / f"translations.{name}.npy") for name in _ARRAYS)
         return cls(StringTable.load(directory, "words"), *arrays)
 
 
 def _numbers(terms: list[str], among: list[str]) -> Ids:
-    """Where each term stands in a sorted list that holds them all."""
+    """The number of each term in a sorted list of all terms."""
     return np.fromiter((bisect_left(among, term) for term in terms), np.int32, len(terms))
 
 
 def _renumbered(texts: TokenizedTexts, terms: list[str]) -> TokenizedTexts:
-    """The same texts in terms of a sorted list that holds all of theirs."""
+    """The same texts with numbers of a sorted list of all terms."""
     return TokenizedTexts(terms, _numbers(texts.terms, terms)[texts.ids], texts.offsets)
 
 
@@ -119,53 +133,30 @@ def _both(first: TokenizedTexts, second: TokenizedTexts) -> TokenizedTexts:
     return TokenizedTexts(first.terms, np.concatenate([first.ids, second.ids]), offsets)
 
 
-# The translation-based language model (TransLM) of Xue, Jeon and Croft 2008, Retrieval Models for Question and Answer
-# Archives: a document is as good as the query is likely to be said by it, in its own words or in words that stand for
-# them.
-#
-#     P(q | D) = prod_w P(w | D)^n(w, q)
-#     P(w | D) = (1 - lambda) P_mx(w | D) + lambda P_ml(w | C)
-#     P_mx(w | D) = (1 - beta) P_ml(w | D) + beta sum_t P(w | t) P_ml(t | D)
-#
-# lambda is the same for all documents (Jelinek-Mercer smoothing).
-#
-# Trained on questions and answers, P(w | w) is low for many words: the answer does not repeat the question. The share
-# 1 - beta of plain P_ml(w | D) makes up for that, as in the paper. A document word that was never trained on stands
-# for itself alone, so that P(w | D) adds up to 1 over all words. C, the archive, is the documents and the questions of
-# the training: a word of those has some chance even where no document holds it. A word that is in neither says
-# nothing.
-#
-# The score is log P(q | D) without what all documents have in common, so that it is 0 where nothing matches:
-#
-#     score(q, D) = sum_w n(w, q) ln(1 + (1 - lambda) P_mx(w | D) / (lambda P_ml(w | C)))
-
-
 class TranslationLM:
     """Scores all documents of inverted lists.
 
-    ``rows`` says where the terms of ``learned`` stand in the inverted lists (-1: nowhere); found out if not given.
+    ``rows`` are the rows of the terms of ``translation`` in the inverted lists (-1: none); None: they are looked up.
     """
 
     def __init__(
-        self, postings: Postings, learned: WordProbabilities, collection_weight: float, translation_weight: float,
+        self, postings: Postings, translation: WordProbabilities, collection_weight: float, translation_weight: float,
         rows: NDArray[np.int64] | None = None,
     ) -> None:  # fmt: skip
-        self.postings = postings
-        self.learned = learned
-        self.rows = _matched(learned.terms, postings.terms) if rows is None else rows
-        self._lambda = collection_weight
-        self._beta = translation_weight
-        self._trained = np.zeros(len(learned.terms), dtype=bool)
-        self._trained[learned.given] = True
+        self.postings, self.translation = postings, translation
+        self.rows = _matched(translation.terms, postings.terms) if rows is None else rows
+        self._lambda, self._beta = collection_weight, translation_weight
+        self._trained = np.zeros(len(translation.terms), dtype=bool)
+        self._trained[translation.given] = True
         self._lengths = np.maximum(1, postings.lengths).astype(np.float64)
-        self._archive_length = int(postings.lengths.sum()) + int(learned.asked.sum())
+        self._archive_length = int(postings.lengths.sum()) + int(translation.question_counts.sum())
 
     def rows_in(self, postings: Postings) -> NDArray[np.int64]:
-        """Where the learned terms stand in other inverted lists."""
-        return _matched(self.learned.terms, postings.terms)
+        """The rows of the trained terms in other inverted lists."""
+        return _matched(self.translation.terms, postings.terms)
 
     def scores(self, query: Mapping[str, int]) -> NDArray[np.float32]:
-        """The score of every document for the words of a query and how often it says each."""
+        """The score of every document for the words of a query and their counts."""
         total = np.zeros(self.postings.document_count)
         for word, times in query.items():
             total += times * self.gains(word)
@@ -176,50 +167,49 @@ class TranslationLM:
         background = self._lambda * self.background(word)
         if not background:
             return np.zeros(self.postings.document_count)
-        return np.log1p((1 - self._lambda) / background * self.said(word))
+        return np.log1p((1 - self._lambda) / background * self.mixture(word))
 
     def best_gain(self, word: str) -> float:
-        """What a word would add to the score of a document that said nothing else."""
+        """What a word would add to the score of a document that consists of nothing else."""
         background = self._lambda * self.background(word)
         return float(np.log1p((1 - self._lambda) / background)) if background else 0.0
 
     def probabilities(self, word: str) -> Floats:
         """P(w | D) of every document."""
-        return (1 - self._lambda) * self.said(word) + self._lambda * self.background(word)
+        return (1 - self._lambda) * self.mixture(word) + self._lambda * self.background(word)
 
     def background(self, word: str) -> float:
         """P_ml(w | C)."""
-        number = self.learned.terms.find(word)
-        asked = 0 if number is None else int(self.learned.asked[number])
-        return (int(self.postings[word].frequencies.sum()) + asked) / max(1, self._archive_length)
+        number = self.translation.terms.find(word)
+        count = 0 if number is None else int(self.translation.question_counts[number])
+        return (int(self.postings[word].frequencies.sum()) + count) / max(1, self._archive_length)
 
-    def said(self, word: str) -> Floats:
+    def mixture(self, word: str) -> Floats:
         """P_mx(w | D) of every document."""
         rows, weights = self.sources(word)
         starts = self.postings.offsets[rows]
         lengths = self.postings.offsets[rows + 1] - starts
-        places = np.arange(lengths.sum()) + np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
-        counts = self.postings.frequencies[places] * np.repeat(weights, lengths)
-        return np.bincount(self.postings.documents[places], counts, self.postings.document_count) / self._lengths
+        entries = np.arange(lengths.sum()) + np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
+        counts = self.postings.frequencies[entries] * np.repeat(weights, lengths)
+        return np.bincount(self.postings.documents[entries], counts, self.postings.document_count) / self._lengths
 
     def sources(self, word: str) -> tuple[NDArray[np.int64], Floats]:
-        """The terms of the documents that say a word, as rows of the inverted lists, and what each counts for it.
+        """The document terms that match a word, as rows of the inverted lists, and the weight of each.
 
-        The word itself may come twice: as such, and as a translation of itself.
+        The word itself may occur twice: as such, and as a translation of itself.
         """
-        given, probabilities = self.learned.of_word(word)
+        given, probabilities = self.translation.of_word(word)
         rows, weights = self.rows[given], self._beta * probabilities.astype(np.float64)
-        held = rows >= 0
-        rows, weights = rows[held], weights[held]
+        rows, weights = rows[rows >= 0], weights[rows >= 0]
         own = self.postings.terms.find(word)
         if own is None:
             return rows, weights
-        number = self.learned.terms.find(word)
+        number = self.translation.terms.find(word)
         trained = number is not None and self._trained[number]
         return np.append(rows, own), np.append(weights, 1 - self._beta if trained else 1.0)
 
     def terms_for(self, word: str, document: int | None = None) -> list[str]:
-        """The terms that say a word in all documents, or in one: those that say it most first."""
+        """The terms that match a word in all documents, or in one, the most important first."""
         rows, weights = self.sources(word)
         counts = weights * [self._frequency(row, document) for row in rows.tolist()]
         best = rows[np.argsort(-counts, kind="stable")][: np.count_nonzero(counts)]
@@ -233,46 +223,30 @@ class TranslationLM:
         return int(frequencies.sum())
 
 
-def _matched(terms: StringTable, held: StringTable) -> NDArray[np.int64]:
-    row_of = {term: row for row, term in enumerate(held)}
+def _matched(terms: StringTable, known: StringTable) -> NDArray[np.int64]:
+    row_of = {term: row for row, term in enumerate(known)}
     return np.fromiter((row_of.get(term, -1) for term in terms), np.int64, len(terms))
-
-
-_SHOWN = 5
-_ROWS = "translations.rows.npy"
 
 
 @dataclass(frozen=True)
 class TranslationLMOptions(SystemOptions):
     """Options of ``translation-lm``."""
 
-    stems: bool = field(default=True, metadata={"help": "Snowball stems, where a language has them"})
-    drop_stop_words: bool = field(default=False, metadata={"help": "leave stop words out of documents and queries"})
-    collection_weight: float = field(
-        default=0.2, metadata={"help": "lambda: the share of the whole collection in P(w|D)", "range": (1e-6, 1)}
-    )
-    translation_weight: float = field(
-        default=0.5, metadata={"help": "beta: the share of translated words, not as they stand", "range": (0, 1)}
-    )
-    iterations: int = field(default=5, metadata={"help": "rounds of expectation maximisation", "range": (1, 1000)})
-    null: float = field(
-        default=0.25,
-        metadata={
-            "help": "how likely a word of a question comes from no word of its answer",
-            "range": (1e-6, 0.999999),
-        },
-    )
-    minimum_probability: float = field(
-        default=0.001, metadata={"help": "less probable translations of a word are dropped", "range": (0, 1)}
-    )
+    stems: bool = option(True, "Snowball stems, where a language has them")
+    drop_stop_words: bool = option(False, "leave stop words out of documents and queries")
+    collection_weight: float = option(0.2, "lambda: the share of the whole collection in P(w|D)", 1e-6, 1)
+    translation_weight: float = option(0.5, "beta: the share of translated words in P(w|D)", 0, 1)
+    iterations: int = option(5, "rounds of expectation maximisation", 1, 1000)
+    null: float = option(0.25, "how likely a word of a question comes from no word of its answer", 1e-6, 0.999999)
+    minimum_probability: float = option(0.001, "less probable translations of a word are dropped", 0, 1)
 
 
 class TranslationLanguageModel(System):
-    """Documents ranked by how likely they say the query, in its words or in words that stand for them."""
+    """Documents ranked by the likelihood of the query, given their words and the translations of these."""
 
     name = "translation-lm"
     paper = "Xue, Jeon and Croft 2008, Retrieval Models for Question and Answer Archives"
-    summary = "language model with word-to-word translation, learned from the questions and answers of the train split"
+    summary = "language model with word-to-word translation, trained on the questions and answers of the train split"
     options_type = TranslationLMOptions
     options: TranslationLMOptions
     learns = True
@@ -283,28 +257,28 @@ class TranslationLanguageModel(System):
         super().__init__(options, query_language, document_language)
         self._query_terms = Tokenizer(query_language, options.stems, options.drop_stop_words)
         self._document_terms = Tokenizer(document_language, options.stems, options.drop_stop_words)
-        self._learned: WordProbabilities | None = None
+        self._translation: WordProbabilities | None = None
         self._model: TranslationLM | None = None
 
     def fit(self, training: Dataset) -> None:
-        """Learn P(w | t) from the questions of the train split and their answers."""
+        """Train P(w | t) on the questions of the train split and their answers."""
         try:
             questions, answers = zip(*question_answer_pairs(training), strict=True)
         except InputError as error:
             raise InputError(f"{self.name}: nothing to learn from: {error}") from error
         o = self.options
-        self._learned = WordProbabilities.learn(
+        self._translation = WordProbabilities.learn(
             tokenize_texts(questions, self._query_terms), tokenize_texts(answers, self._document_terms),
             self.query_language == self.document_language, o.iterations, o.null, o.minimum_probability,
         )  # fmt: skip
 
     def index_texts(self, texts: Sequence[str]) -> None:
-        if self._learned is None:
-            raise InputError(f"{self.name}: has to learn before it can index; give it data with a train split")
+        if self._translation is None:
+            raise InputError(f"{self.name}: has to be trained before it can index; give it data with a train split")
         label = f"indexing {len(texts):,} documents"
         postings = Postings.build(tokenize_texts(texts, self._document_terms, label=label))
         self._parts = JoinedPostings([postings])
-        self._use(postings, self._learned)
+        self._use(postings, self._translation)
 
     def scores(self, query: str) -> Scores:
         return self._ready.scores(Counter(self._query_terms(query)))
@@ -329,19 +303,19 @@ class TranslationLanguageModel(System):
         for word, terms, times in self._words(query):
             gain = times * sum(float(self._ready.gains(term)[row]) for term in terms)
             if gain > 0:
-                saying = [said for term in terms for said in self._ready.terms_for(term, row)]
-                found.append(Contribution(word, tuple(saying[:_SHOWN]), gain))
+                matched = [match for term in terms for match in self._ready.terms_for(term, row)]
+                found.append(Contribution(word, tuple(matched[:_SHOWN]), gain))
         return sorted(found, key=lambda contribution: -contribution.score)
 
     def count_only(self, live: Allowed) -> None:
-        self._use(self._parts.counting_only(live).without_gone(), self._ready.learned)
+        self._use(self._parts.counting_only(live).without_gone(), self._ready.translation)
 
     def save_shared(self, directory: Path) -> None:
-        assert self._learned is not None
-        self._learned.save(directory)
+        assert self._translation is not None
+        self._translation.save(directory)
 
     def load_shared(self, directory: Path) -> Self:
-        self._learned = WordProbabilities.load(directory)
+        self._translation = WordProbabilities.load(directory)
         return self
 
     def save_part(self, directory: Path, keep: Allowed | None = None) -> None:
@@ -352,17 +326,17 @@ class TranslationLanguageModel(System):
         )
 
     def load_parts(self, directories: Sequence[Path], id_order: NDArray[np.int64]) -> Self:
-        """Several parts become one in memory: translations are looked up by their place in one table of terms."""
-        assert self._learned is not None
+        """Several parts become one in memory: translations are looked up by their row in one table of terms."""
+        assert self._translation is not None
         self._parts = JoinedPostings.load(directories)
         rows = load_array(directories[0] / _ROWS) if len(directories) == 1 else None
-        self._use(self._parts.merged(), self._learned, rows)
+        self._use(self._parts.merged(), self._translation, rows)
         self._take_order(id_order, self._parts.document_count)
         return self
 
-    def _use(self, postings: Postings, learned: WordProbabilities, rows: NDArray[np.int64] | None = None) -> None:
+    def _use(self, postings: Postings, translation: WordProbabilities, rows: NDArray[np.int64] | None = None) -> None:
         weights = self.options.collection_weight, self.options.translation_weight
-        self._model = TranslationLM(postings, learned, *weights, rows)
+        self._model = TranslationLM(postings, translation, *weights, rows)
 
     @property
     def _ready(self) -> TranslationLM:
@@ -371,6 +345,6 @@ class TranslationLanguageModel(System):
         return self._model
 
     def _words(self, query: str) -> list[tuple[str, list[str], int]]:
-        """The words of a query as it says them, the terms of each (none for a stop word left out), and how often."""
+        """The words of a query as written, the terms of each (none for a dropped stop word), and their counts."""
         counts = Counter(tokenize(query))
         return [(word, self._query_terms.terms([word]), times) for word, times in counts.items()]

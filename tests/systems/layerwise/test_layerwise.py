@@ -2,6 +2,7 @@
 
 import json
 import logging
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -24,12 +25,19 @@ PAIR = ("en", "fr")
 QUICK = {
     "dimension": 16, "widths": "2,3", "kernels": 8, "k": 3, "hidden": 8, "epochs": 2, "batch": 64, "rate": 0.01,
     "query_words": 20, "document_words": 20, "critic_steps": 2, "critic_hidden": 8, "dropout": 0.0, "patience": 0,
+    "query_vectors": "random", "document_vectors": "random",
 }  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def demo():
     return load_dataset(Demo(), PAIR)
+
+
+@pytest.fixture(scope="module")
+def small(demo):
+    """Some of the queries: enough where nothing is said of how well it learns."""
+    return replace(demo, splits={"train": demo.splits["train"][:40], "dev": demo.splits["dev"][:10]})
 
 
 def made(**changes):
@@ -60,18 +68,18 @@ def test_it_learns_the_demo_and_what_is_kept_scores_the_same(demo, scorer, tmp_p
     assert again.unknown_words("zzyzx the") == ["zzyzx"]
 
 
-def test_the_history_has_the_distance_of_each_layer(demo):
-    history = made(layers=3, beta=0.1).train(demo).history
+def test_the_history_has_the_distance_of_each_layer(small):
+    history = made(layers=3, beta=0.1).train(small).history
     for entry in history:
         assert {"W_1", "W_2", "W_3", "slope_1", "slope_2", "slope_3", "idle", "MAP"} <= entry.keys()
-    assert "W_1" not in made(beta=0.0, critic_steps=0, epochs=1).train(demo).history[0]
+    assert "W_1" not in made(beta=0.0, critic_steps=0, epochs=1).train(small).history[0]
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_every_ablation_learns_and_is_the_same_by_its_options(demo, variant):
+def test_every_ablation_learns_and_is_the_same_by_its_options(small, variant):
     system = made(variant=variant, layers=2, alphas="-0.5", epochs=1)
     by_options = Layerwise(system.options.with_variant(), *PAIR)
-    assert system.train(demo).history[0]["loss"] == by_options.train(demo).history[0]["loss"]
+    assert system.train(small).history[0]["loss"] == by_options.train(small).history[0]["loss"]
 
 
 def test_what_the_ablations_mean():
@@ -118,10 +126,10 @@ def test_the_papers_grid_and_all_alphas_are_options():
 
 
 @pytest.mark.parametrize("negatives", [{"negatives": "in-batch"}, {"negatives": "hard", "mined": True}])
-def test_a_killed_run_goes_on_to_the_same_model(demo, negatives, tmp_path, monkeypatch):
-    settings = {"epochs": 3, "dropout": 0.2, "beta": 0.1, **negatives}
+def test_a_killed_run_goes_on_to_the_same_model(small, negatives, tmp_path, monkeypatch):
+    settings = {"epochs": 3, "dropout": 0.2, "beta": 0.1, "batch": 16, **negatives}
     whole = made(**settings)
-    whole.train(demo)
+    whole.train(small)
 
     class Killed(RunDirectory):
         def checkpoint(self, position, state, best):
@@ -131,9 +139,9 @@ def test_a_killed_run_goes_on_to_the_same_model(demo, negatives, tmp_path, monke
 
     monkeypatch.setattr("isogloss.training.loop._CHECKPOINT_SECONDS", -1.0)
     with pytest.raises(KeyboardInterrupt):
-        made(**settings).train(demo, Killed.create(tmp_path, {}))
+        made(**settings).train(small, Killed.create(tmp_path, {}))
     resumed = made(**settings)
-    history = resumed.train(demo, RunDirectory.open(tmp_path)).history
+    history = resumed.train(small, RunDirectory.open(tmp_path)).history
     assert len(history) == 3
     for name, array in whole.model.parameters.items():
         np.testing.assert_array_equal(array, resumed.model.parameters[name], err_msg=name)
@@ -149,9 +157,9 @@ def test_mined_negatives_are_near_their_queries(demo):
     assert np.mean([row in near[query] for query, row in zip(learner.triples.query_of, drawn, strict=True)]) > 0.9
 
 
-def test_arrays_alone_are_enough(demo, tmp_path):
+def test_arrays_alone_are_enough(small, tmp_path):
     system = made(negatives="hard", epochs=2)
-    system.read(demo).save(tmp_path / "demo.npz")
+    system.read(small).save(tmp_path / "demo.npz")
     data = RankingData.load(tmp_path / "demo.npz")
     history = system.train_arrays(data).history
     found = system.measure_lists(data.dev, data.triples.documents)
@@ -161,16 +169,16 @@ def test_arrays_alone_are_enough(demo, tmp_path):
     json.dumps(history)
 
 
-def test_a_language_that_can_be_told_is_told_by_the_probe(demo):
+def test_a_language_that_can_be_told_is_told_by_the_probe(small):
     system = made(epochs=1, rate=1e-9)
-    system.fit(demo)
-    data = system.read(demo)
+    system.fit(small)
+    data = system.read(small)
     system.model.scorer.tables.query.data += 5
     assert min(system.probe(data.dev.queries, data.triples.documents)) > 0.95
 
 
-def test_flat_critics_are_spoken_of(demo, caplog):
+def test_flat_critics_are_spoken_of(small, caplog):
     with caplog.at_level(logging.WARNING, logger="isogloss"):
-        history = made(critic="clipping", critic_clip=1e-9).train(demo).history
+        history = made(critic="clipping", critic_clip=1e-9).train(small).history
     assert caplog.text.count("critic of layer 1 is flat") == 1 and "raise critic_clip" in caplog.text
     assert [entry["doubts"] for entry in history] == [2, 2]

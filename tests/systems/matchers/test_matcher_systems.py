@@ -11,12 +11,16 @@ from isogloss.data.readers.wikiclir import WikiClir
 from isogloss.evaluation.protocols import make_task
 from isogloss.evaluation.report import evaluate_run
 from isogloss.storage.errors import InputError
-from isogloss.systems.matchers.ai_cnn import AiCnn
-from isogloss.systems.matchers.clann import Clann
-from isogloss.systems.matchers.cntn import Cntn, TranslatingCntn
 from isogloss.systems.matchers.data import RankingData
-from isogloss.systems.matchers.dssm import Dssm
-from isogloss.systems.matchers.match_srnn import MatchSrnn, TranslatingMatchSrnn
+from isogloss.systems.matchers.networks import (
+    AiCnn,
+    Clann,
+    Cntn,
+    Dssm,
+    MatchSrnn,
+    TranslatingCntn,
+    TranslatingMatchSrnn,
+)
 from isogloss.training.loop import Training
 
 torch = pytest.importorskip("torch")
@@ -174,7 +178,7 @@ def test_arrays_alone_are_enough(folder, tmp_path):
 
 def test_numpy_and_torch_are_enough_where_texts_are_not_read():
     missing = "'icu4py', 'rich', 'numba', 'safetensors', 'Stemmer', 'py3langid', 'scipy', 'matplotlib'"
-    modules = ("dssm", "cntn", "ai_cnn", "match_srnn", "clann", "cntn_mt", "match_srnn_mt", "matcher_model")
+    modules = ("matchers.networks", "matchers.model")
     script = f"import sys; sys.modules.update(dict.fromkeys([{missing}])); " + "; ".join(
         [f"import isogloss.systems.{module}" for module in modules]
         + ["import isogloss.nn.inference", "import isogloss.training.torch_triples"]

@@ -158,10 +158,10 @@ def test_vectors_that_cannot_be_used_are_said(tmp_path):
 
 def test_a_file_of_something_else_is_said(tmp_path):
     (tmp_path / "data.npz").write_bytes(b"nothing")
-    with pytest.raises(InputError, match="is not what was prepared for learning"):
+    with pytest.raises(InputError, match="is not a file of training data"):
         RankingData.load(tmp_path / "data.npz")
     np.savez(tmp_path / "other.npz", words=np.zeros(3))
-    with pytest.raises(InputError, match="is not what was prepared for learning"):
+    with pytest.raises(InputError, match="is not a file of training data"):
         RankingData.load(tmp_path / "other.npz")
 
 

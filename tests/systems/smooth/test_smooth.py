@@ -99,7 +99,7 @@ def test_the_papers_recipes_are_the_defaults():
     options = SmoothOptions()
     assert (options.dimension, options.eps, options.negatives, options.dropout) == (64, 1.0, 40, 0.4)
     assert (options.filters, options.window, options.hidden) == (300, 3, 64)
-    lower, upper = options.made_loss(3).compiled()[1:3]
+    lower, upper = options.make_loss(3).compiled()[1:3]
     np.testing.assert_allclose([*lower, *upper], [-1, 0.2, 0.7, 0.2, 0.7, 1])
 
 
@@ -115,7 +115,7 @@ def test_what_is_set_takes_the_recipes_place():
 @pytest.mark.parametrize("grades", [2, 3, 4, 7])
 def test_losses_take_as_many_grades_as_the_data_have(grades):
     for loss in ("sosl", "mse", "po"):
-        assert SmoothOptions(loss=loss).made_loss(grades).grades == grades
+        assert SmoothOptions(loss=loss).make_loss(grades).grades == grades
 
 
 @pytest.mark.parametrize(
@@ -128,8 +128,8 @@ def test_losses_take_as_many_grades_as_the_data_have(grades):
         ({"thresholds": "low,high"}, "smooth.thresholds: 'low,high' is not a list of numbers like 0.2,0.7"),
         ({"thresholds": "0.7,0.2"}, "thresholds 0.7,0.2 do not rise"),
         ({"loss": "3part", "thresholds": "0.1,0.2"}, "3part"),
-        ({"frozen": "yes"}, "smooth.frozen: average has nothing but its word vectors; choose encoder=cnn or lstm"),
-        ({"shared": "yes"}, "smooth.shared: average has nothing but its word vectors"),
+        ({"frozen": "yes"}, "smooth.frozen: average has only word vectors; choose encoder=cnn or lstm"),
+        ({"shared": "yes"}, "smooth.shared: average has only word vectors"),
         ({"eps": "-1"}, "smooth.eps: -1 is not between 0 and 100"),
         ({"eps": "nan"}, "smooth.eps: nan is not between"),
         ({"dimension": "0"}, "smooth.dimension: 0 is not between 1 and 4096"),

@@ -25,10 +25,10 @@ from isogloss.reproduce import pages
 from isogloss.reproduce.running import TrialRunner
 from isogloss.reproduce.trials import Outcome, PaperTrial, dataset_fingerprint, device_name, file_name
 from isogloss.storage.progress import track
-from isogloss.systems.bridge.learning import page_pairs
 from isogloss.systems.bridge.model import BridgeModel
 from isogloss.systems.bridge.options import BridgeOptions
 from isogloss.systems.bridge.system import Bridge
+from isogloss.systems.bridge.training import page_pairs
 from isogloss.systems.bridge.weights import Calibration, context_of
 from isogloss.systems.lexicons import fill_languages
 from isogloss.systems.registry import make_system
@@ -226,8 +226,8 @@ def _first_of_rest(shown: NDArray[np.floating], context: float, calibration: Cal
     """The first score as it would be shown if the other documents of the query were not in the collection."""
     if not len(shown) or calibration is None:
         return float(shown[0]) if len(shown) else -np.inf
-    scores = calibration.unshown(shown.astype(np.float64), context)
-    return float(calibration.shown(scores, context_of(scores)).max())
+    scores = calibration.scores(shown.astype(np.float64), context)
+    return float(calibration.log_odds(scores, context_of(scores)).max())
 
 
 def _first(scores: NDArray[np.floating]) -> float:

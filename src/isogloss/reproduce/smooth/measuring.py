@@ -48,7 +48,7 @@ class Measured:
 def measure_model(model: SmoothModel, dataset: Dataset, prepared: Prepared, ranked: Ranked, device: str) -> Measured:
     """Rank what the ``sampled`` and ``full`` protocols rank, as ``evaluate`` would."""
     options, pairs, examples = model.options, prepared.pairs, ranked.examples
-    loss, top, order = options.made_loss(prepared.grades), dataset.judgments.top_grade, dataset.documents.id_order
+    loss, top, order = options.make_loss(prepared.grades), dataset.judgments.top_grade, dataset.documents.id_order
     queries = _encode(model, "query", text_ids(ranked.queries, prepared.words["query"], options.query_words), device)
     documents = _encode(model, "document", prepared.documents, device)
     trained = _encode(model, "query", pairs.queries, device)

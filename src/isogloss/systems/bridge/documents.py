@@ -1,4 +1,4 @@
-"""The documents of ``bridge``: passages in the words of a channel, one part after the other."""
+"""The indexed documents of ``bridge``: overlapping passages of each, in parts that were indexed at different times."""
 
 from __future__ import annotations
 
@@ -10,58 +10,51 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.retrieval.ranking import Allowed, Rows, Scores
+from isogloss.retrieval.ranking import Allowed
 from isogloss.storage.arrays import load_array, save_array
-from isogloss.systems.bridge.texts import IndexedTexts
+from isogloss.systems.bridge.matching import PassageIndex
 from isogloss.text.batches import TokenizedTexts
 from isogloss.text.passages import Span, cut_texts
 from isogloss.text.tokenizer import Tokenizer
 from isogloss.translation.model import Floats, Numbers, QueryStatistics, TranslationModel
 
 Vectors = NDArray[np.float32] | None
-"""Of a pretrained encoder, one a document."""
+"""The vectors of a pretrained encoder, one a document."""
+_NO_SPANS = np.zeros((0, 2), np.int32)
 
 
 class PassageNumbers(NamedTuple):
-    """Passages of some documents, as numbers of a part, and where those of each document begin among them."""
+    """The passages of some documents of a part, and where those of each document start among them."""
 
     numbers: Numbers
     starts: Numbers
 
 
-class PassageMatches(NamedTuple):
-    """The likeliest documents of the whole collection for a query, their scores, and c(q)."""
-
-    rows: Rows
-    scores: Scores
-    context: float
-
-
 @dataclass(frozen=True)
 class Part:
-    """Documents that were indexed at one time. ``counts`` are the passages of each, ``spans`` their places."""
+    """Documents that were indexed together: how many passages each has, and the span of each passage in its text."""
 
-    texts: IndexedTexts
+    index: PassageIndex
     counts: Numbers
     spans: NDArray[np.int32]
     vectors: Vectors = None
 
     @classmethod
     def build(
-        cls, channel: TranslationModel, texts: Sequence[str], words: int, terms: Tokenizer, vectors: Vectors
+        cls, translation: TranslationModel, texts: Sequence[str], words: int, terms: Tokenizer, vectors: Vectors
     ) -> Part:
-        """Of texts, cut into passages of so many words (0: not cut)."""
+        """Index texts, split into passages of so many words (0: whole texts)."""
         cut = cut_texts(texts, words, terms, f"indexing {len(texts):,} documents")
-        return cls(IndexedTexts.build(channel, cut.terms), cut.counts, cut.spans, vectors)
+        return cls(PassageIndex.build(translation, cut.terms), cut.counts, cut.spans, vectors)
 
     def __len__(self) -> int:
         return len(self.counts)
 
     def has(self, term: str, live: Allowed | None = None) -> bool:
-        """Whether any document, or any of the live ones, has a term."""
+        """Whether any document, or any live document, contains a term."""
         if live is None:
-            return self.texts.has(term)
-        passages = self.texts.postings[term].documents
+            return self.index.has(term)
+        passages = self.index.postings[term].documents
         return bool(live[np.searchsorted(np.cumsum(self.counts), passages, side="right")].any())
 
     def passages_of(self, rows: Numbers) -> PassageNumbers:
@@ -72,38 +65,38 @@ class Part:
         numbers = np.arange(starts[-1]) + np.repeat(firsts[rows] - starts[:-1], counts)
         return PassageNumbers(numbers, starts)
 
-    def best(self, asked: QueryStatistics) -> Floats:
-        """said(q, p), roughly, of the best passage of every document."""
+    def best(self, query: QueryStatistics) -> Floats:
+        """forward(q, p), pruned, of the best passage of every document."""
         firsts = np.cumsum(self.counts) - self.counts
-        scores = self.texts.said(asked, rough=True)
+        scores = self.index.forward(query, pruned=True)
         best: Floats = np.maximum.reduceat(scores, firsts) if len(firsts) else scores
         return best
 
     def save(self, directory: Path) -> None:
-        """Write all but the channel into a directory."""
-        self.texts.save(directory)
+        """Write all but the translation model into a directory."""
+        self.index.save(directory)
         save_array(directory / "passages.counts.npy", self.counts)
         save_array(directory / "passages.spans.npy", self.spans)
         if self.vectors is not None:
             save_array(directory / "pretrained.npy", self.vectors)
 
     @classmethod
-    def load(cls, channel: TranslationModel, directory: Path) -> Part:
+    def load(cls, translation: TranslationModel, directory: Path) -> Part:
         """Map what ``save`` wrote."""
         vectors = directory / "pretrained.npy"
         counts, spans = (load_array(directory / f"passages.{name}.npy") for name in ("counts", "spans"))
-        texts = IndexedTexts.load(channel, directory)
-        if not counts.sum() == len(spans) == len(texts):
+        index = PassageIndex.load(translation, directory)
+        if not counts.sum() == len(spans) == len(index):
             raise ValueError("passages.spans.npy does not fit passages.counts.npy")
-        return cls(texts, counts, spans, load_array(vectors) if vectors.exists() else None)
+        return cls(index, counts, spans, load_array(vectors) if vectors.exists() else None)
 
     def tokens(self, keep: Allowed) -> TokenizedTexts:
         """The passages of the documents to keep, as they were tokenised."""
-        return self.texts.only(np.repeat(keep, self.counts))
+        return self.index.only(np.repeat(keep, self.counts))
 
 
 class Documents:
-    """Parts as one collection; ``live`` says which documents still count in what the collection has."""
+    """Parts as one collection; ``live``: which documents are not deleted (None: all)."""
 
     def __init__(self, parts: Sequence[Part], live: Allowed | None = None) -> None:
         self.parts, self.live = list(parts), live
@@ -113,33 +106,33 @@ class Documents:
         return int(self._firsts[-1])
 
     def has(self, term: str) -> bool:
-        """Whether any document that counts has a term."""
+        """Whether any live document contains a term."""
         if self.live is None:
             return any(part.has(term) for part in self.parts)
         return any(part.has(term, live) for part, live in self._with(self.live))
 
     def counting_only(self, live: Allowed) -> Documents:
-        """The same parts, of which only some documents count."""
+        """The same parts with other live documents."""
         return Documents(self.parts, live)
 
     @property
     def passages(self) -> Numbers:
-        """How many passages each document that counts has."""
+        """The number of passages of each live document."""
         counts = np.concatenate([np.zeros(0, np.int64), *(part.counts for part in self.parts)])
         return counts if self.live is None else counts[self.live]
 
-    def best(self, asked: QueryStatistics) -> Floats:
-        """said(q, p) of the best passage of every document."""
-        return np.concatenate([np.zeros(0, np.float32), *(part.best(asked) for part in self.parts)])
+    def best(self, query: QueryStatistics) -> Floats:
+        """The first stage: forward(q, p), pruned, of the best passage of every document."""
+        return np.concatenate([np.zeros(0, np.float32), *(part.best(query) for part in self.parts)])
 
     def split(self, rows: Numbers) -> list[tuple[Part, Numbers, Numbers]]:
-        """Parts, the rows there, and which of the given rows these are."""
+        """Each part with some of the rows: their rows in the part, and their positions in ``rows``."""
         number = np.searchsorted(self._firsts, rows, side="right") - 1
         found = []
-        for place, part in enumerate(self.parts):
-            which = np.flatnonzero(number == place)
+        for i, part in enumerate(self.parts):
+            which = np.flatnonzero(number == i)
             if len(which):
-                found.append((part, rows[which] - self._firsts[place], which))
+                found.append((part, rows[which] - self._firsts[i], which))
         return found
 
     def span(self, row: int, passage: int) -> Span:
@@ -148,8 +141,8 @@ class Documents:
         begin, end = part.spans[part.passages_of(rows).numbers[passage]].tolist()
         return begin, end
 
-    def merged(self, channel: TranslationModel, keep: Allowed | None) -> Part:
-        """All parts as one, only the documents to keep."""
+    def merged(self, translation: TranslationModel, keep: Allowed | None) -> Part:
+        """All parts as one part, with the documents to keep."""
         kept = np.ones(len(self), bool) if keep is None else keep
         if len(self.parts) == 1 and kept.all():
             return self.parts[0]
@@ -157,22 +150,20 @@ class Documents:
         counts = [part.counts[keeping] for part, keeping in pairs]
         spans = [part.spans[np.repeat(keeping, part.counts)] for part, keeping in pairs]
         vectors = [part.vectors[keeping] for part, keeping in pairs if part.vectors is not None]
-        texts = IndexedTexts.build(channel, _joined([part.tokens(keeping) for part, keeping in pairs]))
+        index = PassageIndex.build(translation, _joined([part.tokens(keeping) for part, keeping in pairs]))
         return Part(
-            texts, np.concatenate([np.zeros(0, np.int64), *counts]), np.concatenate([_NO_SPANS, *spans]),
+            index, np.concatenate([np.zeros(0, np.int64), *counts]), np.concatenate([_NO_SPANS, *spans]),
             np.concatenate(vectors) if vectors else None,
         )  # fmt: skip
 
     def _with(self, rows: Allowed) -> list[tuple[Part, Allowed]]:
-        """Each part with what is said of its documents."""
+        """Each part with the values of its documents."""
         firsts = self._firsts.tolist()
         return [(part, rows[first : first + len(part)]) for part, first in zip(self.parts, firsts, strict=False)]
 
 
-_NO_SPANS = np.zeros((0, 2), np.int32)
-
-
 def _joined(parts: Sequence[TokenizedTexts]) -> TokenizedTexts:
+    """The texts of several parts, one after the other, with one list of terms."""
     number_of: dict[str, int] = {}
     ids, lengths = [np.zeros(0, np.int32)], [np.zeros(1, np.int64)]
     for part in parts:

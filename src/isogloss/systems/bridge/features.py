@@ -1,15 +1,16 @@
-"""What ``bridge`` looks at in a document: how much it and the query say of each other, in one passage and in all.
+"""The features x(q, d) of a query q and a document d, which ``bridge`` computes in the second stage.
 
-    passage said      said(q, p)   of the passage p of d that says the query best
-    document said     said(q, d)   d: all its passages
-    passage meant     said(p, q)   the other way round: how much likelier the passage is for the query
-    document meant    said(d, q)
-    passage length    ln |p| / |q|
-    document length   ln |d| / |q|
-    vectors           the cosine of the vectors of q and p, the sums of those of their words and phrases
-    pretrained        the cosine of a pretrained encoder's vectors of q and d, where one is used
+    passage forward    forward(q, p)          p is the passage of d with the highest forward(q, p)
+    document forward   forward(q, d)          d as one text: all its passages
+    passage reverse    reverse(q, p) / |p|
+    document reverse   reverse(q, d) / |d|
+    passage length     ln |p| / |q|
+    document length    ln |d| / |q|
+    vectors            cosine of the vectors of q and p: sums of the vectors of words and of phrases (word bigrams)
+    pretrained         cosine of a pretrained encoder's vectors of q and d, where one is used
 
-Passages overlap, so most words of a document count twice in ``d``: alike for all, but for its first and last words.
+``forward`` and ``reverse`` are log-likelihoods under the translation model (:mod:`isogloss.systems.bridge.matching`).
+Passages overlap, so most words of a document count twice in d; only its first and last words do not.
 """
 
 from __future__ import annotations
@@ -22,21 +23,26 @@ from numpy.typing import NDArray
 
 from isogloss.nn.encoders.unit_sums import encode
 from isogloss.systems.bridge.documents import Documents, Part
-from isogloss.systems.bridge.texts import MatchStatistics
+from isogloss.systems.bridge.matching import MatchStatistics
 from isogloss.text.ids import TextIds
 from isogloss.translation.model import Floats, Ids, Numbers, QueryStatistics
 
-# Two words that stand side by side and have a vector of their own: what neither says alone, and in which order.
-
+FEATURES = (
+    "passage forward", "document forward", "passage reverse", "document reverse", "passage length", "document length",
+    "vectors", "pretrained",
+)  # fmt: skip
+Values = NDArray[np.float64]
+_SHORTEST = 1e-6  # a shorter sum is divided by this
 _SEEN = 2  # phrases of fewer texts have no vector
-_MOST = 20_000  # of a language: it bounds the size of a model
+_MOST = 20_000  # phrases of a language: it bounds the size of a model
 
 
 @dataclass(frozen=True)
 class Phrases:
-    """The phrases of a language of so many ``words``; phrase i has the number ``words`` + i after those of words.
+    """The word bigrams of a language that have a vector of their own.
 
-    ``keys`` are first word times ``words`` plus second word, ascending.
+    The language has ``words`` words; phrase i has the number ``words`` + i. ``keys`` are ascending: the number of the
+    first word times ``words``, plus that of the second.
     """
 
     words: int
@@ -44,13 +50,13 @@ class Phrases:
 
     @classmethod
     def of(cls, texts: TextIds, words: int) -> Phrases:
-        """Those that stand in most texts.
+        """The bigrams that occur in most texts.
 
         >>> Phrases.of(TextIds(np.array([4, 2, 1, 4, 2], np.int32), np.array([0, 3, 5])), 10).keys.tolist()
         [42]
         """
-        keys, sides = _side_by_side(texts, words)
-        text = np.repeat(np.arange(len(texts)), texts.lengths)[sides]
+        keys, firsts = _bigrams(texts, words)
+        text = np.repeat(np.arange(len(texts)), texts.lengths)[firsts]
         each = np.lexsort((text, keys))
         first = np.ones(len(each), bool)
         first[1:] = (np.diff(keys[each]) != 0) | (np.diff(text[each]) != 0)
@@ -61,48 +67,40 @@ class Phrases:
     def __len__(self) -> int:
         return len(self.keys)
 
-    def places(self, texts: TextIds) -> tuple[Numbers, Ids]:
-        """Where in ``texts.ids`` a phrase begins, and its number."""
-        keys, sides = _side_by_side(texts, self.words)
+    def find(self, texts: TextIds) -> tuple[Numbers, Ids]:
+        """The positions in ``texts.ids`` where a phrase begins, and its number."""
+        keys, firsts = _bigrams(texts, self.words)
         if not len(self.keys):
-            return sides[:0], np.zeros(0, np.int32)
+            return firsts[:0], np.zeros(0, np.int32)
         rows = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
         known: NDArray[np.bool_] = self.keys[rows] == keys
-        return sides[known], (self.words + rows[known]).astype(np.int32)
+        return firsts[known], (self.words + rows[known]).astype(np.int32)
 
     def added_to(self, texts: TextIds) -> TextIds:
-        """The words of each text, and after them its phrases."""
-        places, numbers = self.places(texts)
-        if not len(places):
+        """The words of each text, followed by its phrases."""
+        positions, numbers = self.find(texts)
+        if not len(positions):
             return texts
         text = np.repeat(np.arange(len(texts)), texts.lengths)
-        order = np.argsort(np.concatenate([text, text[places]]), kind="stable")
-        begins = np.bincount(places, minlength=len(texts.ids))
+        order = np.argsort(np.concatenate([text, text[positions]]), kind="stable")
+        begins = np.bincount(positions, minlength=len(texts.ids))
         return TextIds(
             np.concatenate([texts.ids, numbers])[order],
             texts.offsets + np.append(0, np.cumsum(begins))[texts.offsets],
         )
 
 
-def _side_by_side(texts: TextIds, words: int) -> tuple[Numbers, Numbers]:
-    """The keys of any two words that stand side by side in a text, and the place of the first."""
+def _bigrams(texts: TextIds, words: int) -> tuple[Numbers, Numbers]:
+    """The keys of all bigrams of the texts, and the position of the first word of each."""
     last = np.zeros(len(texts.ids), bool)
     last[texts.offsets[1:][texts.lengths > 0] - 1] = True
-    sides = np.flatnonzero(~last)
-    return texts.ids[sides].astype(np.int64) * words + texts.ids[sides + 1], sides
-
-
-EVIDENCE = (
-    "passage said", "document said", "passage meant", "document meant", "passage length", "document length",
-    "vectors", "pretrained",
-)  # fmt: skip
-Values = NDArray[np.float64]
-_SHORTEST = 1e-6  # a shorter sum is divided by this
+    firsts = np.flatnonzero(~last)
+    return texts.ids[firsts].astype(np.int64) * words + texts.ids[firsts + 1], firsts
 
 
 @dataclass(frozen=True)
 class Tables:
-    """Word vectors of both languages by the numbers of a channel, *unknown* last; after it those of phrases."""
+    """The vectors of both languages: those of the translation model's words, of *unknown*, then of phrases."""
 
     query: Floats
     document: Floats
@@ -117,7 +115,7 @@ class Tables:
 
 @dataclass(frozen=True)
 class Features:
-    """One row a document and one column a kind of evidence; which passage of each is its best."""
+    """One row a document, one column a feature; ``passages`` is the number of each document's best passage."""
 
     values: Values
     passages: Numbers
@@ -125,85 +123,86 @@ class Features:
 
 @dataclass(frozen=True)
 class QueryFeatures:
-    """A query as evidence is gathered for it; ``places`` has that of each of its words among those of ``asked``."""
+    """What features are computed from on the side of the query.
 
-    asked: QueryStatistics
-    places: Numbers
+    ``positions`` has the position of each word of the query among the distinct words of ``statistics``.
+    """
+
+    statistics: QueryStatistics
+    positions: Numbers
     vector: Floats
     pretrained: Floats | None = None
 
+    @classmethod
+    def of(
+        cls, terms: Sequence[str], statistics: QueryStatistics, tables: Tables, pretrained: Floats | None = None
+    ) -> QueryFeatures:
+        """The features of a query with these terms; its vector has length 1, or is 0 where no word has a vector."""
+        position_of = {term: position for position, term in enumerate(statistics.words)}
+        positions = np.fromiter((position_of[term] for term in terms), np.int64, len(terms))
+        total: Floats = query_word_vectors(statistics, positions, tables).sum(axis=0)
+        return cls(statistics, positions, total / max(float(np.linalg.norm(total)), _SHORTEST), pretrained)
 
-def places_among(terms: Sequence[str], asked: QueryStatistics) -> Numbers:
-    """The place of each term of a query among its distinct ones."""
-    place_of = {term: place for place, term in enumerate(asked.words)}
-    return np.fromiter((place_of[term] for term in terms), np.int64, len(terms))
 
+def query_word_vectors(statistics: QueryStatistics, positions: Numbers, tables: Tables) -> Floats:
+    """What each distinct word adds to the vector of a query: its own vector, and half of that of each of its phrases.
 
-def question_rows(asked: QueryStatistics, places: Numbers, tables: Tables) -> Floats:
-    """What each distinct word gives to the sum that is the vector of a query: its own rows, and half of its phrases'.
-
-    Words that stand for themselves have no vector.
+    Verbatim terms have no vector.
     """
-    places = places[~np.isin(places, list(asked.verbatim))]
-    text = TextIds(asked.numbers[places].astype(np.int32), np.asarray([0, len(places)], np.int64))
-    begins, phrases = tables.query_phrases.places(text)
-    rows = np.zeros((len(asked.words), tables.query.shape[1]), np.float32)
-    np.add.at(rows, places, tables.query[text.ids])
-    for words in (places[begins], places[begins + 1]):
+    positions = positions[~np.isin(positions, list(statistics.verbatim))]
+    text = TextIds(statistics.numbers[positions].astype(np.int32), np.asarray([0, len(positions)], np.int64))
+    begins, phrases = tables.query_phrases.find(text)
+    rows = np.zeros((len(statistics.words), tables.query.shape[1]), np.float32)
+    np.add.at(rows, positions, tables.query[text.ids])
+    for words in (positions[begins], positions[begins + 1]):
         np.add.at(rows, words, tables.query[phrases] / 2)
     return rows
 
 
-def question_vector(asked: QueryStatistics, places: Numbers, tables: Tables) -> Floats:
-    """The vector of a query, of length 1; 0 where no word has one."""
-    total: Floats = question_rows(asked, places, tables).sum(axis=0)
-    return total / max(float(np.linalg.norm(total)), _SHORTEST)
-
-
-def gather(question: QueryFeatures, documents: Documents, rows: Numbers, tables: Tables) -> Features:
-    """The evidence of some documents."""
-    values = np.zeros((len(rows), len(EVIDENCE)))
+def compute_features(query: QueryFeatures, documents: Documents, rows: Numbers, tables: Tables) -> Features:
+    """The features of some documents."""
+    values = np.zeros((len(rows), len(FEATURES)))
     passages = np.zeros(len(rows), np.int64)
     for part, part_rows, which in documents.split(rows):
-        values[which], passages[which] = _of_part(question, part, part_rows, tables)
+        values[which], passages[which] = _of_part(query, part, part_rows, tables)
     return Features(values, passages)
 
 
-def _of_part(question: QueryFeatures, part: Part, rows: Numbers, tables: Tables) -> tuple[Values, Numbers]:
-    asked, found = question.asked, part.passages_of(rows)
-    heard = part.texts.hear(asked, found.numbers)
-    said = heard.said.sum(axis=1)
-    best = _first_best(said, found.starts)
-    whole = add_up(heard, found.starts)
-    length = max(1.0, asked.length)
-    odds = part.texts.channel.odds_of(asked)
+def _of_part(query: QueryFeatures, part: Part, rows: Numbers, tables: Tables) -> tuple[Values, Numbers]:
+    statistics, found = query.statistics, part.passages_of(rows)
+    matches = part.index.match(statistics, found.numbers)
+    forward = matches.forward.sum(axis=1)
+    best = _first_best(forward, found.starts)
+    whole = add_up(matches, found.starts)
+    length = max(1.0, statistics.length)
+    odds = part.index.translation.odds_of(statistics)
     gains = np.log1p(odds * whole.counts / np.maximum(1, whole.lengths)[:, None])
-    values = np.zeros((len(rows), len(EVIDENCE)))
-    values[:, 0] = said[best]
-    values[:, 1] = (gains * (asked.times / length)).sum(axis=1)
-    values[:, 2] = heard.meant[best] / np.maximum(1, heard.lengths[best])
-    values[:, 3] = whole.meant / np.maximum(1, whole.lengths)
-    values[:, 4] = np.log(np.maximum(1, heard.lengths[best]) / length)
+    values = np.zeros((len(rows), len(FEATURES)))
+    values[:, 0] = forward[best]
+    values[:, 1] = (gains * (statistics.times / length)).sum(axis=1)
+    values[:, 2] = matches.reverse[best] / np.maximum(1, matches.lengths[best])
+    values[:, 3] = whole.reverse / np.maximum(1, whole.lengths)
+    values[:, 4] = np.log(np.maximum(1, matches.lengths[best]) / length)
     values[:, 5] = np.log(np.maximum(1, whole.lengths) / length)
-    words, starts = part.texts.words_of(found.numbers[best])
-    values[:, 6] = tables.of_documents(TextIds(words.astype(np.int32), starts)) @ question.vector
-    if question.pretrained is not None and part.vectors is not None:
-        values[:, 7] = part.vectors[rows] @ question.pretrained
+    words, starts = part.index.words_of(found.numbers[best])
+    values[:, 6] = tables.of_documents(TextIds(words.astype(np.int32), starts)) @ query.vector
+    if query.pretrained is not None and part.vectors is not None:
+        values[:, 7] = part.vectors[rows] @ query.pretrained
     return values, best - found.starts[:-1]
 
 
-def add_up(heard: MatchStatistics, starts: Numbers) -> MatchStatistics:
-    """Of documents what was heard of their passages; ``said`` is not a sum and is left as it is."""
+def add_up(matches: MatchStatistics, starts: Numbers) -> MatchStatistics:
+    """The statistics of documents, from those of their passages; ``forward`` is not a sum and stays as it is."""
     firsts = starts[:-1]
-    return heard._replace(
-        counts=np.add.reduceat(heard.counts, firsts, axis=0),
-        meant=np.add.reduceat(heard.meant, firsts),
-        lengths=np.add.reduceat(heard.lengths, firsts),
+    return matches._replace(
+        counts=np.add.reduceat(matches.counts, firsts, axis=0),
+        reverse=np.add.reduceat(matches.reverse, firsts),
+        lengths=np.add.reduceat(matches.lengths, firsts),
     )
 
 
 def _first_best(scores: Floats, starts: Numbers) -> Numbers:
-    """The place of the first of the best in each run."""
+    """The position of the first maximum of each run."""
     best = np.maximum.reduceat(scores, starts[:-1])
     is_best = np.flatnonzero(scores == np.repeat(best, np.diff(starts)))
     return is_best[np.searchsorted(is_best, starts[:-1])]

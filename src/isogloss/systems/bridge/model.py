@@ -1,4 +1,4 @@
-"""What ``bridge`` has learned: a channel, word vectors, weights and a calibration; written and read."""
+"""A trained ``bridge`` model: translation model, vectors, feature weights and calibration; saved and loaded."""
 
 from __future__ import annotations
 
@@ -12,66 +12,66 @@ from numpy.typing import NDArray
 
 from isogloss.storage.arrays import read_tensors, write_tensors
 from isogloss.storage.files import atomic_file
-from isogloss.systems.bridge.characters import KINDS, Characters
-from isogloss.systems.bridge.features import EVIDENCE, Phrases, Tables
+from isogloss.systems.bridge.characters import CHARACTER_FEATURES, CharacterModel
+from isogloss.systems.bridge.features import FEATURES, Phrases, Tables
 from isogloss.systems.bridge.options import BridgeOptions
 from isogloss.systems.bridge.weights import Calibration, Values
 from isogloss.translation.model import TranslationModel
 
 _FILE, _VECTORS = "bridge.json", "vectors.safetensors"
-USUAL_WEIGHTS = {
-    "passage said": 2.0, "document said": 1.0, "passage meant": 0.3, "document meant": 0.2, "passage length": 1.0,
-    "document length": -0.5, "vectors": 1.0,
+DEFAULT_WEIGHTS = {
+    "passage forward": 2.0, "document forward": 1.0, "passage reverse": 0.3, "document reverse": 0.2,
+    "passage length": 1.0, "document length": -0.5, "vectors": 1.0,
 }  # fmt: skip
-"""Where no train queries say better, and what few of them are drawn towards."""
-PARTS = {
-    "document": ("document said", "document meant", "document length"),
-    "reverse": ("passage meant", "document meant", "characters meant", "pairs meant"),
+"""The weights where there are no train queries to fit them on; fitted weights are regularised towards them."""
+FEATURES_OF = {
+    "document": ("document forward", "document reverse", "document length"),
+    "reverse": ("passage reverse", "document reverse", "character reverse", "bigram reverse"),
     "length": ("passage length", "document length"),
     "vectors": ("vectors", "character vectors"),
 }
-"""Ingredients, and the kinds of evidence that they are."""
+"""The features that the option ``without`` leaves out, by the name of the ingredient."""
 
 
 @dataclass(frozen=True)
 class BridgeModel:
-    """All that no document decides. ``weights`` are in the order of ``kinds`` of evidence."""
+    """All that does not depend on the indexed documents; ``weights`` are in the order of ``features``."""
 
-    channel: TranslationModel
+    translation: TranslationModel
     tables: Tables
     weights: Values
     calibration: Calibration | None = None
-    characters: Characters | None = None
+    characters: CharacterModel | None = None
 
     @property
-    def kinds(self) -> tuple[str, ...]:
-        """The names of the evidence."""
-        return EVIDENCE + KINDS if self.characters else EVIDENCE
+    def features(self) -> tuple[str, ...]:
+        """The names of the features."""
+        return FEATURES + CHARACTER_FEATURES if self.characters else FEATURES
 
-    def shown(self, scores: Values, context: float) -> Values:
-        """Scores as they compare with those of other queries; ``context`` is c(q)."""
-        return self.calibration.shown(scores, context) if self.calibration else scores
+    def calibrated(self, scores: Values, context: float) -> Values:
+        """Scores that are comparable between queries; ``context`` is c(q)."""
+        return self.calibration.log_odds(scores, context) if self.calibration else scores
 
     @property
     def scale(self) -> float:
-        """What is shown of a score of 1 more than another."""
+        """By how much a calibrated score grows with the score."""
         return self.calibration.slope if self.calibration else 1.0
 
     @property
     def thresholds(self) -> tuple[float, ...]:
-        """The scores from which on a document is more likely than not of the next grade."""
+        """The calibrated scores above which a document more likely than not has at least grade 1, 2 and so on."""
         return self.calibration.thresholds if self.calibration else ()
 
     def save(self, directory: Path) -> None:
-        """Write it into an existing directory."""
-        self.channel.save(directory)
+        """Write the model into an existing directory."""
+        self.translation.save(directory)
         tables = self.tables
         phrases = {"query_phrases": tables.query_phrases.keys, "document_phrases": tables.document_phrases.keys}
         write_tensors(directory / _VECTORS, {"query": tables.query, "document": tables.document, **phrases})
         if self.characters:
             self.characters.save(directory)
         content = {
-            "weights": dict(zip(self.kinds, self.weights.tolist(), strict=True)),
+            "weights": dict(zip(self.features, self.weights.tolist(), strict=True)),
             "calibration": self.calibration._asdict() if self.calibration else None,
         }
         with atomic_file(directory / _FILE) as file:
@@ -79,32 +79,34 @@ class BridgeModel:
 
     @classmethod
     def load(cls, directory: Path) -> BridgeModel:
-        """Read what ``save`` wrote; one from before there were phrases, or characters, has none."""
+        """Read what ``save`` wrote; models of earlier versions have no phrases, or no characters."""
         content = json.loads((directory / _FILE).read_text(encoding="utf-8"))
         tensors, _ = read_tensors(directory / _VECTORS)
         found = content["calibration"]
         if found:
             found = Calibration(float(found["slope"]), float(found["context"]), tuple(map(float, found["biases"])))
-        phrases = [tensors.get(f"{side}_phrases", np.zeros(0, np.int64)) for side in ("query", "document")]
-        sides = [
-            Phrases(len(tensors[side]) - len(keys), keys)
-            for side, keys in zip(("query", "document"), phrases, strict=True)
-        ]
-        characters = Characters.load(directory)
-        kinds = EVIDENCE + KINDS if characters else EVIDENCE
-        return cls(
-            TranslationModel.load(directory), Tables(tensors["query"], tensors["document"], *sides),
-            np.asarray([float(content["weights"][name]) for name in kinds]),
-            found, characters,
+        phrases = []
+        for side in ("query", "document"):
+            keys = tensors.get(f"{side}_phrases", np.zeros(0, np.int64))
+            phrases.append(Phrases(len(tensors[side]) - len(keys), keys))
+        weights = np.asarray([float(weight) for weight in content["weights"].values()])
+        model = cls(
+            TranslationModel.load(directory), Tables(tensors["query"], tensors["document"], *phrases), weights,
+            found, CharacterModel.load(directory),
         )  # fmt: skip
+        if len(weights) != len(model.features):
+            raise ValueError(f"{_FILE} has {len(weights)} weights for {len(model.features)} features")
+        return model
 
 
-def default_weights(kinds: Sequence[str] = EVIDENCE) -> Values:
-    """The weights where nothing says better."""
-    return np.asarray([USUAL_WEIGHTS.get(name, 0.0) for name in kinds])
+def default_weights(features: Sequence[str] = FEATURES) -> Values:
+    """The weights of some features that are not fitted; 0 where a feature has none."""
+    return np.asarray([DEFAULT_WEIGHTS.get(name, 0.0) for name in features])
 
 
-def used_features(kinds: Sequence[str], options: BridgeOptions) -> NDArray[np.bool_]:
-    """Which kinds of evidence have a part."""
-    left_out = {name for part in options.left_out for name in PARTS.get(part, ())}
-    return np.asarray([name not in left_out and (name != "pretrained" or bool(options.pretrained)) for name in kinds])
+def used_features(features: Sequence[str], options: BridgeOptions) -> NDArray[np.bool_]:
+    """Which features the options leave in."""
+    left_out = {name for ingredient in options.left_out for name in FEATURES_OF.get(ingredient, ())}
+    return np.asarray(
+        [name not in left_out and (name != "pretrained" or bool(options.pretrained)) for name in features]
+    )

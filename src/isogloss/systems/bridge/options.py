@@ -16,13 +16,15 @@ class BridgeOptions(SystemOptions):
     """Options of ``bridge``."""
 
     lexicon: str = option("", LEXICON_HELP.replace(f"{INDUCED}: from the translated pages of the train split; ", ""))
-    pretrained: str = option("", "a sentence encoder as one more ingredient: use (extra 'pretrained'); never by itself")
+    pretrained: str = option(
+        "", "a sentence encoder, whose cosine is one more feature: use (extra 'pretrained'); default: none"
+    )
     stems: bool = option(True, "Snowball stems, where a language has them")
     dimension: int = option(128, "of the word vectors", 2, 4096)
-    epochs: int = option(20, "of learning the word vectors", 0, 10_000)
-    depth: int = option(100, "how many documents are looked at closely", 1, 100_000)
+    epochs: int = option(20, "of training the word vectors", 0, 10_000)
+    depth: int = option(100, "how many documents of the first stage are re-scored", 1, 100_000)
     without: str = option("", f"ingredients to leave out, to see what they give: {', '.join(INGREDIENTS)}")
-    seed: int = option(0, "fixes the start of the vectors and the order of learning", 0, 2**31 - 1)
+    seed: int = option(0, "of the first vectors and the order of training", 0, 2**31 - 1)
     passages: int = option(30, SystemOptions.__dataclass_fields__["passages"].metadata["help"], 0, 1_000_000)
 
     def check(self) -> None:

@@ -1,21 +1,22 @@
-"""How much each kind of evidence counts, and which scores mean that a document is relevant.
+"""Fitting the weights of the features, and calibrating scores to probabilities of relevance.
 
-A document's score is linear in its evidence, s(q, d) = w . x(q, d). The weights make the relevant documents of n
-queries likely among the documents D(q) that were found for them, and stay near usual ones, u, the more the fewer these
-queries are:
+The score of a document is linear in its features, s(q, d) = w . x(q, d). The weights maximise the likelihood of the
+relevant documents d+ of n train queries among the documents D(q) that were found for each, regularised towards default
+weights u, the more the fewer the queries are:
 
     max over w of  sum_q ln [ exp s(q, d+) / sum_{d in D(q)} exp s(q, d) ] - (r + R / n) n |w - u|^2
 
-with x, w and u in standard deviations of x, by Newton's method: it is concave, and there are a handful of weights.
-Such scores rank the documents of one query; of two queries they say nothing. So the thresholds see how well the query
-does as a whole, too:
+x, w and u are in standard deviations of x. The objective is concave and has a handful of weights, so Newton's method
+solves it.
+
+Such scores rank the documents of one query, but are not comparable between queries. The calibration is an ordinal
+model with one slope k, one slope m and a bias b_j for each grade j, fitted on the best documents of the same queries:
 
     c(q) = ln sum_{d in D(q)} exp s(q, d)
     P(g >= j | s, c) = sigma(k s - m c - b_j)
 
-for the grades g of the best documents of the same queries, with one k and one m for all j (an ordinal model: the sum
-of the logistic losses, concave too). What is shown are the log odds of the highest grade, k s - m c - b_{K-1}: they
-mean the same for every query and every language.
+It minimises the sum of the logistic losses, which is convex too. A search returns the log odds of the highest grade,
+k s - m c - b_{K-1}: they mean the same for every query and every language.
 """
 
 from __future__ import annotations
@@ -31,15 +32,15 @@ Values = NDArray[np.float64]
 _PENALTY = 1e-3  # r: on train queries of all sets a tenth or ten times as much is no different
 _TRUST = 1.0  # R: weights of 20 train queries give an MRR of .809 on the mean of five sets, .798 without it
 _STEPS = 50
-_SEEN = 10  # documents of a query that a person sees: the chances are to hold for these
+_SEEN = 10  # documents of a query that the calibration is fitted on: those that a person sees
 _ENOUGH = 1e-8
 _FOLDS = 5
-_PAYS = 0.01  # ln likelihood a query
-_SURE = 2.0  # standard errors
+_LEAST_GAIN = 0.01  # of the mean log-likelihood of a query
+_LEAST_ERRORS = 2.0  # the gain in standard errors
 
 
 class JudgedList(NamedTuple):
-    """The evidence of the documents found for a query, and the grade of each."""
+    """The features of the documents found for a query, and the grade of each."""
 
     values: Values
     grades: NDArray[np.int64]
@@ -54,48 +55,48 @@ class Calibration(NamedTuple):
 
     @property
     def thresholds(self) -> tuple[float, ...]:
-        """The shown scores of an even chance, ascending; the last is 0."""
+        """The log odds where P(g >= j) is 1/2, for each j, ascending; the last is 0."""
         return tuple(bias - self.biases[-1] for bias in self.biases)
 
-    def shown(self, scores: Values, context: float) -> Values:
-        """Ln P(g >= K - 1) / P(g < K - 1) of scores of a query, whose c(q) is ``context``."""
+    def log_odds(self, scores: Values, context: float) -> Values:
+        """Ln P(g >= K - 1) / P(g < K - 1) of the scores of a query with c(q) = ``context``."""
         return self.slope * (scores - self.context * context) - self.biases[-1]
 
-    def unshown(self, shown: Values, context: float) -> Values:
-        """The scores of what is shown."""
-        return (shown + self.biases[-1]) / self.slope + self.context * context
+    def scores(self, log_odds: Values, context: float) -> Values:
+        """The inverse of ``log_odds``."""
+        return (log_odds + self.biases[-1]) / self.slope + self.context * context
 
-    def chances(self, shown: Values) -> Values:
-        """P(g >= j) of what is shown; a column a grade from 1 up."""
-        return _sigmoid(np.asarray(shown)[:, None] - np.asarray(self.thresholds))
+    def chances(self, log_odds: Values) -> Values:
+        """P(g >= j), one column a grade j from 1 up."""
+        return _sigmoid(np.asarray(log_odds)[:, None] - np.asarray(self.thresholds))
 
 
-def fit_weights(lists: Sequence[JudgedList], top_grade: int, used: NDArray[np.bool_], usual: Values) -> Values | None:
-    """The weights of the evidence that is used, 0 for the rest; None where no list has a relevant document.
+def fit_weights(lists: Sequence[JudgedList], top_grade: int, used: NDArray[np.bool_], prior: Values) -> Values | None:
+    """The weights of the features in use, 0 for the others; None where no list has a relevant document.
 
-    The penalty a query on what differs from the ``usual`` weights, squared and in standard deviations, is r + R / n:
-    .043 with n = 24 queries, .003 with 500.
+    The penalty per query is r + R / n: .043 with n = 24 queries, .003 with 500.
     """
-    told = [each for each in lists if (each.grades >= top_grade).any() and len(each.grades) > 1]
+    told = _informative(lists, top_grade)
     if not told:
         return None
     spread = np.concatenate([each.values for each in told]).std(axis=0)
     used = used & (spread > 1e-9)
     tables = [each.values[:, used] / spread[used] for each in told]
-    wanted = [_shares(each.grades >= top_grade) for each in told]
-    start = usual[used] * spread[used]
-    weights = start.copy()
+    relevant = [each.grades >= top_grade for each in told]
+    wanted = [each / each.sum() for each in relevant]
+    centre = prior[used] * spread[used]
+    weights = centre.copy()
     penalty = _PENALTY * len(told) + _TRUST
     for _ in range(_STEPS):
-        slope = 2 * penalty * (start - weights)
-        bend = 2 * penalty * np.eye(len(weights))
+        gradient = 2 * penalty * (centre - weights)
+        curvature = 2 * penalty * np.eye(len(weights))
         for table, target in zip(tables, wanted, strict=True):
             chances = _softmax(table @ weights)
             mean = chances @ table
-            slope += (target - chances) @ table
-            bend += (table * chances[:, None]).T @ table - np.outer(mean, mean)
-        step = np.linalg.solve(bend, slope)
-        step *= min(1.0, 2.0 / max(1e-12, float(np.abs(step).max())))  # far from the top the bend misleads
+            gradient += (target - chances) @ table
+            curvature += (table * chances[:, None]).T @ table - np.outer(mean, mean)
+        step = np.linalg.solve(curvature, gradient)
+        step *= min(1.0, 2.0 / max(1e-12, float(np.abs(step).max())))  # far from the maximum the curvature misleads
         weights += step
         if np.abs(step).max() < _ENOUGH:
             break
@@ -104,31 +105,36 @@ def fit_weights(lists: Sequence[JudgedList], top_grade: int, used: NDArray[np.bo
     return result
 
 
-def pays(
-    lists: Sequence[JudgedList], top_grade: int, used: NDArray[np.bool_], usual: Values, kinds: NDArray[np.bool_]
+def features_help(
+    lists: Sequence[JudgedList], top_grade: int, used: NDArray[np.bool_], prior: Values, added: NDArray[np.bool_]
 ) -> bool:
-    """Whether some ``kinds`` of evidence make the relevant documents of queries likelier that had no part in weights.
+    """Whether the ``added`` features make the relevant documents of held-out queries more likely.
 
-    By cross-validation: the weights are fitted without a fifth of the queries, with these kinds and without them, for
-    each fifth. The mean gain of a query's ln likelihood has to be worth their work, and twice its standard error.
+    Cross-validation: for each fifth of the queries, the weights are fitted on the others, with these features and
+    without. The mean gain in the log-likelihood of a query has to exceed .01, and two standard errors.
     """
-    told = [each for each in lists if (each.grades >= top_grade).any() and len(each.grades) > 1]
+    told = _informative(lists, top_grade)
     if len(told) < 2 * _FOLDS:
         return False
     fold = np.arange(len(told)) % _FOLDS
     gains = np.zeros(len(told))
-    for part in range(_FOLDS):
-        others = [each for each, number in zip(told, fold, strict=True) if number != part]
-        for kept, sign in ((used, 1), (used & ~kinds, -1)):
-            weights = fit_weights(others, top_grade, kept, usual)
+    for held_out in range(_FOLDS):
+        others = [each for each, number in zip(told, fold, strict=True) if number != held_out]
+        for kept, sign in ((used, 1), (used & ~added, -1)):
+            weights = fit_weights(others, top_grade, kept, prior)
             assert weights is not None, "each of the lists has a relevant document"
-            for place in np.flatnonzero(fold == part).tolist():
-                gains[place] += sign * _likelihood(told[place], top_grade, weights)
-    return bool(gains.mean() > max(_PAYS, _SURE * gains.std() / len(gains) ** 0.5))
+            for i in np.flatnonzero(fold == held_out).tolist():
+                gains[i] += sign * _log_likelihood(told[i], top_grade, weights)
+    return bool(gains.mean() > max(_LEAST_GAIN, _LEAST_ERRORS * gains.std() / len(gains) ** 0.5))
 
 
-def _likelihood(found: JudgedList, top_grade: int, weights: Values) -> float:
-    """Of its relevant documents, on the mean, in logarithms."""
+def _informative(lists: Sequence[JudgedList], top_grade: int) -> list[JudgedList]:
+    """The lists with a relevant document and another one."""
+    return [each for each in lists if (each.grades >= top_grade).any() and len(each.grades) > 1]
+
+
+def _log_likelihood(found: JudgedList, top_grade: int, weights: Values) -> float:
+    """The mean log-likelihood of the relevant documents."""
     scores = found.values @ weights
     return float(scores[found.grades >= top_grade].mean()) - context_of(scores)
 
@@ -139,7 +145,7 @@ def context_of(scores: Values) -> float:
 
 
 def calibrate(scores: Sequence[Values], grades: Sequence[NDArray[np.int64]]) -> Calibration | None:
-    """The ordinal model of the grades of some queries' documents; None where scores do not tell grades apart."""
+    """Fit the ordinal model on some queries; None where scores do not separate the grades."""
     best = [np.argsort(-each, kind="stable")[:_SEEN] for each in scores]
     inputs = np.concatenate([np.zeros((0, 2)), *(
         np.stack([each[rows], np.full(len(rows), -context_of(each))], 1)
@@ -163,7 +169,7 @@ def calibrate(scores: Sequence[Values], grades: Sequence[NDArray[np.int64]]) -> 
 
 
 def _ordinal(values: Values, above: Values) -> tuple[Values, Values]:
-    """Slopes and biases of sigma(slopes . x - bias_j), the chance that column j of ``above`` is 1."""
+    """Slopes and biases of sigma(slopes . x - bias_j), the probability that column j of ``above`` is 1."""
     centre, spread = values.mean(axis=0), values.std(axis=0)
     spread = np.where(np.ptp(values, axis=0) > 0, spread, 1.0)
     inputs = (values - centre) / spread
@@ -172,24 +178,19 @@ def _ordinal(values: Values, above: Values) -> tuple[Values, Values]:
     for _ in range(_STEPS):
         chances = _sigmoid((inputs @ found[:count])[:, None] - found[count:])
         missed, width = above - chances, chances * (1 - chances)
-        slope = np.concatenate([inputs.T @ missed.sum(axis=1), -missed.sum(axis=0)])
-        bend = 1e-6 * np.eye(count + levels)
-        bend[:count, :count] += (inputs * width.sum(axis=1)[:, None]).T @ inputs
-        bend[count:, count:] += np.diag(width.sum(axis=0))
-        bend[:count, count:] = -inputs.T @ width
-        bend[count:, :count] = bend[:count, count:].T
-        step = np.linalg.solve(bend, slope)
+        gradient = np.concatenate([inputs.T @ missed.sum(axis=1), -missed.sum(axis=0)])
+        curvature = 1e-6 * np.eye(count + levels)
+        curvature[:count, :count] += (inputs * width.sum(axis=1)[:, None]).T @ inputs
+        curvature[count:, count:] += np.diag(width.sum(axis=0))
+        curvature[:count, count:] = -inputs.T @ width
+        curvature[count:, :count] = curvature[:count, count:].T
+        step = np.linalg.solve(curvature, gradient)
         step *= min(1.0, 2.0 / max(1e-12, float(np.abs(step).max())))
         found += step
         if np.abs(step).max() < _ENOUGH:
             break
     slopes: Values = found[:count] / spread
     return slopes, found[count:] + slopes @ centre
-
-
-def _shares(relevant: NDArray[np.bool_]) -> Values:
-    shares: Values = relevant / relevant.sum()
-    return shares
 
 
 def _softmax(values: Values) -> Values:

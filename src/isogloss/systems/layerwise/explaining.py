@@ -1,4 +1,4 @@
-"""What the words of two texts have in the cosine of ``layerwise``. Needs torch."""
+"""Explanations of the cosine of ``layerwise`` by pairs of words. Needs torch."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from isogloss.systems.base import Contribution
 from isogloss.systems.explanations import Doubles, explain_pairs, read_words, sum_by_word
 from isogloss.systems.matchers.model import MatcherModel
 
-_KEPT = 16  # queries whose shares are known: the hits of each are explained one by one
+_KEPT = 16  # queries whose shares are cached: the hits of each are explained one by one
 
 
 class LayerwiseExplainer:
@@ -26,7 +26,7 @@ class LayerwiseExplainer:
         self._shares_of = lru_cache(_KEPT)(self._query_shares)
 
     def by_pairs(self, query: str, text: str, document: NDArray[np.float32], score: float) -> list[Contribution]:
-        """Each side is an inner product's, divided by its length."""
+        """The contributions of the words of a query to the cosine with a document vector."""
         words, shares = self._shares_of(query)
         if not words or not document.any():
             return []

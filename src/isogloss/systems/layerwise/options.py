@@ -22,7 +22,7 @@ PAPER_GRID = {
     "beta": ["0.001", "0.01", "0.1", "1", "10", "100", "1000"],
     "rate": ["0.1", "0.01", "0.001", "0.0001", "0.00001"],
 }
-"""What the paper's authors chose from on their validation set (section 4.2), as ``isogloss train --grid`` takes it."""
+"""The search space of the paper (section 4.2), as ``isogloss train --grid`` takes it."""
 _WIDEST = 100
 
 
@@ -34,18 +34,18 @@ class LayerwiseOptions(MatcherOptions):
     layers: int = option(2, "m, layers of convolution and pooling (paper: 1 to 5)", 1, 20)
     widths: str = option("2,3,4,5", "words that kernels see, side by side (paper: chosen from 2, 3, 4, 5)")
     kernels: int = option(100, "of each width (paper: 100)", 1, 10_000)
-    k: int = option(8, "numbers of each kernel that k-max pooling hands to the next layer", 1, 1000)
+    k: int = option(8, "values of each kernel that k-max pooling passes to the next layer", 1, 1000)
     pooling: str = option("k-max", f"between layers: {' or '.join(POOLINGS)} (paper: either); the last has the maximum")
     scorer: str = option("cosine", f"{' or '.join(SCORERS)} (paper: feed-forward)")
     hidden: int = option(128, "units of the feed-forward scorer", 1, 10_000)
     dropout: float = option(0.4, "of word vectors", 0, 0.99)
-    epochs: int = option(30, "times all pairs are learned from", 1, 100_000)
+    epochs: int = option(30, "passes over all pairs", 1, 100_000)
     margin: float = option(0.2, "by which a positive is to beat a negative (paper: 1)", 1e-6, 1000)
-    mined: bool = option(True, "hard negatives are the model's own nearest, found anew before each epoch but the first")
-    beta: float = option(0.001, "of all critics (paper: 0.001 to 1000 by tens); 0: they only watch", 0, 1e6)
+    mined: bool = option(True, "hard negatives are the nearest by the model, searched before each epoch but the first")
+    beta: float = option(0.001, "of all critics (paper: 0.001 to 1000 by tens); 0: they only measure", 0, 1e6)
     alphas: str = option(
-        "", "of the layers from the first, like -0.5 or -1,0.5: above 0 it becomes alike for both languages, below 0 "
-        "different, 0 neither; the last is 1 unless a number is given for every layer; default: 1 for all",
+        "", "of the layers from the first, like -0.5 or -1,0.5: above 0 a layer becomes language-invariant, below 0 "
+        "language-specific, 0 neither; the last is 1 unless there is a number for every layer; default: 1 for all",
     )  # fmt: skip
     features: str = option("max", "what critics see of the layers below the last: max, or map (all of k-max pooling)")
     critic: str = option("penalty", "kept Lipschitz by a gradient penalty, or by clipping its weights")
@@ -55,8 +55,8 @@ class LayerwiseOptions(MatcherOptions):
     critic_penalty: float = option(10.0, "weight of the gradient penalty", 1e-6, 1e6)
     critic_clip: float = option(0.01, "largest weight of a clipped critic", 1e-9, 1000)
     translated_pairs: str = option(
-        "", "learn from the question-answer pairs of the documents' language, their questions translated by this (the "
-        "paper's way): lexicon:FILE, apertium or file:FILE; default: from the pairs of both languages that are given",
+        "", "train on question-answer pairs of the documents' language with translated questions (as in the paper); "
+        "the translator: lexicon:FILE, apertium or file:FILE; default: train on the pairs of both languages",
     )  # fmt: skip
     variant: str = option(
         "", "an ablation of the paper: enc-k (one kernel width, 3), enc-p (features=map), adv-non (beta=0), adv-one "
@@ -65,13 +65,9 @@ class LayerwiseOptions(MatcherOptions):
 
     def check(self, system: str) -> None:
         super().check(system)
-        choices = {
+        self.require(system, {
             "pooling": POOLINGS, "scorer": SCORERS, "critic": CRITICS, "features": FEATURES, "variant": VARIANTS,
-        }  # fmt: skip
-        for name, known in choices.items():
-            if getattr(self, name) not in known:
-                shown = ", ".join(each for each in known if each)
-                raise InputError(f"{system}.{name}: {getattr(self, name)!r} is not one of {shown}")
+        })  # fmt: skip
         made = self.with_variant()
         made.all_alphas()
         made.all_widths()
@@ -83,7 +79,7 @@ class LayerwiseOptions(MatcherOptions):
             raise InputError(f"{system}.critic_steps: 0 leaves beta={made.beta:g} without critics; set beta=0 too")
 
     def with_variant(self) -> LayerwiseOptions:
-        """The same with the ablation written out as options."""
+        """The same options with those of the ablation."""
         below, last = self.all_alphas()[:-1], self.all_alphas()[-1]
         changes: dict[str, dict[str, str | float]] = {
             "": {},
@@ -97,14 +93,14 @@ class LayerwiseOptions(MatcherOptions):
         return replace(self, variant="", **changes[self.variant])  # type: ignore[arg-type]
 
     def all_alphas(self) -> list[float]:
-        """A number for each layer; the last is 1 where only those below were given."""
-        given = _numbers("alphas", self.alphas) or [1.0] * self.layers
-        if len(given) == self.layers - 1:
-            given.append(1.0)
-        if len(given) != self.layers:
-            what = f"{self.alphas!r} has {len(given)} numbers, there are {self.layers} layers"
+        """A number for each layer; the last is 1 where there are only those below."""
+        alphas = _numbers("alphas", self.alphas) or [1.0] * self.layers
+        if len(alphas) == self.layers - 1:
+            alphas.append(1.0)
+        if len(alphas) != self.layers:
+            what = f"{self.alphas!r} has {len(alphas)} numbers, there are {self.layers} layers"
             raise InputError(f"layerwise.alphas: {what}; give {self.layers - 1} (the last is 1) or {self.layers}")
-        return given
+        return alphas
 
     def all_widths(self) -> list[int]:
         """The widths of the kernels."""

@@ -2,23 +2,19 @@
 
     L = L_rank + beta sum_j alpha_j W_j
 
-Texts become vectors: with the cosine scorer any index serves them; with the feed-forward scorer documents are encoded
-once, and each is scored with the query by the network.
+With the cosine scorer any vector index can rank. With the feed-forward scorer documents are encoded once, and the
+network scores each with the query.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from isogloss.data.dataset import Dataset
-from isogloss.data.documents import Query
-from isogloss.retrieval.ranking import Allowed, Ranking, Scores
 from isogloss.systems.base import Contribution, SystemOptions
 from isogloss.systems.dense import DenseSystem
 from isogloss.systems.layerwise.options import PAPER_GRID, LayerwiseOptions
@@ -39,8 +35,18 @@ if TYPE_CHECKING:
     from isogloss.training.torch_triples import ExtraTerm, TorchTriples
 
 
+def _by_scorer(name: str) -> Any:
+    """A method of ``DenseSystem`` where the scorer is the cosine, of ``Matcher`` where it is the network."""
+
+    def method(self: Layerwise, *arguments: Any, **named: Any) -> Any:
+        base = DenseSystem if self.ranks_by_product else Matcher
+        return getattr(base, name)(self, *arguments, **named)
+
+    return method
+
+
 class Layerwise(Matcher, DenseSystem):
-    """One encoder for both languages, and how alike each of its layers makes them."""
+    """One encoder for both languages, and a critic of each layer that tells the languages apart."""
 
     name = "layerwise"
     paper = "Li, Du and Chen 2020, Cross-language question retrieval with multi-layer representation and layer-wise adversary"  # noqa: E501
@@ -52,18 +58,17 @@ class Layerwise(Matcher, DenseSystem):
 
     def __init__(self, options: SystemOptions, query_language: str, document_language: str) -> None:
         super().__init__(options, query_language, document_language)
-        self.made = self.options.with_variant()
-        self.ranks_by_product = self.explains_quickly = self.made.scorer == "cosine"
-        self._way: type[DenseSystem] | type[Matcher] = DenseSystem if self.ranks_by_product else Matcher
+        self.settings = self.options.with_variant()
+        self.ranks_by_product = self.explains_quickly = self.settings.scorer == "cosine"
 
     def build(self, tables: WordTables) -> LayeredScorer:
         from isogloss.nn.encoders.layered_cnn import LayeredCnn
         from isogloss.nn.matchers.layered import LayeredScorer, VectorPairNetwork
 
-        made = self.made
-        tower = LayeredCnn(tables.dimension, made.layers, made.all_widths(), made.kernels, made.k, made.pooling)
-        network = None if made.scorer == "cosine" else VectorPairNetwork(tower.outputs, made.hidden)
-        return LayeredScorer(tables, tower, network, made.features == "map")
+        s = self.settings
+        tower = LayeredCnn(tables.dimension, s.layers, s.all_widths(), s.kernels, s.k, s.pooling)
+        network = None if s.scorer == "cosine" else VectorPairNetwork(tower.outputs, s.hidden)
+        return LayeredScorer(tables, tower, network, s.features == "map")
 
     def read(self, training: Dataset) -> RankingData:
         from isogloss.systems.matchers.translating import translated_pairs
@@ -75,31 +80,31 @@ class Layerwise(Matcher, DenseSystem):
         from isogloss.nn.matchers.layered import LayeredScorer
         from isogloss.training.adversary import CriticSettings, LayerwiseAdversary
 
-        made = self.made
-        if not made.critic_steps:
+        s = self.settings
+        if not s.critic_steps:
             return None
         assert isinstance(scorer, LayeredScorer)
-        clip = made.critic_clip if made.critic == "clipping" else 0.0
-        critics = CriticSettings(made.critic_hidden, made.critic_steps, made.critic_rate, made.critic_penalty, clip)
-        return LayerwiseAdversary(scorer.feature_sizes, made.all_alphas(), made.beta, critics, made.seed)
+        clip = s.critic_clip if s.critic == "clipping" else 0.0
+        critics = CriticSettings(s.critic_hidden, s.critic_steps, s.critic_rate, s.critic_penalty, clip)
+        return LayerwiseAdversary(scorer.feature_sizes, s.all_alphas(), s.beta, critics, s.seed)
 
     def prepare_arrays(self, data: RankingData) -> tuple[Learner, Evaluator | None]:
-        """What learns, and what measures it: on the dev lists, and what the critics say of each layer."""
+        """The learner, and the evaluator on the dev lists, with the critics' distance of each layer."""
         learner, evaluate = super().prepare_arrays(data)
         from isogloss.training.adversary import doubts
         from isogloss.training.torch_triples import TorchTriples
 
         assert isinstance(learner, TorchTriples)
-        if self.made.mined and self.made.negatives == "hard":
+        if self.settings.mined and self.settings.negatives == "hard":
             self._mine(learner)
-        said: set[str] = set()
+        logged: set[str] = set()
 
         def measure(parameters: State) -> dict[str, float]:
             report = learner.report()
             for doubt in doubts(report):
-                if doubt not in said:
+                if doubt not in logged:
                     logging.getLogger("isogloss").warning("layerwise: %s", doubt)
-                    said.add(doubt)
+                    logged.add(doubt)
             return {**(evaluate(parameters) if evaluate else {}), **report, "doubts": float(len(doubts(report)))}
 
         return learner, measure
@@ -113,7 +118,7 @@ class Layerwise(Matcher, DenseSystem):
         from isogloss.training.triples import HardNegatives
 
         assert isinstance(negatives, HardNegatives)
-        negatives.mine = lambda: nearest_documents(scorer, learner.triples, self.made.neighbours)
+        negatives.mine = lambda: nearest_documents(scorer, learner.triples, self.settings.neighbours)
 
     def encode_queries(self, texts: Sequence[str]) -> Matrix:
         return self._encode(self._scorer.encode_queries, self.model.ids("query", texts))
@@ -123,10 +128,7 @@ class Layerwise(Matcher, DenseSystem):
         return self._encode(self._scorer.encode_documents, self.model.ids("document", texts, label))
 
     def probe(self, queries: TextIds, documents: TextIds, seed: int = 0) -> list[float]:
-        """How well a classifier tells the languages apart by the vectors of each layer: the share of right answers.
-
-        The texts should be none that were trained on.
-        """
+        """The accuracy of a classifier of the language, on the vectors of each layer; use texts of no training data."""
         left = self._all_layers(self._scorer.query_layers, queries)
         right = self._all_layers(self._scorer.document_layers, documents)
         from isogloss.evaluation.probe import probe_accuracy
@@ -138,7 +140,7 @@ class Layerwise(Matcher, DenseSystem):
         import torch
 
         vectors = self._encode(lambda batch: torch.cat([layer.vectors for layer in layers(batch)], dim=1), texts)
-        return np.split(vectors, self.made.layers, axis=1)
+        return np.split(vectors, self.settings.layers, axis=1)
 
     def _encode(self, encode: Callable[[Texts], Tensor], texts: TextIds) -> Matrix:
         from isogloss.nn.inference import encode_texts
@@ -153,44 +155,16 @@ class Layerwise(Matcher, DenseSystem):
         assert isinstance(scorer, LayeredScorer)
         return scorer
 
-    def index_texts(self, texts: Sequence[str]) -> None:
-        self._way.index_texts(self, texts)
-
-    def scores(self, query: str) -> Scores:
-        return self._way.scores(self, query)
-
-    def score(self, query: str, rows: NDArray[np.int64]) -> Scores:
-        return self._way.score(self, query, rows)
-
-    def score_texts(self, queries: Sequence[str], documents: Sequence[str]) -> Matrix:
-        return self._way.score_texts(self, queries, documents)
-
-    def search(self, query: str, k: int, allowed: Allowed | None = None) -> Ranking:
-        return self._way.search(self, query, k, allowed)
-
-    def search_texts(self, queries: Sequence[str], k: int, allowed: Allowed | None = None) -> list[Ranking]:
-        return self._way.search_texts(self, queries, k, allowed)
-
-    def search_all(self, queries: Sequence[Query], k: int, label: str = "searching") -> Iterator[Ranking]:
-        return self._way.search_all(self, queries, k, label)
-
-    def explain(self, query: str, row: int, text: str) -> list[Contribution]:
-        return self._way.explain(self, query, row, text)
-
-    def explain_text(self, query: str, text: str, score: float) -> list[Contribution]:
-        return self._way.explain_text(self, query, text, score)
+    index_texts = _by_scorer("index_texts")
+    scores, score, score_texts = _by_scorer("scores"), _by_scorer("score"), _by_scorer("score_texts")
+    search, search_texts, search_all = _by_scorer("search"), _by_scorer("search_texts"), _by_scorer("search_all")
+    explain, explain_text = _by_scorer("explain"), _by_scorer("explain_text")
+    save_part, load_parts = _by_scorer("save_part"), _by_scorer("load_parts")
 
     def explain_vector(self, query: str, text: str, vector: Matrix, score: float) -> list[Contribution]:
-        """What made a cosine, by integrated gradients; the score of the network is explained by leaving words out."""
+        """Explain a cosine, by integrated gradients; a score of the network is explained by leaving words out."""
         from isogloss.systems.layerwise.explaining import LayerwiseExplainer
 
         if self._explainer is None or self._explainer.model is not self.model:
             self._explainer = LayerwiseExplainer(self.model, self._scorer)
         return self._explainer.by_pairs(query, text, vector, score)
-
-    def save_part(self, directory: Path, keep: Allowed | None = None) -> None:
-        self._way.save_part(self, directory, keep)
-
-    def load_parts(self, directories: Sequence[Path], id_order: NDArray[np.int64]) -> Self:
-        self._way.load_parts(self, directories, id_order)
-        return self

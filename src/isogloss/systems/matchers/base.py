@@ -1,7 +1,7 @@
-"""What the matchers share: a scorer of pairs, learned from (query, positive, negative) triples, that ranks given rows.
+"""The base of matchers: networks that score (query, document) pairs, trained on (query, positive, negative) triples.
 
-A matcher reads a query and a document together. It can score a whole collection, pair by pair, but is meant for lists
-that something faster has found.
+A matcher reads a query and a document together. It can score a whole collection, pair by pair, but is meant to re-rank
+the candidates of a faster system.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from isogloss.training.torch_triples import ExtraTerm
     from isogloss.training.triples import Negatives, Triples
 
-_JUDGED = ("MAP", "P@10", "MRR_mr")
+_MEASURES = ("MAP", "P@10", "MRR_mr")
 
 
 class Matcher(TrainedSystem):
@@ -53,23 +53,23 @@ class Matcher(TrainedSystem):
     def __init__(self, options: SystemOptions, query_language: str, document_language: str) -> None:
         super().__init__(options, query_language, document_language)
         self.options.check(self.name)
-        self._judged = True
+        self._has_dev = True
 
     @abstractmethod
     def build(self, tables: WordTables) -> Scorer:
-        """The scorer over some tables of word vectors."""
+        """The scorer with some tables of word vectors."""
 
     def extra_term(self, scorer: Scorer) -> ExtraTerm | None:
-        """What is learned beside the ranking."""
+        """A term of the loss beside that of the ranking."""
         return None
 
     def query_texts(self, texts: Sequence[str]) -> Sequence[str]:
-        """What is read in place of the queries: their translations, say."""
+        """The texts that are read instead of the queries: their translations, say."""
         return texts
 
     @property
     def one_language(self) -> bool:
-        """Whether what is read of queries and documents is of one language."""
+        """Whether queries and documents are read in one language."""
         return self.query_language == self.document_language
 
     @property
@@ -87,10 +87,10 @@ class Matcher(TrainedSystem):
     @property
     def recipe(self) -> Recipe:
         recipe = self.options.recipe()
-        return recipe if self._judged else replace(recipe, patience=0)
+        return recipe if self._has_dev else replace(recipe, patience=0)
 
     def read(self, training: Dataset) -> RankingData:
-        """What is learned from, as arrays."""
+        """The training data, as arrays."""
         from isogloss.systems.matchers.data import read_ranking_data
 
         return read_ranking_data(training, self.reading, self.query_texts)
@@ -99,12 +99,12 @@ class Matcher(TrainedSystem):
         return self.prepare_arrays(self.read(training))
 
     def prepare_arrays(self, data: RankingData) -> tuple[Learner, Evaluator | None]:
-        """What learns, and what measures it on the dev lists."""
+        """The learner, and the evaluator on the dev lists."""
         import_extra("torch", "train", f"the system {self.name}")
         from isogloss.systems.matchers.model import first_scorer
         from isogloss.training.torch_triples import TorchTriples
 
-        options, self._words, self._judged = self.options, data.words, data.dev is not None
+        options, self._words, self._has_dev = self.options, data.words, data.dev is not None
         scorer = first_scorer(options, self.build, data.first_tables(options.dimension, options.seed))
         learner = TorchTriples(
             scorer, data.triples, _negatives(options, data), options.margin, options.clip, options.seed, options.device,
@@ -113,7 +113,7 @@ class Matcher(TrainedSystem):
         return learner, self._evaluator(data.dev, data.triples.documents) if data.dev else None
 
     def train_arrays(self, data: RankingData, checkpointer: Checkpointer | None = None) -> TrainingResult:
-        """Learn from arrays alone, where texts cannot be read."""
+        """Train on arrays alone, where texts cannot be tokenised."""
         from isogloss.training.loop import Training
 
         learner, evaluate = self.prepare_arrays(data)
@@ -122,13 +122,13 @@ class Matcher(TrainedSystem):
         return trained
 
     def measure_lists(self, lists: RankedLists, documents: TextIds) -> dict[str, PerQuery]:
-        """Every measure, query by query, of lists that are arrays."""
+        """All measures, query by query, of ranked lists as arrays."""
         return _measured(self.model.scorer, lists, documents)
 
     def _evaluator(self, lists: RankedLists, documents: TextIds) -> Evaluator:
         from isogloss.systems.matchers.model import load_scorer
 
-        names = tuple(dict.fromkeys((*_JUDGED, self.options.measure)))
+        names = tuple(dict.fromkeys((*_MEASURES, self.options.measure)))
 
         def evaluate(parameters: State) -> dict[str, float]:
             scorer = load_scorer(self.options, self.build, parameters)
@@ -154,7 +154,7 @@ class Matcher(TrainedSystem):
         return scores
 
     def score_texts(self, queries: Sequence[str], documents: Sequence[str]) -> Matrix:
-        """The score of each query (a row) with each text (a column), of which none need be indexed."""
+        """The score of each query (a row) with each text (a column), indexed or not."""
         from isogloss.nn.inference import PairScores
 
         left, right = self.model.ids("query", queries), self.model.ids("document", documents)
@@ -166,7 +166,7 @@ class Matcher(TrainedSystem):
         return self.explain_text(query, text, float(self.score(query, np.asarray([row]))[0]))
 
     def explain_text(self, query: str, text: str, score: float) -> list[Contribution]:
-        """The words that made the score of a text, which need not be indexed: what it is without each, as it reads."""
+        """Explain the score of a text, indexed or not, by leaving out words that the matcher reads."""
         (read,) = self.query_texts([query])
         return explain_by_leaving_out(self._cut("query", read), self._cut("document", text), self.score_texts, score)
 

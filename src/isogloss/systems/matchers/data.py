@@ -1,6 +1,6 @@
-"""From a dataset to what a ranking is learned from: words, (query, positive) pairs, hard negatives, dev lists.
+"""Training data of matchers: vocabularies, (query, positive) pairs, hard negatives, dev lists.
 
-All of it is arrays, which can be kept in one file: a machine that cannot tokenise learns from that.
+All of it is arrays, which can be saved in one file, to train on a machine that cannot tokenise.
 """
 
 from __future__ import annotations
@@ -42,15 +42,18 @@ from isogloss.training.examples import Examples, RankedLists, graded_examples
 from isogloss.training.triples import Triples
 from isogloss.translation.vectors.word_vectors import Matrix
 
-# Which documents are ranked for a split's queries while something is learned, as ``evaluate`` would rank them.
-
+SIDES = ("query", "document")
+QueryTexts = Callable[[Sequence[str]], Sequence[str]]
+"""The texts that are read instead of the queries: their translations, say."""
+_LISTED = ("query_of", "document_of", "grades", "ties")
 _NEGATIVES = 40
 
 
 def listed_examples(dataset: Dataset, split: str, most_queries: int = 0) -> tuple[Examples, int]:
-    """The candidate lists of a split where the data have them, else its judged documents with 40 random others.
+    """The documents to rank for the queries of a split, as ``evaluate`` ranks them, and the grade of relevance.
 
-    With the grade of a relevant (MR) document. ``most_queries``: only so many, spread over the split (0: all).
+    They are the candidate lists of the data, or else the judged documents and 40 random others. ``most_queries``: only
+    so many, spread over the split (0: all).
     """
     if dataset.source.candidates(dataset.pair, split, Problems(stop_at_errors=False)) is None:
         return graded_examples(dataset, split, _NEGATIVES, 0, most_queries), dataset.judgments.top_grade
@@ -71,18 +74,16 @@ def examples_of(dataset: Dataset, queries: Sequence[Query], lists: Judgments) ->
     return Examples(list(queries), query_of, rows.copy(), labels.copy(), np.zeros(len(rows), bool))
 
 
-# Hard negatives that need no translation: the documents that share most with the positive one.
-#
-# The candidate lists of the layer-wise paper are what BM25 finds in the documents' own language; negatives found the
-# same way, with the text of a query's relevant document, are of the kind that has to be told apart there.
-
-
 def lexical_neighbours(documents: TokenizedTexts, rows: NDArray[np.int32], number: int) -> NDArray[np.int32]:
-    """The ``number`` best of BM25 for each of the documents in ``rows``, itself left out; -1 if there are no more."""
+    """Hard negatives: the ``number`` best other documents of BM25 for the text of each document in ``rows``.
+
+    Rows are filled with -1. The candidate lists of the layer-wise paper come from BM25 in the documents' language, so
+    these are negatives of the same kind.
+    """
     bm25 = BM25(Postings.build(documents))
     order = np.arange(len(documents))
     found = np.full((len(rows), number), -1, np.int32)
-    for place, row in enumerate(track(rows.tolist(), "looking for hard negatives")):
+    for i, row in enumerate(track(rows.tolist(), "searching hard negatives")):
         ids = documents.ids[documents.offsets[row] : documents.offsets[row + 1]]
         words, times = np.unique(ids, return_counts=True)
         concepts = [
@@ -92,22 +93,17 @@ def lexical_neighbours(documents: TokenizedTexts, rows: NDArray[np.int32], numbe
         scores = bm25.scores(concepts)
         scores[row] = 0.0
         best = top_k(scores, number, order, above=0.0).rows
-        found[place, : len(best)] = best
+        found[i, : len(best)] = best
     return found
-
-
-SIDES = ("query", "document")
-QueryTexts = Callable[[Sequence[str]], Sequence[str]]
-"""What is read in place of the queries: their translations, say."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How texts are read: the words that are known, how many of a text are read, what else is wanted.
+    """How texts are read: the sizes of vocabularies and texts, and what else is needed.
 
-    ``one_language``: queries and documents have one vocabulary. ``neighbours``: so many hard negatives a query. The
-    files of word vectors may have ``{pair}``, ``{query}`` and ``{document}`` in their names; ``collection`` (for both)
-    stands for vectors of ``vector_dimension`` numbers that the collection gives, ``random`` for none.
+    ``one_language``: queries and documents have one vocabulary. ``neighbours``: hard negatives of a query. Names of
+    vector files may contain ``{pair}``, ``{query}`` and ``{document}``; ``collection`` (for both) means vectors of
+    ``vector_dimension`` numbers that are trained on the collection, ``random`` means none.
     """
 
     vocabulary: int = 100_000
@@ -124,10 +120,10 @@ class Reading:
 
 @dataclass(frozen=True)
 class RankingData:
-    """The words of both sides (one table where they are of one language), the pairs of the train split, dev lists.
+    """The vocabularies of both sides (one table if they have one language), the pairs of the train split, dev lists.
 
-    ``neighbours`` has the hard negatives of each query of the pairs, filled up with -1; ``vectors`` the words of a side
-    that have a vector to start from, and the vectors.
+    ``neighbours`` has the hard negatives of each query, filled with -1; ``vectors`` the words of a side that have an
+    initial vector, and the vectors.
     """
 
     words: dict[str, StringTable]
@@ -142,7 +138,7 @@ class RankingData:
         return self.words["query"] is self.words["document"]
 
     def first_tables(self, dimension: int, seed: int) -> tuple[Matrix, Matrix | None]:
-        """Word vectors to start from, random where none were given; one table where there is one language."""
+        """Initial word vectors, random where there are no others; one table where there is one language."""
         tables = []
         for number, side in enumerate(SIDES[: 2 - self.one_language]):
             table = random_vectors(len(self.words[side]), dimension, (seed, number))
@@ -186,14 +182,14 @@ class RankingData:
                 listed = {name: arrays[f"dev.{name}"] for name in _LISTED}
                 dev = RankedLists(_as_texts("dev", arrays), **listed, top=int(arrays["dev.top"]))
             triples = Triples(*texts, arrays["query_of"], arrays["positive_of"])
-            given = [side for side in SIDES if f"{side}_vectors" in arrays]
-            vectors = {side: (arrays[f"{side}_vectors.rows"], arrays[f"{side}_vectors"]) for side in given}
+            vectors = {
+                side: (arrays[f"{side}_vectors.rows"], arrays[f"{side}_vectors"])
+                for side in SIDES
+                if f"{side}_vectors" in arrays
+            }
             return cls(words, triples, arrays["neighbours"], dev, vectors)
         except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
-            raise InputError(f"{path}: is not what was prepared for learning ({error}); prepare it again") from error
-
-
-_LISTED = ("query_of", "document_of", "grades", "ties")
+            raise InputError(f"{path}: is not a file of training data ({error}); prepare it again") from error
 
 
 def read_ranking_data(dataset: Dataset, reading: Reading, query_texts: QueryTexts = list) -> RankingData:
@@ -224,7 +220,7 @@ def read_ranking_data(dataset: Dataset, reading: Reading, query_texts: QueryText
 def read_lists(
     dataset: Dataset, split: str, words: Sequence[str], reading: Reading, query_texts: QueryTexts = list
 ) -> RankedLists | None:
-    """What is ranked for a split's queries, see ``listed_examples``; None where none is judged."""
+    """The lists to rank for a split's queries, see ``listed_examples``; None where no query is judged."""
     examples, top = listed_examples(dataset, split, reading.dev_queries)
     if not examples.queries:
         return None
@@ -239,7 +235,7 @@ def read_lists(
 def _read(
     queries: Sequence[str], documents: Sequence[str], reading: Reading
 ) -> tuple[TokenizedTexts, TokenizedTexts, dict[str, StringTable]]:
-    """Both sides, tokenised, and the words of each that are known."""
+    """Both sides, tokenised, and their vocabularies."""
     if reading.one_language:
         both = tokenize_texts([*queries, *documents], label="reading queries and documents")
         parts = _part(both, 0, len(queries)), _part(both, len(queries), len(both))
@@ -260,7 +256,7 @@ def _chosen(texts: TokenizedTexts, reading: Reading) -> StringTable:
 def _vectors(
     dataset: Dataset, reading: Reading, words: dict[str, StringTable]
 ) -> dict[str, tuple[NDArray[np.int64], Matrix]]:
-    """What the files have, or the collection gives; where there is one language, either file will do."""
+    """Initial vectors from files or trained on the collection; where there is one language, either file will do."""
     paths = {"query": reading.query_vectors, "document": reading.document_vectors}
     if set(paths.values()) == {COLLECTION}:
         return _collection_vectors(dataset, reading, words)
@@ -275,7 +271,7 @@ def _vectors(
 def _collection_vectors(
     dataset: Dataset, reading: Reading, words: dict[str, StringTable]
 ) -> dict[str, tuple[NDArray[np.int64], Matrix]]:
-    """None where the collection cannot give any: learning then starts at random."""
+    """Vectors trained on the collection; none, with a warning, where it does not allow it."""
     try:
         spaces = collection_vectors(dataset, reading.vector_dimension)
     except InputError as error:
@@ -287,7 +283,7 @@ def _collection_vectors(
 
 
 def _neighbours(triples: Triples, documents: TokenizedTexts, number: int) -> Ids:
-    """What BM25 finds with the text of each query's first positive, which is in the documents' language."""
+    """The hard negatives of each query: the neighbours of its first positive."""
     found = np.full((len(triples.queries), number), -1, np.int32)
     queries, first = np.unique(triples.query_of, return_index=True)
     found[queries] = lexical_neighbours(documents, triples.positive_of[first], number)

@@ -1,4 +1,4 @@
-"""What a matcher has learned: the words of both sides and a scorer over them. Needs torch."""
+"""The model of a matcher: the vocabularies of both sides and a scorer. Needs torch."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 SIDES = ("query", "document")
 Build = Callable[[WordTables], Scorer]
-"""Puts a scorer over tables of word vectors."""
+"""Makes a scorer with tables of word vectors."""
 
 
 class MatcherModel:
-    """Words, parameters, and the scorer they make."""
+    """Vocabularies, parameters, and their scorer."""
 
     def __init__(self, options: MatcherOptions, build: Build, words: dict[str, StringTable], parameters: State) -> None:
         self.options, self.words, self.parameters = options, words, parameters
@@ -53,7 +53,7 @@ class MatcherModel:
 
 
 def first_scorer(options: MatcherOptions, build: Build, tables: Sequence[np.ndarray | None]) -> Scorer:
-    """A scorer to learn from; the seed draws its first weights."""
+    """An untrained scorer; the seed draws its weights."""
     query, document = tables
     assert query is not None
     with torch.random.fork_rng(devices=[]):
@@ -62,7 +62,7 @@ def first_scorer(options: MatcherOptions, build: Build, tables: Sequence[np.ndar
 
 
 def load_scorer(options: MatcherOptions, build: Build, parameters: State) -> Scorer:
-    """A scorer with parameters that were learned, on the device that the options say."""
+    """A scorer with trained parameters, on the device of the options."""
     scorer = first_scorer(options, build, [parameters.get(f"tables.{side}") for side in SIDES])
     fill(dict(scorer.named_parameters()), parameters)
     return scorer.to(usable_device(options.device))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from isogloss.storage.errors import InputError
 from isogloss.systems.base import SystemOptions, option
 from isogloss.systems.start_vectors import COLLECTION, RANDOM
 
@@ -23,8 +22,8 @@ class MatcherOptions(SystemOptions):
     """Options of every matcher; each has more of its own."""
 
     dimension: int = option(100, "of word vectors", 1, 4096)
-    epochs: int = option(20, "times all pairs are learned from", 1, 100_000)
-    batch: int = option(128, "pairs a step", 1, 1_000_000)
+    epochs: int = option(20, "passes over all pairs", 1, 100_000)
+    batch: int = option(128, "pairs in a step", 1, 1_000_000)
     rate: float = option(0.001, "learning rate of Adam", 1e-9, 10)
     decay: float = option(1.0, "the rate is multiplied by this after each epoch", 1e-6, 1)
     clip: float = option(5.0, "largest norm of a step's gradient; 0: no clipping", 0, 1e9)
@@ -43,23 +42,20 @@ class MatcherOptions(SystemOptions):
     document_words: int = option(200, "words of a document that are read; 0: all", 0, 1_000_000)
     query_vectors: str = option(COLLECTION, f"word vectors of the query language to start from{_START}")
     document_vectors: str = option(COLLECTION, f"word vectors of the document language to start from{_START}")
-    frozen: bool = option(False, "leave the word vectors as they start")
+    frozen: bool = option(False, "do not train the word vectors")
     dropout: float = option(0.2, "of word vectors", 0, 0.99)
     device: str = option("auto", "auto, cpu or cuda")
-    seed: int = option(0, "fixes start, order and negatives", 0, 2**31 - 1)
+    seed: int = option(0, "of initial values, order and negatives", 0, 2**31 - 1)
 
     def check(self, system: str) -> None:
         """Raise for values that no range rules out."""
         from isogloss.evaluation.measures import MEASURES
 
-        choices = {"negatives": NEGATIVES, "device": DEVICES, "measure": tuple(MEASURES)}
-        for name, known in choices.items():
-            if getattr(self, name) not in known:
-                raise InputError(f"{system}.{name}: {getattr(self, name)!r} is not one of {', '.join(known)}")
+        self.require(system, {"negatives": NEGATIVES, "device": DEVICES, "measure": tuple(MEASURES)})
 
     @property
     def starts_from_collection(self) -> bool:
-        """Whether the word vectors to start from are made of the collection."""
+        """Whether the initial word vectors are trained on the collection."""
         return self.query_vectors == self.document_vectors == COLLECTION
 
     def recipe(self) -> Recipe:

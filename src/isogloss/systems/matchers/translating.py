@@ -1,4 +1,4 @@
-"""Matchers that translate the queries first, and then work within the documents' language."""
+"""Matchers that translate queries first, and then match within the documents' language; and translated train pairs."""
 
 from __future__ import annotations
 
@@ -18,21 +18,19 @@ from isogloss.systems.matchers.options import MatcherOptions
 from isogloss.systems.mt import TranslatedQueries, TranslatorOptions
 from isogloss.translation.translators import open_translator
 
-_TRAINED_ON = ("translated", "monolingual")
-
 
 @dataclass(frozen=True)
 class TranslatingOptions(MatcherOptions, TranslatorOptions):
     """Options of every matcher that translates."""
 
     trained_on: str = option(
-        "translated", "the train queries translated, or monolingual: those of the documents' language (the paper's way)"
+        "translated",
+        "translated: train queries; monolingual: train queries of the documents' language (as in the paper)",
     )
 
     def check(self, system: str) -> None:
         super().check(system)
-        if self.trained_on not in _TRAINED_ON:
-            raise InputError(f"{system}.trained_on: {self.trained_on!r} is not one of {', '.join(_TRAINED_ON)}")
+        self.require(system, {"trained_on": ("translated", "monolingual")})
 
 
 class TranslatingMatcher(Matcher):
@@ -82,26 +80,21 @@ def _monolingual(training: Dataset) -> Dataset:
     return replace(found, splits={"train": [query for query in training.splits["train"] if query in found.queries]})
 
 
-# Training pairs made as the layer-wise paper makes them: those of one language, their questions translated.
-#
-# So a system of two languages can learn from question-answer pairs of the documents' language alone.
-
-
 def translated_pairs(training: Dataset, translator: str) -> Dataset:
-    """The same dataset, with train queries that are those of the documents' language, translated.
+    """The same dataset, with translations of the train queries of the documents' language (the layer-wise paper).
 
-    ``translator`` goes from the documents' language to that of the queries. What the other splits hold stays as it is,
-    and none of their queries is learned from, in whatever language.
+    So a cross-lingual system can be trained on question-answer pairs of one language. ``translator`` goes from the
+    documents' language to that of the queries. Queries of other splits stay, and are in no language trained on.
     """
     query_language, language = training.pair
     found = load_dataset(training.source, (language, language), problems=training.problems)
-    held = {query for name, queries in training.splits.items() if name != "train" for query in queries}
-    ids = [query for query in found.splits["train"] if query not in held and query in found.judgments]
+    others = {query for name, queries in training.splits.items() if name != "train" for query in queries}
+    ids = [query for query in found.splits["train"] if query not in others and query in found.judgments]
     if not ids:
         raise InputError(f"{training.source.name}: has no train queries in {language!r} whose answers are known")
     spec = fill_languages(translator, language, query_language)
     texts = open_translator(spec, language, query_language).translate([found.queries[id_].text for id_ in ids], ids)
-    kept = {id_: query for id_, query in training.queries.items() if id_ in held}
+    kept = {id_: query for id_, query in training.queries.items() if id_ in others}
     made = {id_: Query(id_, text) for id_, text in zip(ids, texts, strict=True)}
     judged = (
         *(each for each in training.judgments if each.query in kept),

@@ -64,12 +64,12 @@ def _read(model: SmoothModel, side: Side, text: str) -> tuple[list[str], NDArray
 
 
 def _length(model: SmoothModel, vector: NDArray[np.floating]) -> float:
-    """What the smooth cosine divides a vector by."""
+    """The divisor of a vector in the smooth cosine."""
     return float(np.linalg.norm(vector)) + model.options.eps or 1.0
 
 
 def _encode(tower: Tower, copies: Tensor) -> Tensor:
-    """One row for each copy of a text; a tower looks words up, so each copy of a word is a word of its own."""
+    """One row for each copy of a text; each copy of a word is a word of its own, because a tower looks words up."""
     import torch
 
     number, length, dimension = copies.shape

@@ -1,4 +1,4 @@
-"""From a dataset to something that learns: words, first vectors, graded pairs, and the learner for the options."""
+"""Training of ``smooth``: vocabularies, graded pairs, initial vectors, the learner and the dev evaluator."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from isogloss.systems.lexicons import fill_languages
 from isogloss.systems.smooth.model import SIDES, Side, SmoothModel, tower_sizes
 from isogloss.systems.smooth.options import SmoothOptions
 from isogloss.systems.start_vectors import vectors_from
-from isogloss.text.batches import TokenizedTexts, tokenize_texts
+from isogloss.text.batches import tokenize_texts
 from isogloss.text.ids import TextIds, choose_words, text_ids
 from isogloss.training.examples import Examples, Pairs, graded_examples, measure_scores, redraw
 from isogloss.training.learner import PairLearner, State
 from isogloss.translation.vectors.word_vectors import Matrix
 
-_JUDGED = ("P_mr@1", "NDCG@5", "MAP", "MRR_mr")
+_MEASURES = ("P_mr@1", "NDCG@5", "MAP", "MRR_mr")
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """What is learned from: the words of both sides, the documents as ids, the pairs of the train split."""
+    """Training data: the vocabularies of both sides, the documents as ids, the graded pairs of the train split."""
 
     words: dict[Side, StringTable]
     documents: TextIds
@@ -39,13 +39,16 @@ class Prepared:
 
 
 def prepare(options: SmoothOptions, dataset: Dataset) -> Prepared:
-    """Read the train queries and all documents; choose words; make the pairs."""
+    """Tokenise the train queries and all documents, choose the vocabularies, make the pairs."""
     examples = graded_examples(dataset, "train", options.negatives, options.seed)
     if not examples.queries:
         raise InputError(f"{dataset.source.name}: no query of the train split is judged for {'-'.join(dataset.pair)}")
     queries = tokenize_texts([query.text for query in examples.queries], label="reading queries")
     documents = tokenize_texts(dataset.documents.texts(("text",)), label="reading documents")
-    words = {side: _words(options, texts) for side, texts in zip(SIDES, (queries, documents), strict=True)}
+    words = {
+        side: StringTable.of(choose_words(texts, options.vocabulary, options.minimum_count))
+        for side, texts in zip(SIDES, (queries, documents), strict=True)
+    }
     query_ids = text_ids(queries, words["query"], options.query_words)
     document_ids = text_ids(documents, words["document"], options.document_words)
     pairs = Pairs(query_ids, document_ids, examples.query_of, examples.document_of, examples.grades)
@@ -54,7 +57,7 @@ def prepare(options: SmoothOptions, dataset: Dataset) -> Prepared:
 
 def make_learner(options: SmoothOptions, prepared: Prepared, pair: tuple[str, str]) -> PairLearner:
     """The learner for an encoder and a device."""
-    loss = options.made_loss(prepared.grades)
+    loss = options.make_loss(prepared.grades)
     if loss.grades != prepared.grades:
         what = f"the data have grades 0 to {prepared.grades - 1}, the loss knows 0 to {loss.grades - 1}"
         if options.loss == "3part":
@@ -71,7 +74,7 @@ def make_learner(options: SmoothOptions, prepared: Prepared, pair: tuple[str, st
 
 
 def _renewal(options: SmoothOptions, prepared: Prepared) -> Callable[[int], Pairs]:
-    """The pairs of an epoch with negatives of its own."""
+    """Draws new negatives for each epoch."""
     documents = len(prepared.documents)
     return lambda epoch: replace(prepared.pairs, document_of=redraw(prepared.examples, documents, options.seed, epoch))
 
@@ -104,13 +107,9 @@ def _torch_learner(options: SmoothOptions, tables: Sequence[Matrix], pairs: Pair
     return TorchPairs(*encoders, pairs, loss, options.eps, options.clip, options.seed, device)
 
 
-def _words(options: SmoothOptions, texts: TokenizedTexts) -> StringTable:
-    return StringTable.of(choose_words(texts, options.vocabulary, options.minimum_count))
-
-
 def _first_tables(options: SmoothOptions, words: Mapping[Side, StringTable], pair: tuple[str, str]) -> list[Matrix]:
-    """Random vectors, or those of a file with random ones for words that it does not have."""
-    made = []
+    """Random vectors, or those of a file, with random ones for words that it lacks."""
+    tables = []
     for number, (side, path) in enumerate(zip(SIDES, (options.query_vectors, options.document_vectors), strict=True)):
         rng = np.random.default_rng([options.seed, number])
         table = rng.normal(0.0, options.spread, (len(words[side]), options.dimension)).astype(np.float32)
@@ -120,12 +119,12 @@ def _first_tables(options: SmoothOptions, words: Mapping[Side, StringTable], pai
                 what = f"has {vectors.shape[1]} dimensions, not {options.dimension}"
                 raise InputError(f"{path}: {what}; set dimension to match")
             table[rows] = vectors
-        made.append(table)
-    return made
+        tables.append(table)
+    return tables
 
 
 class DevEvaluator:
-    """Measures on dev queries with the documents of the ``sampled`` protocol, as ``evaluate`` would."""
+    """Evaluates on dev queries with the ``sampled`` protocol, as ``evaluate`` does."""
 
     def __init__(self, options: SmoothOptions, dataset: Dataset, prepared: Prepared) -> None:
         self._options, self._prepared = options, prepared
@@ -134,7 +133,7 @@ class DevEvaluator:
         self._queries = text_ids(texts, prepared.words["query"], options.query_words)
         self._ties = dataset.documents.id_order[self._examples.document_of].astype(np.int32)
         self._top = dataset.judgments.top_grade
-        self._names = tuple(dict.fromkeys((*_JUDGED, options.measure)))
+        self._names = tuple(dict.fromkeys((*_MEASURES, options.measure)))
 
     def __call__(self, parameters: State) -> dict[str, float]:
         """The mean of each measure."""

@@ -1,6 +1,6 @@
-"""What ``smooth`` has learned: the words of both languages, and the encoders of queries and documents over them.
+"""The model of ``smooth``: the vocabularies of both languages, and the encoders of queries and documents.
 
-The average needs numpy alone, from the file to the answer; cnn and lstm need torch.
+The average needs only numpy; cnn and lstm need torch.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 Side = Literal["query", "document"]
 SIDES: tuple[Side, Side] = ("query", "document")
-USUAL_GRADES = 3  # relevant, partially, not; models that were saved before they said so had these
+DEFAULT_GRADES = 3  # relevant, partially, not: those of models of earlier versions
 
 
 class SmoothModel:
-    """Texts of either side to vectors whose inner product is the smooth cosine, and how many grades it learned from."""
+    """Encodes texts as vectors whose inner product is the smooth cosine; ``grades``: how many it is trained on."""
 
     def __init__(
-        self, options: SmoothOptions, words: dict[Side, StringTable], parameters: State, grades: int = USUAL_GRADES
+        self, options: SmoothOptions, words: dict[Side, StringTable], parameters: State, grades: int = DEFAULT_GRADES
     ) -> None:
         self.options, self.words, self.parameters, self.grades = options, words, parameters, grades
         self._longest = {"query": options.query_words, "document": options.document_words}
@@ -47,7 +47,7 @@ class SmoothModel:
         return self.encode_ids(side, self.ids(side, texts, label))
 
     def encode_ids(self, side: Side, texts: TextIds) -> Matrix:
-        """One row a text of which the ids are known."""
+        """One row a text, from the ids of its words."""
         if self.options.encoder == "average":
             return self._scaled(self.average(side).pool(texts.ids, texts.offsets))
         return self._scaled(self._torch_encoders[SIDES.index(side)].encode(texts.ids, texts.offsets))
@@ -65,7 +65,7 @@ class SmoothModel:
         return np.asarray(self.parameters[self.table_name(side)])
 
     def table_name(self, side: Side) -> str:
-        """What the word vectors of one side are called among the parameters."""
+        """The name of the word vectors of one side among the parameters."""
         return f"{side}_table" if self.options.encoder == "average" else f"{side}.table"
 
     def module(self, side: Side) -> TextEncoder:
@@ -87,9 +87,9 @@ class SmoothModel:
     @classmethod
     def load(cls, directory: Path, options: SmoothOptions) -> SmoothModel:
         """Read what ``save`` wrote."""
-        parameters, said = read_tensors(directory / "model.safetensors")
+        parameters, metadata = read_tensors(directory / "model.safetensors")
         words = {side: StringTable.load(directory, f"{side}_words") for side in SIDES}
-        made = cls(options, words, parameters, int(said.get("grades", USUAL_GRADES)))
+        made = cls(options, words, parameters, int(metadata.get("grades", DEFAULT_GRADES)))
         for side in SIDES:
             if made.table_name(side) not in parameters or len(made.table(side)) != len(words[side]):
                 raise ValueError(f"model.safetensors does not fit the options and {side}_words")

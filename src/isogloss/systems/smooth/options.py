@@ -1,4 +1,4 @@
-"""The options of ``smooth``, the paper's recipes, and what of them fits together."""
+"""The options of ``smooth``, and the paper's recipes."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class SmoothOptions(SystemOptions):
     eps: float = option(1.0, "of the smooth cosine; 0 is the cosine", 0, 100)
     loss: str = option("sosl", f"one of {', '.join(LOSSES)}")
     thresholds: str = option("", "of the loss, rising, like 0.2,0.7 (the default); 3part: 0.2,0.55,0.9")
-    slope: float = option(10.0, "of the loss po; 1 is the paper's letter, and does not learn", 1e-3, 1e3)
+    slope: float = option(10.0, "of the loss po; 1, as in the paper, does not train", 1e-3, 1e3)
     negatives: int = option(40, "random irrelevant documents a query", 0, 100_000)
-    fresh_negatives: bool = option(False, "draw them anew each epoch")
+    fresh_negatives: bool = option(False, "draw new ones each epoch")
     epochs: int = option(0, "average and cnn 30, lstm 15", 0, 100_000)
     batch: int = option(0, "pairs a step: average and cnn 128, lstm 64", 0, 1_000_000)
     rate: float = option(0.0, "learning rate of Adam: average .01, cnn and lstm .001", 0, 10)
@@ -54,36 +54,35 @@ class SmoothOptions(SystemOptions):
     query_vectors: str = option("", "word vectors of the query language to start from; default: random")
     document_vectors: str = option("", "word vectors of the document language to start from; default: random")
     spread: float = option(0.1, "standard deviation of random word vectors", 1e-6, 10)
-    frozen: bool = option(False, "leave the word vectors as they start (cnn, lstm)")
+    frozen: bool = option(False, "do not train the word vectors (cnn, lstm)")
     shared: bool = option(False, "one tower for queries and documents (cnn, lstm)")
     filters: int = option(300, "of the cnn", 1, 100_000)
     window: int = option(3, "words a filter of the cnn sees", 1, 100)
     hidden: int = option(64, "units of the lstm, each direction", 1, 10_000)
     dropout: float = option(0.4, "of word vectors (cnn, lstm)", 0, 0.99)
     device: str = option("auto", "auto, cpu or cuda (average: auto is cpu)")
-    seed: int = option(0, "fixes start, order and negatives", 0, 2**31 - 1)
+    seed: int = option(0, "of initial values, order and negatives", 0, 2**31 - 1)
 
     def check(self) -> None:
         """Raise for values that no range rules out."""
         from isogloss.evaluation.measures import MEASURES
 
-        choices = {"encoder": ENCODERS, "loss": LOSSES, "device": DEVICES, "measure": tuple(MEASURES)}
-        for name, known in choices.items():
-            if getattr(self, name) not in known:
-                raise InputError(f"smooth.{name}: {getattr(self, name)!r} is not one of {', '.join(known)}")
+        self.require(
+            "smooth", {"encoder": ENCODERS, "loss": tuple(LOSSES), "device": DEVICES, "measure": tuple(MEASURES)}
+        )
         if self.encoder == "average" and (self.frozen or self.shared):
             what = "frozen" if self.frozen else "shared"
-            raise InputError(f"smooth.{what}: average has nothing but its word vectors; choose encoder=cnn or lstm")
-        self.made_loss(3)
+            raise InputError(f"smooth.{what}: average has only word vectors; choose encoder=cnn or lstm")
+        self.make_loss(3)
 
     def recipe(self) -> Recipe:
-        """The paper's recipe for the encoder, with what was set."""
+        """The paper's recipe for the encoder, with the values that are set."""
         from isogloss.training.loop import Recipe
 
         paper = {name: getattr(self, name) or value for name, value in RECIPES[self.encoder].items()}
         return Recipe(**paper, shuffle=self.shuffle, patience=self.patience, measure=self.measure, seed=self.seed)
 
-    def made_loss(self, grades: int) -> Loss:
+    def make_loss(self, grades: int) -> Loss:
         """The loss for so many grades; without thresholds the paper's 0.2 and 0.7, with more between, or 0.2 alone."""
         thresholds = _numbers(self.thresholds)
         if not thresholds and grades != 3 and self.loss != "3part":

@@ -1,4 +1,4 @@
-"""``smooth``: queries and documents as vectors, learned from graded judgments (the smooth learning paper).
+"""``smooth``: encoders of queries and documents, trained on graded judgments (the smooth learning paper).
 
     r(q, d) = f_q(q).f_d(d) / ((|f_q(q)| + eps)(|f_d(d)| + eps)),   trained by SOSL(r, grade)
 
@@ -19,7 +19,7 @@ from isogloss.systems.base import Contribution, SystemOptions
 from isogloss.systems.dense import DenseSystem
 from isogloss.systems.explanations import explain_pairs
 from isogloss.systems.smooth.explaining import document_products, query_shares
-from isogloss.systems.smooth.model import USUAL_GRADES, SmoothModel
+from isogloss.systems.smooth.model import DEFAULT_GRADES, SmoothModel
 from isogloss.systems.smooth.options import SmoothOptions
 from isogloss.systems.trained import TrainedSystem
 from isogloss.text.tokenizer import tokenize
@@ -37,7 +37,7 @@ class Smooth(TrainedSystem, DenseSystem):
 
     name = "smooth"
     paper = "Liu, Zhang, Goldwasser and Wang, Cross-Lingual Document Retrieval with Smooth Learning"
-    summary = "encoders of queries and documents (average, cnn, lstm) learned from graded judgments"
+    summary = "encoders of queries and documents (average, cnn, lstm) trained on graded judgments"
     options_type = SmoothOptions
     options: SmoothOptions
     model: SmoothModel
@@ -57,12 +57,12 @@ class Smooth(TrainedSystem, DenseSystem):
     def prepare(self, training: Dataset) -> tuple[Learner, Evaluator | None]:
         from isogloss.systems.smooth.learning import DevEvaluator, make_learner, prepare
 
-        made = prepare(self.options, training)
-        self._words, self._grades = made.words, made.grades
-        learner = make_learner(self.options, made, training.pair)
+        prepared = prepare(self.options, training)
+        self._words, self._grades = prepared.words, prepared.grades
+        learner = make_learner(self.options, prepared, training.pair)
         dev = training.split("dev") if "dev" in training.splits and self.options.dev_queries else []
         judged = any(query.id in training.judgments for query in dev)
-        return learner, DevEvaluator(self.options, training, made) if judged else None
+        return learner, DevEvaluator(self.options, training, prepared) if judged else None
 
     def adopt(self, parameters: State) -> None:
         self.model = SmoothModel(self.options, self._words, parameters, self._grades)
@@ -80,7 +80,7 @@ class Smooth(TrainedSystem, DenseSystem):
     def translations(self, query: str) -> list[tuple[str, list[str]]]:
         """The words of the document language whose vectors are nearest to each word of the query, for the average."""
         if self.options.encoder != "average":
-            return []  # there the vectors of the two languages are no points of one space
+            return []  # with cnn and lstm, word vectors of the two languages are not in one space
         known = self.model.words["query"]
         rows = {word: row for word in dict.fromkeys(tokenize(query)) if (row := known.find(word)) is not None}
         if not rows:
@@ -90,19 +90,16 @@ class Smooth(TrainedSystem, DenseSystem):
         return [(word, [near for near, _ in nearest]) for word, nearest in zip(rows, found, strict=True)]
 
     def explain_vector(self, query: str, text: str, vector: Matrix, score: float) -> list[Contribution]:
-        """The pairs of words that made the score: exact for the average, else by integrated gradients."""
+        """The contributions of word pairs: exact for the average, else by integrated gradients."""
         words, shares = query_shares(self.model, query)
         if not words or not vector.any():
             return []
         return explain_pairs(words, shares, vector, score, partial(document_products, self.model, text))
 
     def thresholds(self) -> tuple[float, ...]:
-        """Halfway from where the loss ends the band of a grade to where it begins that of the next.
-
-        There is one fewer than there were grades to learn from: two grades, one threshold.
-        """
-        grades = self.model.grades if hasattr(self, "model") else USUAL_GRADES
-        loss = self.options.made_loss(grades).compiled()
+        """The midpoints between the loss's bands of adjacent grades: one fewer than there are grades."""
+        grades = self.model.grades if hasattr(self, "model") else DEFAULT_GRADES
+        loss = self.options.make_loss(grades).compiled()
         ends = zip(loss.upper[:-1].tolist(), loss.lower[1:].tolist(), strict=True)
         finite = [[end for end in both if np.isfinite(end)] for both in ends]
         return tuple(round(sum(both) / len(both), 6) for both in finite)

@@ -16,8 +16,10 @@ l^(i - k - 1) for k < i, else 0; then all D_p are elements of
 
     S_1 = C,    S_(p+1) = C * (A S_p A'^T)    (* elementwise)
 
-Equal subtrees are kept once, whatever tree they stand in, and a node is compared with all nodes of the other trees at
-the same time, children before parents; so a kernel value costs microseconds without anything compiled.
+Equal subtrees of all trees are stored once, and a node is compared with all nodes of the other trees at the same time,
+children before parents; so a kernel value costs microseconds without compiled code.
+
+``train_svm`` trains a support vector machine on a kernel matrix.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ from isogloss.text.trees import Tree
 
 Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
-_BLOCK_VALUES = 10_000_000  # pairs of nodes whose D is held in memory at once
+_BLOCK_VALUES = 10_000_000  # pairs of nodes whose D is in memory at once
 
 
 class _Node(NamedTuple):
@@ -46,7 +48,7 @@ class _Node(NamedTuple):
 
 
 class _Shared:
-    """Trees with equal subtrees kept once."""
+    """Trees with equal subtrees stored once."""
 
     def __init__(self, trees: Sequence[Tree]) -> None:
         self.nodes: list[_Node] = []
@@ -61,7 +63,7 @@ class _Shared:
         return number
 
     def _bag(self, root: int) -> Counter[int]:
-        """The nodes of a tree and how often each stands in it."""
+        """The nodes of a tree and their counts."""
         found: Counter[int] = Counter()
         waiting = [root]
         while waiting:
@@ -79,7 +81,7 @@ class _Alike(NamedTuple):
 
 
 class PreparedTrees(NamedTuple):
-    """Trees made ready to be compared with: their distinct nodes by label, and how often each stands in each tree."""
+    """Trees prepared for comparison: their distinct nodes by label, and the count of each node in each tree."""
 
     node_count: int
     by_label: dict[str, list[_Alike]]
@@ -106,7 +108,7 @@ class TreeKernel:
         return np.asarray([self._compare([tree], self.prepare([tree]))[0, 0] for tree in trees], dtype=np.float64)
 
     def prepare(self, trees: Sequence[Tree]) -> PreparedTrees:
-        """Trees made ready to be compared with."""
+        """Trees prepared for comparison."""
         shared = _Shared(trees)
         grouped: dict[tuple[str, int], list[int]] = {}
         for number, (label, children) in enumerate(shared.nodes):
@@ -185,22 +187,17 @@ def _size(tree: Tree) -> int:
     return 1 + sum(map(_size, tree.children))
 
 
-# A support vector machine on a kernel matrix, by coordinate descent in the dual (Hsieh et al. 2008).
-#
-#     min_a  1/2 sum_ij a_i a_j y_i y_j K_ij - sum_i a_i,    0 <= a_i <= C_i
-#
-# One a_i after the other is set to where the objective is lowest, given the rest, in an order shuffled anew each
-# round, until none would move by much. There is no bias: add a constant to the kernel, which is the bias as one more
-# feature. With differences of two examples as the examples and all y = 1 it is the ranking machine (Joachims 2002).
-
-
 def train_svm(
     kernel: Floats, labels: Floats, costs: Floats, rounds: int = 1000, tolerance: float = 1e-3, seed: int = 0
 ) -> Floats:
-    """The weights a_i y_i of the examples: f(x) = sum_i weights_i K(x_i, x).
+    """The weights a_i y_i of the examples of f(x) = sum_i a_i y_i K(x_i, x).
 
-    ``labels`` are +1 and -1, ``costs`` the C of each example. Stops when the largest violation of the optimality
-    conditions in a round is below ``tolerance``.
+        min_a  1/2 sum_ij a_i a_j y_i y_j K_ij - sum_i a_i,    0 <= a_i <= C_i
+
+    Coordinate descent in the dual (Hsieh et al. 2008): each a_i in turn is set to its optimum given the others, in an
+    order shuffled each round, until the largest violation of the optimality conditions is below ``tolerance``.
+    ``labels`` are y, +1 and -1; ``costs`` are C. There is no bias: add a constant to the kernel. With differences of
+    two examples as examples, and all y = 1, it is the ranking machine of Joachims 2002.
 
     >>> train_svm(np.asarray([[2.0, 0.0], [0.0, 4.0]]), np.asarray([1.0, -1.0]), np.full(2, 10.0))
     array([ 0.5 , -0.25])

@@ -1,16 +1,22 @@
-"""Ranking pairs of texts by their trees: a support vector machine over pairs of trees (Da San Martino et al. 2017).
+"""Ranking of (query, document) pairs as trees, by a support vector machine (Da San Martino et al. 2017).
 
-A pair is a query and a document, both as trees that show which words match (:mod:`isogloss.systems.tree_kernel.ranker`),
-and some features that say the same in numbers. Two pairs are as alike as their queries and their documents are:
+*Matches.* A query word matches a document word that is one of its translations (or, without a lexicon, has its stem).
+As in the paper, the two nodes above a matched word are marked in both trees: ``(PHRASE (CONTENT tax))`` becomes
+``(REL-PHRASE (REL-CONTENT tax))``. So parts of trees show which parts of a text have a counterpart in the other.
 
-    K((q, d), (q', d')) = k(q, q') + k(d, d') + x . x' / n        k: the partial tree kernel, normalised
+*Features* x of a pair: the first-stage score over the best possible one; and the shares of query words and of document
+words that are matched, unweighted and weighted by ln(1 + (N - df + 0.5) / (df + 0.5)). They see whole texts, the kernel
+only the first words of each, because its cost grows fast.
 
-(``product``: k(q, q') k(d, d') + x . x' / n). x are the n features, made to have mean 0 and variance 1. The paper adds
-up the same kernels over trees marked the same way; its features are of similarity too, but need tools that we lack.
+*Kernel* of two pairs, k being the normalised partial tree kernel and x scaled to mean 0 and variance 1:
 
-Learned is either that the right document of a question is above the others (``ranking``), with the differences of
-pairs of one question as examples, or which pairs are right (``classification``, as in the paper), where wrong pairs
-outnumber right ones and so cost less each.
+    K((q, d), (q', d')) = k(q, q') + k(d, d') + x . x' / n        (product: k(q, q') k(d, d') + x . x' / n)
+
+The paper adds up the same kernels over trees marked the same way; its features of similarity need tools that we lack.
+
+*Objective*: either the right document of a question ranks above the others (``ranking``, on differences of pairs of one
+question), or pairs are classified as right or wrong (``classification``, as in the paper), where wrong pairs outnumber
+right ones and so cost less each.
 """
 
 from __future__ import annotations
@@ -33,6 +39,11 @@ from isogloss.translation.queries import QueryTranslator
 
 OBJECTIVES = ("ranking", "classification")
 PAIR_KERNELS = ("sum", "product")
+MARK = "REL-"
+_MARKED_LEVELS = 2
+
+Weight = Callable[[str], float]
+"""The weight of a word."""
 
 
 class TreePair(NamedTuple):
@@ -44,14 +55,14 @@ class TreePair(NamedTuple):
 
 
 class _Side(NamedTuple):
-    """The trees of one side of the known pairs, ready to be compared with, and their kernel with themselves."""
+    """The prepared trees of one side of the known pairs, and the kernel of each with itself."""
 
     trees: PreparedTrees
     own: Floats
 
 
 class PairKernel:
-    """K between any pairs and some that are known; ``use_features`` says whether x takes part."""
+    """K between any pairs and the known pairs; ``use_features``: with the summand of x."""
 
     def __init__(
         self, kernel: TreeKernel, known: Sequence[TreePair], combine: str, use_features: bool,
@@ -98,7 +109,7 @@ class TreeRanker:
         return np.asarray(np.einsum("pk,k->p", self._kernel(pairs), self._weights))
 
     def save(self, directory: Path) -> None:
-        """Write the pairs it compares with, and what each weighs."""
+        """Write the known pairs and their weights."""
         for side in ("query", "document"):
             StringTable.of(str(getattr(pair, side)) for pair in self._known).save(directory, f"known.{side}")
         save_array(directory / "known.features.npy", _features(self._known))
@@ -123,31 +134,31 @@ def train_ranker(
     groups: Sequence[Sequence[TreePair]], kernel: TreeKernel, combine: str = "sum", objective: str = "ranking",
     cost: float = 1.0, use_features: bool = True, seed: int = 0,
 ) -> TreeRanker:  # fmt: skip
-    """Learn from groups of pairs of one question each, the right one first. Pairs of no weight are dropped."""
+    """Train on groups of pairs, each of one question with the right pair first; pairs of weight 0 are dropped."""
     pairs = [pair for group in groups for pair in group]
     everything = PairKernel(kernel, pairs, combine, use_features)
-    learn = _learn_ranking if objective == "ranking" else _learn_classes
-    weights = learn(everything(pairs), np.asarray([len(group) for group in groups]), cost, seed)
+    train = _train_ranking if objective == "ranking" else _train_classes
+    weights = train(everything(pairs), np.asarray([len(group) for group in groups]), cost, seed)
     kept = np.flatnonzero(weights)
     known = [pairs[i] for i in kept.tolist()]
     return TreeRanker(PairKernel(kernel, known, combine, use_features, everything.scale), known, weights[kept])
 
 
-def _learn_ranking(kernel: Floats, sizes: Ids, cost: float, seed: int) -> Floats:
-    """Differences of the right pair of a group and each other one are the examples, all of them positive."""
+def _train_ranking(kernel: Floats, sizes: Ids, cost: float, seed: int) -> Floats:
+    """The examples, all positive, are the differences of the right pair of a group and each other pair."""
     starts: Ids = np.cumsum(sizes) - sizes
     wrong: Ids = np.setdiff1d(np.arange(len(kernel)), starts)
     right: Ids = np.repeat(starts, sizes - 1)
     left = kernel[right] - kernel[wrong]
     differences = left[:, right] - left[:, wrong]
-    learned = train_svm(differences, np.ones(len(wrong)), np.full(len(wrong), cost), seed=seed)
+    alphas = train_svm(differences, np.ones(len(wrong)), np.full(len(wrong), cost), seed=seed)
     weights = np.zeros(len(kernel))
-    np.add.at(weights, right, learned)
-    np.subtract.at(weights, wrong, learned)
+    np.add.at(weights, right, alphas)
+    np.subtract.at(weights, wrong, alphas)
     return weights
 
 
-def _learn_classes(kernel: Floats, sizes: Ids, cost: float, seed: int) -> Floats:
+def _train_classes(kernel: Floats, sizes: Ids, cost: float, seed: int) -> Floats:
     """Each pair is an example; the constant is the bias."""
     labels = -np.ones(len(kernel))
     labels[np.cumsum(sizes) - sizes] = 1.0
@@ -159,40 +170,29 @@ def _features(pairs: Sequence[TreePair]) -> Floats:
     return np.asarray([pair.features for pair in pairs], dtype=np.float64).reshape(len(pairs), -1)
 
 
-# Which words of two texts say the same, and trees that show it.
-#
-# A word of the query matches a word of the document that is one of its translations (or, without a lexicon, has its
-# stem). As in Da San Martino et al. 2017 (Cross-language question re-ranking) and the systems it builds on, the two
-# nodes above a matched word are marked in both trees: ``(PHRASE (CONTENT tax))`` becomes ``(REL-PHRASE (REL-CONTENT
-# tax))``. Parts of trees then tell not only what stands in a text but what of it the other text answers to.
-
-MARK = "REL-"
-_MARKED_LEVELS = 2
-
-
 class Match(NamedTuple):
-    """A word of the query and a word of the document that say the same, by their places."""
+    """The positions of a query word and of a document word that match."""
 
     query: int
     document: int
 
 
 class WordMatcher:
-    """Finds the words of two texts that say the same, through a translator's lexicon and its number of translations."""
+    """Matches the words of two texts by the best translations of a query translator."""
 
     def __init__(self, translator: QueryTranslator) -> None:
         self._translator, self._terms = translator, translator.tokenizer
         self._known: dict[Phrase, frozenset[str]] = {}
 
     def __call__(self, query: Sequence[str], document: Sequence[str]) -> list[Match]:
-        """The matches of tokens (of :func:`~isogloss.text.tokenizer.tokenize`), ordered by place."""
-        places: dict[str, list[int]] = {}
-        for place, term in enumerate(self._terms.terms(document)):
-            places.setdefault(term, []).append(place)
+        """The matches of tokens (of :func:`~isogloss.text.tokenizer.tokenize`), ordered by position."""
+        positions: dict[str, list[int]] = {}
+        for position, term in enumerate(self._terms.terms(document)):
+            positions.setdefault(term, []).append(position)
         found, start = set(), 0
         for phrase in self._translator.lexicon.cut(query):
-            matched = [place for term in self.targets(phrase) for place in places.get(term, ())]
-            found |= {Match(own, place) for own in range(start, start + len(phrase)) for place in matched}
+            matched = [position for term in self.targets(phrase) for position in positions.get(term, ())]
+            found |= {Match(own, position) for own in range(start, start + len(phrase)) for position in matched}
             start += len(phrase)
         return sorted(found)
 
@@ -206,7 +206,7 @@ class WordMatcher:
 
 
 def leaf_tokens(tree: Tree) -> list[str]:
-    """The words of a tree as tokens of the house, one a leaf; a leaf that is none is kept as it is."""
+    """The words of a tree as tokens of our tokenizer, one a leaf; a leaf without a token stays as it is."""
     return ["".join(tokenize(word)) or word for word in tree.words()] if tree.children else []
 
 
@@ -221,7 +221,7 @@ def mark(tree: Tree, matched: Collection[int]) -> Tree:
 
 
 def beginning(tree: Tree, words: int) -> Tree:
-    """The tree of so many words of the beginning.
+    """The tree of the first ``words`` words.
 
     >>> print(beginning(Tree("S", (Tree("N", (Tree("tax"), Tree("on"))), Tree("N", (Tree("income"),)))), 1))
     (S (N tax))
@@ -260,24 +260,13 @@ def _cut(tree: Tree, words: int) -> tuple[Tree, int]:
     return Tree(tree.label, tuple(children)), taken
 
 
-def _marked(tree: Tree, matched: Collection[int], places: Iterator[int]) -> tuple[Tree, int]:
-    """The tree, and for how many levels above it the mark goes on."""
+def _marked(tree: Tree, matched: Collection[int], positions: Iterator[int]) -> tuple[Tree, int]:
+    """The tree, and how many levels above it are marked."""
     if not tree.children:
-        return tree, _MARKED_LEVELS if next(places) in matched else 0
-    children, levels = zip(*(_marked(child, matched, places) for child in tree.children), strict=True)
+        return tree, _MARKED_LEVELS if next(positions) in matched else 0
+    children, levels = zip(*(_marked(child, matched, positions) for child in tree.children), strict=True)
     reach = max(levels)
     return Tree(MARK + tree.label if reach else tree.label, children), max(0, reach - 1)
-
-
-# A query and a document as a pair of trees with their matches marked, and the features of the pair.
-#
-# Features: the score of the search that found the document, over the best possible; and how much of the query is
-# matched and how much of the document, counting words alike and weighing each by its inverse document frequency ln(1 +
-# (N - df + 0.5) / (df + 0.5)). They see the whole texts, the kernel so many words of their beginnings: its cost grows
-# fast.
-
-Weight = Callable[[str], float]
-"""The weight of a word."""
 
 
 class ReadTree(NamedTuple):
@@ -295,20 +284,20 @@ class ReadTree(NamedTuple):
 
 
 def inverse_frequency(documents: int, document_frequency: int) -> float:
-    """The weight of a word that so many of all documents hold."""
+    """The weight of a word with this document frequency."""
     return math.log1p((documents - document_frequency + 0.5) / (document_frequency + 0.5))
 
 
 def make_pair(query: ReadTree, document: ReadTree, matcher: WordMatcher, found: float, words: int) -> TreePair:
-    """Match the words of a query and a document, mark both trees, count; ``found`` is what the search says."""
+    """Match the words of a query and a document, and mark both trees; ``found`` is the first-stage score."""
     matches = matcher(query.words, document.words)
-    places = {match.query for match in matches}, {match.document for match in matches}
+    matched = {match.query for match in matches}, {match.document for match in matches}
     features = [found]
-    for side, matched in zip((query, document), places, strict=True):
-        features += [_share([1.0] * len(side.words), matched), _share(side.weights, matched)]
-    marked = [mark(side.tree, matched) for side, matched in zip((query, document), places, strict=True)]
+    for side, positions in zip((query, document), matched, strict=True):
+        features += [_share([1.0] * len(side.words), positions), _share(side.weights, positions)]
+    marked = [mark(side.tree, positions) for side, positions in zip((query, document), matched, strict=True)]
     return TreePair(beginning(marked[0], words), beginning(marked[1], words), features)
 
 
 def _share(weights: Sequence[float], matched: Collection[int]) -> float:
-    return sum(weights[place] for place in matched) / max(sum(weights), 1e-9)
+    return sum(weights[position] for position in matched) / max(sum(weights), 1e-9)

@@ -1,16 +1,15 @@
-"""``tree-kernel``: candidates re-ranked by how their trees and the query's match (Da San Martino et al. 2017).
+"""``tree-kernel``: re-ranks candidates by a tree kernel over query and document (Da San Martino et al. 2017).
 
-Query and document become trees: those of a parser where files of them are given, shallow ones of our own otherwise.
-Words that match through the lexicon are marked in both, and a support vector machine with a partial tree kernel,
-trained on questions of the train split, scores the pair (:mod:`isogloss.systems.tree_kernel.ranker`).
+Query and document become trees: a parser's, read from files, or else shallow ones. Words that match through
+the lexicon are marked in both, and a support vector machine with a partial tree kernel, trained on questions of the
+train split, scores the pair (:mod:`isogloss.systems.tree_kernel.ranker`).
 
-It is a re-ranker: a millisecond or two a document of ten words, some twenty where both texts fill ``words``. A search
-of a whole collection takes the best ``depth`` documents of BM25 through the same lexicon and re-ranks those; the rest
-follow in BM25's order.
+Scoring takes a millisecond or two per document of ten words, some twenty where both texts fill ``words``. So a search
+re-ranks the best ``depth`` documents of BM25 through the same lexicon; the others follow in BM25's order.
 
-Wrong documents to train against are near misses, which BM25 finds nearest to the right one, and random ones: of near
-misses alone it learns that sharing words with the question means little. The questions it is trained on take no part in
-inducing the lexicon: of its own pages a lexicon knows too much, and the machine would trust it too far.
+The wrong documents of training are near misses, which BM25 finds with the right one, and random ones: from near misses
+alone the machine learns that sharing words with the question means little. The questions of training are not used to
+induce the lexicon: it would fit its own pages too well, and the machine would trust it too much.
 """
 
 from __future__ import annotations
@@ -57,7 +56,7 @@ from isogloss.text.trees import Tree, parse_trees, read_trees, shallow_tree, tex
 from isogloss.translation.lexicon import Lexicon
 from isogloss.translation.queries import QueryTranslator, untranslated
 
-_EXPLAINING = 32  # pairs that are compared to explain one: each takes a millisecond or twenty
+_EXPLAINING = 32  # pairs that are scored to explain one
 _LEXICON_FILE = "lexicon.tsv"
 _TREES_HELP = "file of parsed trees, bracketed or CoNLL-U; texts without one get a shallow tree"
 
@@ -69,19 +68,19 @@ class TreeKernelOptions(SystemOptions):
     lexicon: str = option("", f"{LEXICON_HELP}, or induced; not needed where both languages are the same")
     query_trees: str = option("", f"{_TREES_HELP}; of the queries, those of training too")
     document_trees: str = option("", f"{_TREES_HELP}; of the documents")
-    training_questions: int = option(200, "how many questions it is trained on at most", 1, 100_000)
-    negatives: int = option(4, "wrong documents beside the right one of each", 1, 1000)
-    near_misses: float = option(0.5, "share of them that is like the right one; the rest is random", 0, 1)
-    objective: str = option("ranking", f"what is learned: {' or '.join(OBJECTIVES)}")
+    training_questions: int = option(200, "most questions to train on", 1, 100_000)
+    negatives: int = option(4, "wrong documents of each question", 1, 1000)
+    near_misses: float = option(0.5, "share of them that are similar to the right one; the others are random", 0, 1)
+    objective: str = option("ranking", f"of training: {' or '.join(OBJECTIVES)}")
     pair_kernel: str = option("sum", f"how the kernels of query and document are joined: {' or '.join(PAIR_KERNELS)}")
-    features: bool = option(True, "the first pass's score and shares of matched words beside the trees")
-    decay: float = option(0.4, "lambda: children left out of a part", 1e-3, 1)
-    depth_decay: float = option(0.4, "mu: depth of a part", 1e-3, 1)
+    features: bool = option(True, "also the first-stage score and the shares of matched words")
+    decay: float = option(0.4, "lambda: decay for children left out of a part", 1e-3, 1)
+    depth_decay: float = option(0.4, "mu: decay for the depth of a part", 1e-3, 1)
     cost: float = option(1.0, "C of the support vector machine", 1e-6, 1e6)
     translations: int = option(10, "how many translations of a word are used at most", 1, 1000)
-    words: int = option(40, "so many words of the beginning of a text are compared as trees", 1, 10_000)
-    depth: int = option(100, "how many documents of the first pass are re-ranked", 1, 1_000_000)
-    seed: int = option(0, "which questions are trained on, and the order of training", 0, 2**31)
+    words: int = option(40, "first words of a text that are compared as trees", 1, 10_000)
+    depth: int = option(100, "how many documents of the first stage are re-ranked", 1, 1_000_000)
+    seed: int = option(0, "of the choice of questions and the order of training", 0, 2**31)
 
 
 class TreeKernelSystem(System):
@@ -105,16 +104,16 @@ class TreeKernelSystem(System):
                 raise InputError(f"{self.name}: {name} {getattr(options, name)!r} is neither {' nor '.join(known)}")
         self._kernel = TreeKernel(options.decay, options.depth_decay)
         self._terms = Tokenizer(document_language, stems=True)
-        self._given_trees: dict[str, Mapping[str, Tree]] = {}
+        self._parsed: dict[str, Mapping[str, Tree]] = {}
 
     def fit(self, training: Dataset) -> None:
         o, texts = self.options, training.documents.texts(("text",))
-        self._given_trees = {side: self._read_trees(side) for side in ("query", "document")}
+        self._parsed = {side: self._read_trees(side) for side in ("query", "document")}
         right = _right_documents(training)
         questions = self._choose([query for query in training.split("train") if query.id in right])
         self._use_lexicon(self._lexicon(training, questions))
-        asked = [set(leaf_tokens(self._tree("query", query.text))) for query in training.split("train")]
-        self._asked, self._asked_count = Counter(word for words in asked for word in words), len(asked)
+        words = [set(leaf_tokens(self._tree("query", query.text))) for query in training.split("train")]
+        self._query_df, self._query_count = Counter(word for each in words for word in each), len(words)
         self._use_documents(JoinedPostings([Postings.build(tokenize_texts(texts, self._terms))]), texts)
         groups = []
         for query in track(questions, "reading trees"):
@@ -130,8 +129,8 @@ class TreeKernelSystem(System):
         self._use_documents(JoinedPostings([Postings.build(tokens)]), texts)
 
     def scores(self, query: str) -> Scores:
-        """The first pass for all, the machine for the best of it; the rest stay below those."""
-        first, best = self._first_pass(query)
+        """The scores of the second stage for the best of the first; all others are lower, in BM25's order."""
+        first, best = self._first_stage(query)
         if not len(best):
             return first
         scores = self.score(query, best)
@@ -139,8 +138,8 @@ class TreeKernelSystem(System):
         found[best] = scores
         return np.asarray(found)
 
-    def _first_pass(self, query: str) -> tuple[Scores, NDArray[np.int64]]:
-        """The scores of the first pass, and the rows that are re-ranked."""
+    def _first_stage(self, query: str) -> tuple[Scores, NDArray[np.int64]]:
+        """The scores of the first stage, and the rows that are re-ranked."""
         first = self._bm25.scores(self._translator(query)).astype(np.float64)
         id_order = self.id_order if len(self.id_order) else np.arange(len(first))
         return first, top_k(first, self.options.depth, id_order).rows.astype(np.int64)
@@ -149,8 +148,8 @@ class TreeKernelSystem(System):
         return self._ranker(self._pairs(query, rows.tolist()))
 
     def explain(self, query: str, row: int, text: str) -> list[Contribution]:
-        """The shares of the query's words, with the words of the document that they match."""
-        cut, tree = CutText.of(query).in_stretches(MOST_LINES), self._tree("query", query)
+        """The share of each query word, with the document words that it matches."""
+        cut, tree = CutText.of(query).in_groups(MOST_LINES), self._tree("query", query)
 
         def pair_without(group: list[int]) -> TreePair:
             words = {word for number in group for word in cut.names[number].split()}
@@ -158,14 +157,14 @@ class TreeKernelSystem(System):
 
         shares = shares_by_leaving_out(cut, lambda groups: self._ranker([*map(pair_without, groups)]), _EXPLAINING)
         document = tokenize(text)
-        met = [{document[match.document] for match in self._matcher(name.split(), document)} for name in cut.names]
-        said = [tuple(self._terms.terms(sorted(words))) for words in met]
-        lines = [Contribution(*each) for each in zip(cut.names, said, shares.tolist(), strict=True)]
+        matches = [{document[match.document] for match in self._matcher(name.split(), document)} for name in cut.names]
+        matched = [tuple(self._terms.terms(sorted(words))) for words in matches]
+        lines = [Contribution(*each) for each in zip(cut.names, matched, shares.tolist(), strict=True)]
         return tidied([*lines, Contribution(NO_WORD, (), self._found_with(query, row) - float(shares.sum()))])
 
     def _found_with(self, query: str, row: int) -> float:
-        """The score of a document in a search, which is not its pair's where the first pass puts it too far back."""
-        _, best = self._first_pass(query)
+        """The score of a document in a search: its first-stage score, lowered, where it is not re-ranked."""
+        _, best = self._first_stage(query)
         return float(self.score(query, np.asarray([row]))[0] if row in best else self.scores(query)[row])
 
     def term_of(self, word: str) -> str | None:
@@ -186,12 +185,12 @@ class TreeKernelSystem(System):
         return self
 
     def save_shared(self, directory: Path) -> None:
-        given = self._given_trees.get("query", {})
-        StringTable.of(given).save(directory, "query_texts")
-        StringTable.of(map(str, given.values())).save(directory, "query_trees")
-        asked = sorted(self._asked)
-        StringTable.of(asked).save(directory, "asked")
-        counts = [self._asked_count, *(self._asked[word] for word in asked)]
+        parsed = self._parsed.get("query", {})
+        StringTable.of(parsed).save(directory, "query_texts")
+        StringTable.of(map(str, parsed.values())).save(directory, "query_trees")
+        words = sorted(self._query_df)
+        StringTable.of(words).save(directory, "asked")
+        counts = [self._query_count, *(self._query_df[word] for word in words)]
         save_array(directory / "asked.counts.npy", np.asarray(counts, dtype=np.int64))
         self._ranker.save(directory)
         if len(self._translator.lexicon):
@@ -202,9 +201,9 @@ class TreeKernelSystem(System):
         lexicon = directory / _LEXICON_FILE
         self._use_lexicon(Lexicon.read(lexicon) if lexicon.exists() else Lexicon())
         texts, trees = StringTable.load(directory, "query_texts"), StringTable.load(directory, "query_trees")
-        self._given_trees = {"query": {key: parse_trees(tree)[0] for key, tree in zip(texts, trees, strict=True)}}
-        self._asked_count, *counts = load_array(directory / "asked.counts.npy").tolist()
-        self._asked = Counter(dict(zip(StringTable.load(directory, "asked"), counts, strict=True)))
+        self._parsed = {"query": {key: parse_trees(tree)[0] for key, tree in zip(texts, trees, strict=True)}}
+        self._query_count, *counts = load_array(directory / "asked.counts.npy").tolist()
+        self._query_df = Counter(dict(zip(StringTable.load(directory, "asked"), counts, strict=True)))
         self._ranker = TreeRanker.load(directory, self._kernel, o.pair_kernel, o.features)
         return self
 
@@ -217,9 +216,9 @@ class TreeKernelSystem(System):
         self._lists, self._bm25, self._documents, self._are_trees = postings, BM25(postings), documents, are_trees
 
     def _lexicon(self, training: Dataset, questions: Sequence[Query]) -> Lexicon:
-        given = self.options.lexicon
-        if given not in ("", INDUCED):
-            return Lexicon.read(fill_languages(given, self.query_language, self.document_language))
+        path = self.options.lexicon
+        if path not in ("", INDUCED):
+            return Lexicon.read(fill_languages(path, self.query_language, self.document_language))
         if not self._induces:
             return Lexicon()
         kept_out = {query.id for query in questions}
@@ -232,13 +231,13 @@ class TreeKernelSystem(System):
         return self.options.lexicon == INDUCED or (not self.options.lexicon and not same)
 
     def _choose(self, questions: Sequence[Query]) -> list[Query]:
-        """Those to train on: at most half of them where the others have to give a lexicon."""
+        """The questions to train on: at most half of them where the others are needed to induce a lexicon."""
         most = max(1, len(questions) // 2) if self._induces else len(questions)
         order = np.random.default_rng(self.options.seed).permutation(len(questions))
         return [questions[i] for i in order[: min(self.options.training_questions, most)].tolist()]
 
     def _wrong_documents(self, training: Dataset, query: Query, right: str) -> list[int]:
-        """Rows of documents that are not judged: first those nearest to the right one by BM25, then random ones."""
+        """Rows of unjudged documents: first those most similar to the right one by BM25, then random ones."""
         o, documents = self.options, training.documents
         judged = {documents.row_of[document] for document in training.judgments[query.id]}
         scores = self._bm25.scores(untranslated(right, self._terms))
@@ -250,7 +249,7 @@ class TreeKernelSystem(System):
         return near + [row for row in rest if self._documents[row] != right]
 
     def _pairs(self, query: str, rows: Sequence[int], tree: Tree | None = None) -> list[TreePair]:
-        """The pairs of a query with some documents; ``tree`` is the query's, where it is not to be looked up."""
+        """The pairs of a query with some documents; ``tree``: the query's, instead of that of its text."""
         read = ReadTree.of(tree or self._tree("query", query), self._query_weight)
         concepts = self._translator(query)
         best = self._bm25.best_possible(concepts) or 1.0
@@ -262,10 +261,9 @@ class TreeKernelSystem(System):
         return pairs
 
     def _tree(self, side: str, text: str) -> Tree:
-        given = self._given_trees.get(side, {})
+        parsed = self._parsed.get(side, {})
         language = self.query_language if side == "query" else self.document_language
-        found = given.get(text_key(text)) if given else None
-        return found or shallow_tree(text, language)
+        return (parsed.get(text_key(text)) if parsed else None) or shallow_tree(text, language)
 
     def _document_tree(self, row: int) -> Tree:
         if self._are_trees:
@@ -277,7 +275,7 @@ class TreeKernelSystem(System):
         return read_trees(fill_languages(path, self.query_language, self.document_language)) if path else {}
 
     def _query_weight(self, word: str) -> float:
-        return inverse_frequency(self._asked_count, self._asked[word])
+        return inverse_frequency(self._query_count, self._query_df[word])
 
     def _document_weight(self, word: str) -> float:
         postings = self._bm25.postings
@@ -286,13 +284,13 @@ class TreeKernelSystem(System):
 
 
 def _right_documents(training: Dataset) -> dict[str, int]:
-    """The row of the best document of each question of the train split, if no other question has it for an answer."""
+    """The row of the best document of each train question, if it answers no question of another split."""
     judgments, row_of = training.judgments, training.documents.row_of
-    asked = set(training.splits.get("train", ()))
-    held = {document for query, document, grade in judgments if query not in asked and grade > 0}
+    questions = set(training.splits.get("train", ()))
+    others = {document for query, document, grade in judgments if query not in questions and grade > 0}
     right = {}
-    for query in asked:
-        grades = {document: grade for document, grade in judgments[query].items() if grade > 0 and document not in held}
+    for query in questions:
+        grades = {id_: grade for id_, grade in judgments[query].items() if grade > 0 and id_ not in others}
         if grades:
             right[query] = row_of[max(grades, key=grades.__getitem__)]
     return right

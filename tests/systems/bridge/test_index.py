@@ -43,18 +43,18 @@ def fitted(demo, request):
         patch.setitem(pretrained._ENCODERS, "lengths", (Lengths, PAIR))
         system = make_system("bridge", PAIR, QUICK | settings, Demo())
         system.fit(demo)
-        system._model = replace(system._model, calibration=Calibration(1.0, 0.6, (0.0, 1.0)))  # all that it may show
+        system.model = replace(system.model, calibration=Calibration(1.0, 0.6, (0.0, 1.0)))  # all that it may show
         yield system
 
 
 def alike(one, other, rows=None):
     """Whether rows of one system are all documents of the other."""
-    rows = np.arange(len(other._documents)) if rows is None else rows
+    rows = np.arange(len(other.documents)) if rows is None else rows
     for query in QUERIES:
         np.testing.assert_allclose(one.score(query, rows), other.scores(query), rtol=1e-5, atol=1e-5)
         np.testing.assert_allclose(
-            one._documents.best(one._question(query).asked)[rows],
-            other._documents.best(other._question(query).asked),
+            one.documents.best(one.query_features(query).statistics)[rows],
+            other.documents.best(other.query_features(query).statistics),
             rtol=1e-5,
             atol=1e-6,
         )
@@ -91,7 +91,7 @@ def test_parts_joined_are_one_index(fitted, parts, tmp_path):
     (tmp_path / "merged").mkdir()
     joined.save_part(tmp_path / "merged")
     merged = copy(fitted).load_parts([tmp_path / "merged"], np.arange(len(texts)))
-    assert len(merged._documents.parts) == 1
+    assert len(merged.documents.parts) == 1
     alike(merged, of(fitted, texts))
 
 
@@ -107,7 +107,7 @@ def test_what_is_gone_counts_no_more_and_can_be_left_out(fitted, parts, tmp_path
     (tmp_path / "kept").mkdir()
     joined.save_part(tmp_path / "kept", live)
     kept = copy(fitted).load_parts([tmp_path / "kept"], np.arange(int(live.sum())))
-    assert len(kept._documents) == live.sum()
+    assert len(kept.documents) == live.sum()
     if live.any():
         alike(kept, fresh)
     else:

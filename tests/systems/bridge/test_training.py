@@ -1,4 +1,4 @@
-"""How ``bridge`` learns: from what there is, without what it is told to leave out, never from what it must not see."""
+"""Training of ``bridge``: from pages and lexicons, without what is left out, never on held-out queries."""
 
 from dataclasses import replace
 
@@ -11,15 +11,15 @@ from isogloss.data.judgments import Judgments
 from isogloss.data.parallel import _source_pages
 from isogloss.data.readers.demo import Demo
 from isogloss.storage.errors import InputError
-from isogloss.systems.bridge import learning as bridge_learning
 from isogloss.systems.bridge import system as bridge
-from isogloss.systems.bridge.features import EVIDENCE
-from isogloss.systems.bridge.learning import windows
-from isogloss.systems.bridge.model import PARTS, USUAL_WEIGHTS, default_weights
+from isogloss.systems.bridge import training
+from isogloss.systems.bridge.features import FEATURES
+from isogloss.systems.bridge.model import DEFAULT_WEIGHTS, FEATURES_OF, default_weights
 from isogloss.systems.bridge.options import INGREDIENTS
+from isogloss.systems.bridge.training import windows
 from isogloss.systems.bridge.weights import calibrate, fit_weights
-from isogloss.systems.hybrid import hold_out
 from isogloss.systems.registry import make_system
+from isogloss.systems.trained import hold_out
 from isogloss.translation.model import Numbered
 
 PAIR = ("en", "fr")
@@ -45,9 +45,9 @@ def trained(data, lexicon=LEXICON, **settings):
 
 
 def same(one, other):
-    one, other = one._model, other._model
-    for name in ("terms", "said", "meant"):
-        np.testing.assert_array_equal(one.channel.arrays()[name], other.channel.arrays()[name])
+    one, other = one.model, other.model
+    for name in ("terms", "query_probabilities", "document_probabilities"):
+        np.testing.assert_array_equal(getattr(one.translation, name), getattr(other.translation, name))
     np.testing.assert_array_equal(one.tables.query, other.tables.query)
     np.testing.assert_array_equal(one.tables.document, other.tables.document)
     np.testing.assert_array_equal(one.weights, other.weights)
@@ -67,16 +67,16 @@ def finds(system, data, query="honey of honeybees"):
     return [data.documents[row].id for row in found.rows.tolist()]
 
 
-def test_the_weights_are_learned_with_queries_that_nothing_else_has_seen(demo, monkeypatch):
-    """Of pages of dev, test and held-out queries nothing reaches the channel, and so nothing the vectors."""
+def test_the_weights_are_fitted_on_queries_that_nothing_else_is_trained_on(demo, monkeypatch):
+    """The translation model, and so the vectors, see no page of dev, test and held-out queries."""
     seen = []
-    learn = bridge_learning.learn_channel
+    train = training.train_translation_model
 
     def watched(pairs, *arguments):
         seen.append({text for pair in pairs for text in pair})
-        return learn(pairs, *arguments)
+        return train(pairs, *arguments)
 
-    monkeypatch.setattr(bridge_learning, "learn_channel", watched)
+    monkeypatch.setattr(training, "train_translation_model", watched)
     trained(demo)
     rest, held = hold_out(demo)
     assert len(held) >= 20
@@ -102,22 +102,24 @@ def test_vectors_are_learned_from_what_the_channel_is_learned_from(demo):
     """Words of dev pages alone are unknown to the model."""
     marked = {query: replace(demo.queries[query], text="devword devword devword") for query in demo.splits["dev"]}
     system = trained(replace(demo, queries=demo.queries | marked))
-    assert "devword" not in set(system._model.channel.query_words)
+    assert "devword" not in set(system.model.translation.query_words)
 
 
 def test_weights_and_thresholds_are_learned_where_queries_can_be_spared(full, few):
-    assert not np.array_equal(full._model.weights, default_weights())
+    assert not np.array_equal(full.model.weights, default_weights())
     assert len(full.thresholds()) == 2
     spared = trained(few)
-    np.testing.assert_array_equal(spared._model.weights, default_weights())
+    np.testing.assert_array_equal(spared.model.weights, default_weights())
     assert spared.thresholds() == ()
 
 
 def test_the_same_seed_gives_the_same_model_and_another_seed_other_vectors(demo, full):
     assert same(full, trained(demo))
     other = trained(demo, seed="1")
-    np.testing.assert_array_equal(other._model.channel.query_probabilities, full._model.channel.query_probabilities)
-    assert not np.array_equal(other._model.tables.query, full._model.tables.query)
+    np.testing.assert_array_equal(
+        other.model.translation.query_probabilities, full.model.translation.query_probabilities
+    )
+    assert not np.array_equal(other.model.tables.query, full.model.tables.query)
 
 
 def test_the_order_of_the_queries_decides_only_who_is_held_out(few):
@@ -129,36 +131,36 @@ def test_the_order_of_the_queries_decides_only_who_is_held_out(few):
 def test_each_ingredient_can_be_left_out(demo, full, name):
     system = trained(demo, without=name)
     assert "fr-honeybee" in finds(system, demo)
-    weights = dict(zip(EVIDENCE, system._model.weights.tolist(), strict=True))
-    unused = set(PARTS.get(name, ()))
-    assert all((weights[kind] == 0) == (kind in unused) for kind in EVIDENCE if kind != "pretrained")
+    weights = dict(zip(FEATURES, system.model.weights.tolist(), strict=True))
+    unused = set(FEATURES_OF.get(name, ()))
+    assert all((weights[kind] == 0) == (kind in unused) for kind in FEATURES if kind != "pretrained")
     row = int(system.search("honey bees", 1).rows[0])
     lines = system.explain("honey bees", row, demo.documents[row].text)
     assert sum(line.score for line in lines) == pytest.approx(system.score("honey bees", np.array([row]))[0], abs=1e-4)
-    channel = system._model.channel
+    translation = system.model.translation
     if name == "pages":
-        assert channel.query_counts.sum() == 0
+        assert translation.query_counts.sum() == 0
     if name == "lexicon":
-        assert len(channel.query_words) < len(full._model.channel.query_words)
+        assert len(translation.query_words) < len(full.model.translation.query_words)
     if name == "unknown":
-        assert channel.unknown not in channel.terms
-        assert not system._model.tables.query[len(channel.query_words)].any()
-        assert not system._model.tables.document[channel.unknown].any()
+        assert translation.unknown not in translation.terms
+        assert not system.model.tables.query[len(translation.query_words)].any()
+        assert not system.model.tables.document[translation.unknown].any()
     if name == "weights":
-        np.testing.assert_array_equal(system._model.weights, default_weights())
+        np.testing.assert_array_equal(system.model.weights, default_weights())
         assert system.thresholds() == ()
     if name == "vectors":
         assert not same_vectors(system, full)
 
 
 def same_vectors(one, other):
-    return np.array_equal(one._model.tables.query, other._model.tables.query)
+    return np.array_equal(one.model.tables.query, other.model.tables.query)
 
 
 def test_several_ingredients_can_be_left_out(few):
     system = trained(few, without=" vectors , reverse,,length")
-    weights = dict(zip(EVIDENCE, system._model.weights.tolist(), strict=True))
-    assert {name for name, weight in weights.items() if weight} == {"passage said", "document said"}
+    weights = dict(zip(FEATURES, system.model.weights.tolist(), strict=True))
+    assert {name for name, weight in weights.items() if weight} == {"passage forward", "document forward"}
 
 
 @pytest.mark.parametrize(
@@ -186,9 +188,9 @@ def test_an_encoder_that_does_not_know_a_language_is_refused_at_once():
 @pytest.mark.parametrize("splits", [{}, {"train": []}, {"dev": ["en-honey.1"]}], ids=["none", "empty", "dev alone"])
 def test_without_a_train_split_a_lexicon_is_enough(demo, splits):
     system = trained(replace(demo, splits=splits))
-    assert system._model.channel.query_counts.sum() == 0
+    assert system.model.translation.query_counts.sum() == 0
     assert "fr-honeybee" in finds(system, demo)
-    np.testing.assert_array_equal(system._model.weights, default_weights())
+    np.testing.assert_array_equal(system.model.weights, default_weights())
 
 
 def test_documents_alone_and_a_lexicon_are_enough(demo):
@@ -198,7 +200,7 @@ def test_documents_alone_and_a_lexicon_are_enough(demo):
 
 def test_without_a_lexicon_pages_are_enough(demo):
     system = trained(demo, lexicon="")
-    assert system._model.channel.query_counts.sum() > 0
+    assert system.model.translation.query_counts.sum() > 0
     assert len(finds(system, demo)) == 5
     assert same(system, trained(demo, without="lexicon"))
 
@@ -233,7 +235,7 @@ def test_a_lexicon_that_is_not_there_is_named(few, tmp_path):
         trained(few, lexicon=str(tmp_path / "{pair}.tsv"))
 
 
-def test_judged_queries_that_find_nothing_relevant_leave_the_usual_weights(demo, monkeypatch):
+def test_queries_that_find_nothing_relevant_leave_the_default_weights(demo, monkeypatch):
     """Partially relevant documents alone tell nothing of what is relevant; but scores are calibrated as they are."""
     seen = []
 
@@ -244,20 +246,20 @@ def test_judged_queries_that_find_nothing_relevant_leave_the_usual_weights(demo,
     monkeypatch.setattr(bridge, "fit_weights", watched)
     partial = [judgment._replace(grade=1) for judgment in demo.judgments]
     system = trained(replace(demo, judgments=Judgments(partial, 2)), without="vectors")
-    expected = [0.0 if name == "vectors" else USUAL_WEIGHTS.get(name, 0.0) for name in EVIDENCE]
-    np.testing.assert_array_equal(system._model.weights, expected)
-    scores = [each.values @ system._model.weights for each in seen]
-    assert system._model.calibration == calibrate(scores, [each.grades for each in seen])
+    expected = [0.0 if name == "vectors" else DEFAULT_WEIGHTS.get(name, 0.0) for name in FEATURES]
+    np.testing.assert_array_equal(system.model.weights, expected)
+    scores = [each.values @ system.model.weights for each in seen]
+    assert system.model.calibration == calibrate(scores, [each.grades for each in seen])
     assert len(system.thresholds()) == 1
 
 
 def test_without_stems_words_are_taken_as_they_are(few):
-    words = set(trained(few, stems="no")._model.channel.document_words)
+    words = set(trained(few, stems="no").model.translation.document_words)
     assert "abeille" in words
-    assert "abeil" in set(trained(few)._model.channel.document_words)
+    assert "abeil" in set(trained(few).model.translation.document_words)
 
 
-def test_stretches_of_texts_meet_what_stands_at_their_place():
+def test_windows_are_paired_by_their_relative_position():
     lengths = [(40, 80), (2, 50), (5, 4), (18, 90), (0, 0)]
     offsets = [np.append(0, np.cumsum(side)) for side in zip(*lengths, strict=True)]
     texts = [Numbered(np.arange(side[-1], dtype=np.int32), side) for side in offsets]

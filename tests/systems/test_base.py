@@ -1,17 +1,52 @@
-"""What every System can do from the few things it must say."""
+"""What the base class of systems does with the few methods that a system has to define."""
+
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
 from isogloss.data.documents import Collection, Document, Query
-from isogloss.systems.base import System
+from isogloss.systems.base import System, SystemOptions, option
 
 DOCUMENTS = Collection([Document("b", "4", "1"), Document("a", "4", "2"), Document("c", "9", "3")])
 
 
+@dataclass(frozen=True)
+class NearnessOptions(SystemOptions):
+    horizon: float = option(np.inf, "what is farther is not found")
+    weight: int = option(1, "how much it weighs", 1, 9)
+
+
+class Nearness(System):
+    """Texts are numbers; the nearest is the best."""
+
+    name, summary, options_type = "nearness", "ranks numbers by nearness", NearnessOptions
+
+    def __init__(self, **options):
+        super().__init__(NearnessOptions(**options), "en", "fr")
+
+    @property
+    def found_above(self):
+        return -self.options.horizon
+
+    def index_texts(self, texts):
+        self.numbers = np.asarray([float(text) for text in texts])
+
+    def scores(self, query):
+        return -np.abs(self.numbers - float(query))
+
+    def save_part(self, directory, keep=None):
+        np.save(directory / "numbers.npy", self.numbers if keep is None else self.numbers[keep])
+
+    def load_parts(self, directories, id_order):
+        self.numbers = np.concatenate([np.load(directory / "numbers.npy") for directory in directories])
+        self._take_order(id_order, len(self.numbers))
+        return self
+
+
 @pytest.fixture
-def system(nearness):
-    made = nearness()
+def system():
+    made = Nearness()
     made.index(DOCUMENTS, ("text",))
     return made
 
@@ -30,8 +65,8 @@ def test_searching_gives_k_documents_or_all_there_are(system, k, found):
     assert len(system.search("5", k).rows) == found
 
 
-def test_what_does_not_score_above_the_floor_is_not_found(nearness):
-    system = nearness(horizon=1.0)
+def test_what_does_not_score_above_the_floor_is_not_found():
+    system = Nearness(horizon=1.0)
     system.index(DOCUMENTS, ("text",))
     assert system.search("8.5", 10).rows.tolist() == [2]
     assert system.search("5", 10).rows.tolist() == []  # at the floor is not above it
@@ -45,11 +80,11 @@ def test_only_what_is_allowed_is_found(system):
         assert ranking.rows.tolist() == system.search(query, 2, allowed).rows.tolist()
 
 
-def test_several_parts_are_loaded_one_after_the_other(system, nearness, tmp_path):
+def test_several_parts_are_loaded_one_after_the_other(system, tmp_path):
     for name, keep in (("one", [False, True, True]), ("two", None)):
         (tmp_path / name).mkdir()
         system.save_part(tmp_path / name, keep if keep is None else np.asarray(keep))
-    loaded = nearness().load_parts([tmp_path / "one", tmp_path / "two"], np.arange(5))
+    loaded = Nearness().load_parts([tmp_path / "one", tmp_path / "two"], np.arange(5))
     assert loaded.numbers.tolist() == [4, 9, 4, 4, 9]
 
 
@@ -69,22 +104,22 @@ def test_the_scores_of_some_rows_are_those_of_all(system):
     assert system.score("5", rows).tolist() == system.scores("5")[rows].tolist() == [-4.0, -1.0]
 
 
-def test_the_fields_asked_for_are_what_is_indexed(nearness):
-    system = nearness()
+def test_the_fields_asked_for_are_what_is_indexed():
+    system = Nearness()
     system.index(DOCUMENTS, ("title",))
     assert system.numbers.tolist() == [1, 2, 3]
 
 
-def test_a_saved_system_loads_and_scores_the_same(system, nearness, tmp_path):
+def test_a_saved_system_loads_and_scores_the_same(system, tmp_path):
     system.save(tmp_path)
-    loaded = nearness().load(tmp_path)
+    loaded = Nearness().load(tmp_path)
     assert loaded.scores("5").tolist() == system.scores("5").tolist()
     assert loaded.search("5", 2).rows.tolist() == system.search("5", 2).rows.tolist()
 
 
-def test_options_describe_themselves(nearness):
-    *own, (common, _, _) = nearness.options_type.describe()
-    assert own == [("horizon", 1e9, "numbers farther than this are not found"), ("weight", 1, "")]
+def test_options_describe_themselves():
+    *own, (common, _, _) = NearnessOptions.describe()
+    assert own == [("horizon", np.inf, "what is farther is not found"), ("weight", 1, "how much it weighs")]
     assert common == "passages"
 
 

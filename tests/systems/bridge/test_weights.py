@@ -1,4 +1,4 @@
-"""The weights of the evidence and the meaning of scores: planted ones are found, and they are the best there are."""
+"""Fitted weights and calibration: planted ones are recovered, and no others are better."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ from isogloss.systems.bridge.weights import (
 
 ALL = np.ones(3, bool)
 NONE = np.zeros(3)
-USUAL = np.array([1.0, 0.2, 3.0])
+PRIOR = np.array([1.0, 0.2, 3.0])
 
 
 def sigmoid(values):
@@ -41,7 +41,7 @@ def objective(weights, lists, top_grade):
     """A query's mean over its relevant documents of their log chance, added up; less the penalty of each query."""
     spread = np.concatenate([each.values for each in lists]).std(axis=0)
     penalty = _PENALTY + _TRUST / len(lists)
-    total = -penalty * len(lists) * np.sum(((weights - USUAL) * spread) ** 2)
+    total = -penalty * len(lists) * np.sum(((weights - PRIOR) * spread) ** 2)
     for values, grades in lists:
         scores = values @ weights
         logs = scores - scores.max() - np.log(np.exp(scores - scores.max()).sum())
@@ -61,7 +61,7 @@ def test_no_other_weights_are_better(seed):
     rng = np.random.default_rng(seed)
     lists = planted_lists(rng, rng.normal(size=3) * [2, 0.5, 9], 15, documents=6)
     lists[0].grades[:2] = 2  # several may be relevant
-    found = fit_weights(lists, 2, ALL, USUAL)
+    found = fit_weights(lists, 2, ALL, PRIOR)
     best = objective(found, lists, 2)
     for axis, step in enumerate([1e-3, 2e-4, 5e-3]):
         aside = np.eye(3)[axis] * step
@@ -72,45 +72,45 @@ def test_no_other_weights_are_better(seed):
         assert best > objective(found + rng.normal(size=3) * [0.5, 0.1, 2], lists, 2)
 
 
-def test_weights_stay_finite_where_the_evidence_tells_all():
+def test_weights_stay_finite_where_a_feature_tells_all():
     values = np.array([[1.0, 0, 0], [0, 0, 0], [0, 0, 0]])
-    found = fit_weights([JudgedList(values, np.array([2, 0, 0]))] * 5, 2, ALL, USUAL)
+    found = fit_weights([JudgedList(values, np.array([2, 0, 0]))] * 5, 2, ALL, PRIOR)
     assert 1 < found[0] < 1000
     assert found[1:].tolist() == [0, 0]  # what is the same everywhere tells nothing
 
 
-def test_evidence_that_is_not_used_weighs_nothing():
+def test_features_that_are_not_used_weigh_nothing():
     lists = planted_lists(np.random.default_rng(1), np.array([1.0, 1.0, 1.0]), 50)
-    found = fit_weights(lists, 2, np.array([True, False, True]), USUAL)
+    found = fit_weights(lists, 2, np.array([True, False, True]), PRIOR)
     assert found[1] == 0
     assert np.all(found[[0, 2]] > 0)
     without = [JudgedList(each.values * [1, 0, 1], each.grades) for each in lists]
-    np.testing.assert_allclose(found, fit_weights(without, 2, ALL, USUAL), rtol=1e-9)
+    np.testing.assert_allclose(found, fit_weights(without, 2, ALL, PRIOR), rtol=1e-9)
 
 
-def test_the_scale_of_the_evidence_is_in_its_weight():
+def test_weights_adapt_to_the_scale_of_features():
     lists = planted_lists(np.random.default_rng(2), np.array([1.0, 0.2, 3.0]), 50)
     scale = np.array([10.0, 0.01, 3.0])
     scaled = [JudgedList(each.values * scale, each.grades) for each in lists]
-    found, expected = fit_weights(scaled, 2, ALL, USUAL / scale), fit_weights(lists, 2, ALL, USUAL)
+    found, expected = fit_weights(scaled, 2, ALL, PRIOR / scale), fit_weights(lists, 2, ALL, PRIOR)
     np.testing.assert_allclose(found * scale, expected, rtol=1e-6)
 
 
-def test_few_queries_hardly_move_the_usual_weights_and_many_do():
+def test_few_queries_stay_near_the_prior_weights_and_many_do_not():
     planted = np.array([2.0, -0.3, 4.0])
     lists = planted_lists(np.random.default_rng(5), planted, 2000)
-    far = [np.abs(fit_weights(lists[:count], 2, ALL, USUAL) - planted).sum() for count in (1, 10, 100, 2000)]
+    far = [np.abs(fit_weights(lists[:count], 2, ALL, PRIOR) - planted).sum() for count in (1, 10, 100, 2000)]
     assert far == sorted(far, reverse=True)
-    np.testing.assert_allclose(fit_weights(lists[:1], 2, ALL, USUAL), USUAL, atol=1)
+    np.testing.assert_allclose(fit_weights(lists[:1], 2, ALL, PRIOR), PRIOR, atol=1)
     assert far[-1] < 0.3
 
 
-def test_few_queries_give_steadier_weights_than_without_usual_ones(monkeypatch):
+def test_few_queries_give_steadier_weights_than_without_a_prior(monkeypatch):
     """Of many draws of a few queries: how far the weights lie from each other."""
-    drawn = [planted_lists(np.random.default_rng(seed), USUAL * 1.5, 5) for seed in range(30)]
-    steady = np.std([fit_weights(lists, 2, ALL, USUAL) for lists in drawn], axis=0)
+    drawn = [planted_lists(np.random.default_rng(seed), PRIOR * 1.5, 5) for seed in range(30)]
+    steady = np.std([fit_weights(lists, 2, ALL, PRIOR) for lists in drawn], axis=0)
     monkeypatch.setattr("isogloss.systems.bridge.weights._TRUST", 0.0)
-    erratic = np.std([fit_weights(lists, 2, ALL, USUAL) for lists in drawn], axis=0)
+    erratic = np.std([fit_weights(lists, 2, ALL, PRIOR) for lists in drawn], axis=0)
     assert np.all(steady < erratic / 2)
 
 
@@ -125,14 +125,14 @@ def test_few_queries_give_steadier_weights_than_without_usual_ones(monkeypatch):
     ids=["no list", "an empty list", "partially relevant only", "nothing to choose from"],
 )
 def test_lists_that_tell_nothing_give_no_weights(lists):
-    assert fit_weights(lists, 2, ALL, USUAL) is None
+    assert fit_weights(lists, 2, ALL, PRIOR) is None
 
 
 def test_lists_that_tell_nothing_do_not_disturb_others():
     lists = planted_lists(np.random.default_rng(3), np.array([1.0, 0.2, 3.0]), 30)
     silent = JudgedList(np.full((4, 3), 99.0), np.array([0, 1, 0, 0]))
-    found = fit_weights([silent, *lists], 2, ALL, USUAL)
-    np.testing.assert_array_equal(found, fit_weights(lists, 2, ALL, USUAL))
+    found = fit_weights([silent, *lists], 2, ALL, PRIOR)
+    np.testing.assert_array_equal(found, fit_weights(lists, 2, ALL, PRIOR))
 
 
 def planted_queries(rng, slope, context, biases, queries=2500, documents=8):
@@ -164,8 +164,8 @@ def test_a_planted_ordinal_model_is_recovered(slope, context, biases):
     assert found.context == pytest.approx(context, abs=0.05)
     np.testing.assert_allclose(found.thresholds, np.asarray(biases) - biases[-1], atol=0.2)
     raw = np.linspace(-5, 5, 11)
-    shown = found.shown(raw, 0.0)
-    np.testing.assert_allclose(found.unshown(shown, 0.0), raw)
+    shown = found.log_odds(raw, 0.0)
+    np.testing.assert_allclose(found.scores(shown, 0.0), raw)
     np.testing.assert_allclose(found.chances(shown), sigmoid(slope * raw[:, None] - np.asarray(biases)), atol=0.05)
 
 
@@ -224,7 +224,7 @@ def test_what_cannot_be_told_is_not(scores, grades):
 def test_scores_that_tell_all_give_thresholds_between_them():
     found = calibrate([np.arange(9.0)], [np.array([0, 0, 0, 1, 1, 1, 2, 2, 2])])
     assert found.context == pytest.approx(0)  # of one query nothing is known of how others do
-    low, high = found.unshown(np.asarray(found.thresholds), 0.0)
+    low, high = found.scores(np.asarray(found.thresholds), 0.0)
     assert 2 < low < 3 < 5 < high < 6
 
 

@@ -1,4 +1,4 @@
-"""Phrases and pieces of words: those that several texts or words have, found where they stand."""
+"""Phrases and subwords: those that several texts or words share."""
 
 import itertools
 from dataclasses import replace
@@ -12,10 +12,10 @@ from isogloss.data.dataset import load_dataset
 from isogloss.data.readers.demo import Demo
 from isogloss.nn.encoders.unit_sums import encode
 from isogloss.storage.arrays import read_tensors, write_tensors
-from isogloss.systems.bridge import features as bridge_phrases
-from isogloss.systems.bridge.features import Phrases, question_rows, question_vector
-from isogloss.systems.bridge.learning import spelling
+from isogloss.systems.bridge import features
+from isogloss.systems.bridge.features import Phrases, QueryFeatures, query_word_vectors
 from isogloss.systems.bridge.model import BridgeModel
+from isogloss.systems.bridge.training import spelling
 from isogloss.systems.registry import make_system
 from isogloss.text.ids import TextIds
 
@@ -45,7 +45,7 @@ def test_phrases_are_the_pairs_that_stand_in_two_texts(texts):
 
 
 def test_the_most_frequent_phrases_are_kept(monkeypatch):
-    monkeypatch.setattr(bridge_phrases, "_MOST", 2)
+    monkeypatch.setattr(features, "_MOST", 2)
     texts = text_ids([[1, 2, 3], [1, 2, 3], [2, 3], [0, 1, 2, 3], [0, 1]])
     assert Phrases.of(texts, WORDS).keys.tolist() == [1 * WORDS + 2, 2 * WORDS + 3]
 
@@ -85,50 +85,55 @@ def fitted(demo):
 
 
 def test_the_vector_of_a_query_is_that_of_its_words_and_phrases(fitted):
-    model = fitted._model
+    model = fitted.model
     first, second = divmod(int(model.tables.query_phrases.keys[0]), model.tables.query_phrases.words)
-    known = model.channel.query_words
-    said = f"{known[first]} {known[second]} {known[first]}"
-    asked, places = (question := fitted._question(said)).asked, question.places
-    assert places.tolist() == ([0, 1, 0] if first != second else [0, 0, 0])
-    text = text_ids([asked.numbers[places].tolist()])
+    known = model.translation.query_words
+    query = fitted.query_features(f"{known[first]} {known[second]} {known[first]}")
+    statistics, positions = query.statistics, query.positions
+    assert positions.tolist() == ([0, 1, 0] if first != second else [0, 0, 0])
+    text = text_ids([statistics.numbers[positions].tolist()])
     with_phrases = model.tables.query_phrases.added_to(text)
     assert len(with_phrases.ids) > len(text.ids)
-    np.testing.assert_allclose(question.vector, encode(model.tables.query, with_phrases)[0], atol=1e-5)
-    rows = question_rows(asked, places, model.tables)
+    np.testing.assert_allclose(query.vector, encode(model.tables.query, with_phrases)[0], atol=1e-5)
+    rows = query_word_vectors(statistics, positions, model.tables)
     np.testing.assert_allclose(rows.sum(axis=0), model.tables.query[with_phrases.ids].sum(axis=0), atol=1e-4)
 
 
 def test_the_order_of_the_words_tells(fitted):
     """Phrases know it, and nothing else does."""
-    model = fitted._model
-    asked = fitted._question("the sea is salty").asked
-    forth, back = np.arange(4), np.arange(4)[::-1]
-    assert not np.allclose(question_vector(asked, forth, model.tables), question_vector(asked, back, model.tables))
+    model = fitted.model
+    words = ["the", "sea", "is", "salti"]
+    statistics = fitted.query_features("the sea is salty").statistics
+    assert list(statistics.words) == words
+
+    def vector(terms, tables):
+        return QueryFeatures.of(terms, statistics, tables).vector
+
+    assert not np.allclose(vector(words, model.tables), vector(words[::-1], model.tables))
     bare = replace(model.tables, query_phrases=Phrases(model.tables.query_phrases.words))
-    np.testing.assert_allclose(question_vector(asked, forth, bare), question_vector(asked, back, bare), atol=1e-6)
+    np.testing.assert_allclose(vector(words, bare), vector(words[::-1], bare), atol=1e-6)
 
 
 def test_a_model_and_its_phrases_are_read_as_they_were_written(fitted, tmp_path):
-    fitted._model.save(tmp_path)
+    fitted.model.save(tmp_path)
     again = BridgeModel.load(tmp_path).tables
     for side in ("query", "document"):
-        np.testing.assert_array_equal(getattr(again, side), getattr(fitted._model.tables, side))
-        phrases, expected = getattr(again, f"{side}_phrases"), getattr(fitted._model.tables, f"{side}_phrases")
+        np.testing.assert_array_equal(getattr(again, side), getattr(fitted.model.tables, side))
+        phrases, expected = getattr(again, f"{side}_phrases"), getattr(fitted.model.tables, f"{side}_phrases")
         assert phrases.words == expected.words
         np.testing.assert_array_equal(phrases.keys, expected.keys)
 
 
 def test_a_model_from_before_there_were_phrases_is_used_without(fitted, demo, tmp_path):
-    fitted._model.save(tmp_path)
+    fitted.model.save(tmp_path)
     file = tmp_path / "vectors.safetensors"
     tensors, _ = read_tensors(file)
-    words = {side: getattr(fitted._model.tables, f"{side}_phrases").words for side in ("query", "document")}
+    words = {side: getattr(fitted.model.tables, f"{side}_phrases").words for side in ("query", "document")}
     write_tensors(file, {side: tensors[side][:count] for side, count in words.items()})
     system = make_system("bridge", ("en", "fr"), {"epochs": "1", "dimension": "8"}, Demo())
     system.load_model(tmp_path)
     system.index(demo.documents, ("text",))
-    assert len(system._model.tables.query_phrases) == 0
+    assert len(system.model.tables.query_phrases) == 0
     row = int(system.search("honey bees", 1).rows[0])
     lines = system.explain("honey bees", row, demo.documents[row].text)
     assert sum(line.score for line in lines) == pytest.approx(system.score("honey bees", np.array([row]))[0], abs=1e-4)

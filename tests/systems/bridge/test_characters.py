@@ -1,4 +1,4 @@
-"""Documents of a script without spaces, by their characters: kept where it pays, and then a part of every score."""
+"""Features of characters for scripts without spaces: used where they help."""
 
 import itertools
 from copy import copy
@@ -10,11 +10,11 @@ import pytest
 from isogloss.data.dataset import load_dataset
 from isogloss.data.readers.demo import Demo
 from isogloss.systems.bridge import system as bridge
-from isogloss.systems.bridge.character_learning import NeighbourAverage, _interleaved, written_without_spaces
-from isogloss.systems.bridge.characters import KINDS, spaced, with_pairs
-from isogloss.systems.bridge.features import EVIDENCE, Phrases
+from isogloss.systems.bridge.characters import CHARACTER_FEATURES, spaced, with_bigrams
+from isogloss.systems.bridge.features import FEATURES, Phrases
 from isogloss.systems.bridge.model import BridgeModel
-from isogloss.systems.bridge.weights import JudgedList, pays
+from isogloss.systems.bridge.training import NeighbourAverage, with_bigrams_between, written_without_spaces
+from isogloss.systems.bridge.weights import JudgedList, features_help
 from isogloss.systems.registry import make_system
 from isogloss.text.ids import TextIds
 from isogloss.text.tokenizer import tokenize
@@ -32,7 +32,7 @@ def demo():
 
 def trained(demo, kept, **settings):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bridge, "pays", lambda *arguments: kept)
+        patch.setattr(bridge, "features_help", lambda *arguments: kept)
         system = make_system("bridge", PAIR, SETTINGS | settings, Demo())
         system.fit(demo)
     system.index(demo.documents, ("text",))
@@ -49,30 +49,30 @@ def without(demo):
     return trained(demo, True, without="characters")
 
 
-def test_what_pays_has_weights_and_a_part_in_scores(kept, without):
-    assert kept._model.kinds == EVIDENCE + KINDS
-    assert len(kept._model.weights) == len(kept.about()["weights"]) == len(EVIDENCE + KINDS)
-    assert np.all(kept._model.weights[len(EVIDENCE) :] != 0)
+def test_features_that_help_have_weights_and_change_scores(kept, without):
+    assert kept.model.features == FEATURES + CHARACTER_FEATURES
+    assert len(kept.model.weights) == len(kept.about()["weights"]) == len(FEATURES + CHARACTER_FEATURES)
+    assert np.all(kept.model.weights[len(FEATURES) :] != 0)
     assert not np.array_equal(kept.scores("honey bees"), without.scores("honey bees"))
     rows = np.arange(20)
-    values, base = (system._evidence("honey bees", rows).values for system in (kept, without))
-    np.testing.assert_array_equal(values[:, : len(EVIDENCE)], base)
+    values, base = (system.features("honey bees", rows).values for system in (kept, without))
+    np.testing.assert_array_equal(values[:, : len(FEATURES)], base)
 
 
-def test_what_does_not_pay_leaves_everything_as_it_was(demo, without):
+def test_features_that_do_not_help_change_nothing(demo, without):
     dropped = trained(demo, False)
-    assert dropped._model.characters is None
-    assert dropped._model.calibration == without._model.calibration
-    np.testing.assert_array_equal(dropped._model.weights, without._model.weights)
+    assert dropped.model.characters is None
+    assert dropped.model.calibration == without.model.calibration
+    np.testing.assert_array_equal(dropped.model.weights, without.model.weights)
     for query in QUERIES:
         np.testing.assert_array_equal(dropped.scores(query), without.scores(query))
 
 
-def test_documents_with_spaces_have_no_characters_to_be_looked_at():
+def test_documents_with_spaces_have_no_character_model():
     pair = ("en", "fr")
     data = load_dataset(Demo(), pair)
     system = make_system("bridge", pair, SETTINGS | {"epochs": "1"}, Demo())
-    assert system._learned(data, characters=True).characters is None
+    assert system.train_model(data, characters=True).characters is None
     assert written_without_spaces(["属性", "CSS 属性", "CSS"])
     assert not written_without_spaces(["属性", "attribut"])
     assert not written_without_spaces([])
@@ -97,8 +97,8 @@ def test_a_model_of_words_alone_is_read_as_such(without, tmp_path):
     without.save_model(tmp_path)
     again = BridgeModel.load(tmp_path)
     assert again.characters is None
-    assert again.kinds == EVIDENCE
-    np.testing.assert_array_equal(again.weights, without._model.weights)
+    assert again.features == FEATURES
+    np.testing.assert_array_equal(again.weights, without.model.weights)
 
 
 def test_parts_joined_are_one_index(kept, demo, tmp_path):
@@ -117,37 +117,37 @@ def test_parts_joined_are_one_index(kept, demo, tmp_path):
 
 
 def test_the_characters_of_an_indexed_text_are_those_of_its_words(kept):
-    system, channel = copy(kept), kept._model.characters.channel
+    system, translation = copy(kept), kept.model.characters.translation
     texts = ["CSS属性，蜂蜜 Zzyzx", "", "蜜蜂"]
     system.index_texts(texts)
-    (part,) = system._documents.parts
-    found = system._look.texts_of(part.texts, np.arange(3))
-    known = [*channel.document_words, "?"]
+    (part,) = system.documents.parts
+    found = system.characters.passages_of(part.index, np.arange(3))
+    known = [*translation.document_words, "?"]
     read = [[known[unit] for unit in found.ids[begin:end]] for begin, end in itertools.pairwise(found.offsets)]
     written = [[unit if unit in known else "?" for unit in tokenize(spaced(text))] for text in texts]
     assert read == written
-    again = system._look.texts_of(part.texts, np.array([2, 0]))
+    again = system.characters.passages_of(part.index, np.array([2, 0]))
     assert again.ids.tolist() == [*found.ids[found.offsets[2] :], *found.ids[: found.offsets[1]]]
 
 
-def test_a_pair_stands_after_its_first_character():
+def test_a_bigram_follows_its_first_character():
     phrases = Phrases(4, np.array([0 * 4 + 1, 2 * 4 + 0]))
     texts = Numbered(np.array([0, 1, 2, 2, 0, 1], np.int32), np.array([0, 3, 3, 6]))
-    found = _interleaved(texts, phrases)
+    found = with_bigrams_between(texts, phrases)
     assert found.ids.tolist() == [0, 4, 1, 2, 2, 5, 0, 4, 1]
     assert found.offsets.tolist() == [0, 4, 4, 9]
 
 
-def test_pairs_are_named_by_their_characters(kept):
-    characters = kept._model.characters
-    names = [*with_pairs(characters.channel.document_words, characters.tables.document_phrases)]
-    assert names == [*characters.pairs.document_words]
-    known = [*characters.channel.document_words, ""]
+def test_bigrams_are_named_by_their_characters(kept):
+    characters = kept.model.characters
+    names = [*with_bigrams(characters.translation.document_words, characters.tables.document_phrases)]
+    assert names == [*characters.bigrams.document_words]
+    known = [*characters.translation.document_words, ""]
     keys = characters.tables.document_phrases.keys.tolist()
     assert names[len(known) :] == [known[key // len(known)] + known[key % len(known)] for key in keys]
 
 
-def test_texts_that_are_much_alike_are_learned_together():
+def test_similar_texts_are_trained_together():
     ids = np.repeat(np.arange(8, dtype=np.int32), 50)
     texts = TextIds(ids, np.arange(401))
     tables = [np.random.default_rng(seed).normal(size=(8, 16)).astype(np.float32) for seed in (0, 1)]
@@ -160,7 +160,7 @@ def test_texts_that_are_much_alike_are_learned_together():
 
 
 def judged(rng, tells, queries):
-    """Lists of which the second kind of evidence ``tells`` so much of what is relevant, and the first something."""
+    """Lists whose second feature ``tells`` so much about relevance, and the first something."""
     lists = []
     for _ in range(queries):
         grades = np.zeros(10, np.int64)
@@ -170,31 +170,31 @@ def judged(rng, tells, queries):
 
 
 @pytest.mark.parametrize(("tells", "queries", "expected"), [(1.0, 200, True), (0.0, 200, False), (1.0, 9, False)])
-def test_evidence_pays_where_queries_say_so_that_had_no_part_in_its_weight(tells, queries, expected):
+def test_features_help_where_held_out_queries_say_so(tells, queries, expected):
     lists = judged(np.random.default_rng(0), tells, queries)
-    kinds = np.array([False, True])
-    assert pays(lists, 2, np.ones(2, bool), np.zeros(2), kinds) is expected
+    added = np.array([False, True])
+    assert features_help(lists, 2, np.ones(2, bool), np.zeros(2), added) is expected
     silent = [each._replace(grades=each.grades * 0) for each in lists]
-    assert pays(silent, 2, np.ones(2, bool), np.zeros(2), kinds) is False
+    assert features_help(silent, 2, np.ones(2, bool), np.zeros(2), added) is False
 
 
 def test_characters_are_learned_without_what_is_left_out(demo):
     system = make_system("bridge", PAIR, SETTINGS | {"epochs": "1", "without": "unknown"}, Demo())
-    channel = system._learned(demo, characters=True).characters.channel
-    assert channel.unknown not in channel.terms
+    translation = system.train_model(demo, characters=True).characters.translation
+    assert translation.unknown not in translation.terms
     few = replace(demo, splits={**demo.splits, "train": demo.splits["train"][:30]})
-    assert trained(few, True)._model.characters is None
+    assert trained(few, True).model.characters is None
 
 
-def test_of_short_documents_more_are_looked_at(kept, without, tmp_path):
+def test_more_short_documents_are_re_scored(kept, without, tmp_path):
     short, long = ["海"] * 900, ["海 " * 400] * 5
     for texts, depth in ((short, 300), (long, 100), (short + long, 300 * 905 // (900 + 5 * 26))):
         system = copy(kept)
         system.index_texts(texts)
-        assert int(system._documents.passages.sum()) in (900, 5 * 26, 900 + 5 * 26)
-        assert system._depth == depth
+        assert int(system.documents.passages.sum()) in (900, 5 * 26, 900 + 5 * 26)
+        assert system.depth == depth
         live = np.arange(len(texts)) < 900
         system.count_only(live)
-        assert system._depth == (300 if len(texts) > 5 else 100)
-    assert without._depth == 100
-    assert copy(kept)._depth == 100
+        assert system.depth == (300 if len(texts) > 5 else 100)
+    assert without.depth == 100
+    assert copy(kept).depth == 100

@@ -1,7 +1,8 @@
-"""``bridge``: scores that are what they are made of, whatever is asked of whatever documents."""
+"""``bridge``: its scores are the sums of its features, for any query and any documents."""
 
 from copy import copy
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from isogloss.data.documents import Collection, Document
 from isogloss.data.readers.demo import Demo
 from isogloss.nn.encoders import pretrained
 from isogloss.storage.errors import InputError
-from isogloss.systems.bridge.features import EVIDENCE
+from isogloss.systems.bridge.features import FEATURES
 from isogloss.systems.bridge.weights import Calibration
 from isogloss.systems.model_directory import load_model, save_model
 from isogloss.systems.registry import make_system
@@ -60,29 +61,36 @@ def encoder():
         yield "letters"
 
 
-def made(demo, **settings):
-    system = make_system("bridge", PAIR, QUICK | settings, Demo())
-    system.fit(demo)
-    system.index(demo.documents, ("text",))
-    return system
+@pytest.fixture(scope="module")
+def made(demo):
+    """Systems by their settings, each trained once."""
+
+    @cache
+    def make(**settings):
+        system = make_system("bridge", PAIR, QUICK | settings, Demo())
+        system.fit(demo)
+        system.index(demo.documents, ("text",))
+        return system
+
+    return make
 
 
 @pytest.fixture(scope="module")
-def fitted(demo):
-    return made(demo)
+def fitted(made):
+    return made()
 
 
 @pytest.fixture(scope="module", params=["as it is", "whole texts", "pretrained", "no stems"])
-def each(demo, fitted, encoder, request):
+def each(made, encoder, request):
     settings = {"whole texts": {"passages": "0"}, "pretrained": {"pretrained": encoder}, "no stems": {"stems": "no"}}
-    return made(demo, **settings[request.param]) if request.param in settings else fitted
+    return made(**settings.get(request.param, {}))
 
 
 def through_lists(system, query):
-    """said(q, p) of the best passage of each document, by the inverted lists."""
-    (part,) = system._documents.parts
-    said = part.texts.said(system._question(query).asked)
-    return np.maximum.reduceat(said, np.cumsum(part.counts) - part.counts)
+    """forward(q, p) of the best passage of each document, by the inverted lists."""
+    (part,) = system.documents.parts
+    forward = part.index.forward(system.query_features(query).statistics)
+    return np.maximum.reduceat(forward, np.cumsum(part.counts) - part.counts)
 
 
 @pytest.mark.parametrize("query", QUERIES)
@@ -96,27 +104,25 @@ def test_an_explanation_adds_up_to_the_score(each, demo, query):
         assert len({line.query_word for line in lines}) == len(lines)
 
 
-def test_an_explanation_names_words_lengths_and_the_encoder(demo, encoder, fitted):
+def test_an_explanation_names_words_lengths_and_the_encoder(demo, encoder, made, fitted):
     row = int(fitted.search("honey bees", 1).rows[0])
     lines = {line.query_word: line for line in fitted.explain("honey bees", row, demo.documents[row].text)}
     assert set(lines) - {"(the whole query)"} == {"honey", "bees", "(length)"}
     assert "miel" in lines["honey"].document_words
     assert lines["(length)"].document_words == ()
-    lengths = [EVIDENCE.index(name) for name in ("passage length", "document length")]
-    values = fitted._evidence("honey bees", np.array([row])).values[0]
-    assert lines["(length)"].score == pytest.approx(
-        fitted._model.scale * (values * fitted._model.weights)[lengths].sum()
-    )
-    with_it = made(demo, pretrained=encoder)
+    lengths = [FEATURES.index(name) for name in ("passage length", "document length")]
+    values = fitted.features("honey bees", np.array([row])).values[0]
+    assert lines["(length)"].score == pytest.approx(fitted.model.scale * (values * fitted.model.weights)[lengths].sum())
+    with_it = made(pretrained=encoder)
     lines = {line.query_word for line in with_it.explain("honey bees", row, demo.documents[row].text)}
     assert lines - {"(the whole query)"} == {"honey", "bees", "(length)", "(pretrained)"}
 
 
 @pytest.mark.parametrize("query", QUERIES)
-def test_scores_are_shown_in_the_light_of_how_well_the_query_does(demo, fitted, query):
+def test_calibrated_scores_are_log_odds_given_the_context_of_the_query(demo, fitted, query):
     plain, shown = copy(fitted), copy(fitted)
-    plain._model = replace(fitted._model, calibration=None)
-    shown._model = replace(fitted._model, calibration=Calibration(2.0, 0.7, (0.0, 1.0)))
+    plain.model = replace(fitted.model, calibration=None)
+    shown.model = replace(fitted.model, calibration=Calibration(2.0, 0.7, (0.0, 1.0)))
     for system in (plain, shown):
         system.index(demo.documents, ("text",))
     context = np.logaddexp.reduce(plain.search(query, 100).scores.astype(float))
@@ -132,23 +138,23 @@ def test_scores_are_shown_in_the_light_of_how_well_the_query_does(demo, fitted, 
     assert "(the whole query)" in {line.query_word for line in lines}
 
 
-def test_two_words_that_stand_for_one_term_share_it(fitted):
+def test_two_words_of_one_verbatim_term_share_it(fitted):
     """English has two words of what French has one stem of."""
     system = copy(fitted)
     system.index_texts(["zogueriez loin", "zoguerions loin", "loin loin"])
     query = "zogueriez zoguerions"
-    asked = system._question(query).asked
-    assert (len(asked.verbatim), len(asked.verbatim_terms)) == (2, 1)
+    statistics = system.query_features(query).statistics
+    assert (len(statistics.verbatim), len(statistics.verbatim_terms)) == (2, 1)
     lines = system.explain(query, 0, "zogueriez loin")
     own = [line for line in lines if line.query_word[0] != "("]
     assert [line.document_words for line in own] == [("zogu",), ("zogu",)]
     assert own[0].score == own[1].score > 0
     assert sum(line.score for line in lines) == pytest.approx(system.score(query, np.array([0]))[0], abs=1e-4)
-    np.testing.assert_allclose(system._evidence(query, np.arange(3)).values[:, 0], through_lists(system, query), 1e-5)
+    np.testing.assert_allclose(system.features(query, np.arange(3)).values[:, 0], through_lists(system, query), 1e-5)
 
 
 @pytest.mark.parametrize("query", QUERIES)
-def test_what_is_found_has_its_score_whatever_was_asked_for(each, demo, query):
+def test_hits_have_their_scores_whatever_was_searched_for(each, demo, query):
     scores = each.scores(query)
     everything = each.search(query, 1000)
     assert len(everything.rows) == len(set(everything.rows.tolist())) <= len(demo.documents)
@@ -167,13 +173,13 @@ def test_what_is_found_has_its_score_whatever_was_asked_for(each, demo, query):
 
 
 @pytest.mark.parametrize("query", QUERIES)
-def test_what_the_lists_give_is_what_a_close_look_gives(each, demo, query):
+def test_inverted_lists_and_the_second_stage_agree(each, demo, query):
     rows = np.arange(len(demo.documents))
-    said = each._evidence(query, rows).values[:, 0]
-    np.testing.assert_allclose(said, through_lists(each, query), rtol=1e-5, atol=1e-5)
+    forward = each.features(query, rows).values[:, 0]
+    np.testing.assert_allclose(forward, through_lists(each, query), rtol=1e-5, atol=1e-5)
     assert np.all(
-        each._documents.best(each._question(query).asked) <= said + 1e-5
-    )  # some is left out where it is rough
+        each.documents.best(each.query_features(query).statistics) <= forward + 1e-5
+    )  # the first stage is pruned
 
 
 @pytest.mark.parametrize("query", ["", "?!", "\0"])
@@ -184,9 +190,9 @@ def test_a_query_without_words_finds_nothing(each, query):
     assert each.best_possible(query) > 0
 
 
-def test_only_the_first_are_looked_at_closely(demo):
-    system = made(demo, depth="2")
-    best = system._documents.best(system._question("sea").asked)
+def test_only_the_first_are_re_scored(made):
+    system = made(depth="2")
+    best = system.documents.best(system.query_features("sea").statistics)
     assert sorted(system.search("sea", 1).rows.tolist() + system.search("sea", 2).rows.tolist()[1:]) == sorted(
         np.argsort(-best, kind="stable")[:2].tolist()
     )
@@ -215,7 +221,7 @@ def test_empty_documents_and_none_at_all(fitted):
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=ascii)
-def test_hostile_texts_are_indexed_and_asked(fitted, text, tmp_path):
+def test_hostile_texts_are_indexed_and_searched(fitted, text, tmp_path):
     system = copy(fitted)
     system.index_texts([text, "la mer", text])
     for query in (text[:2000], f"sea {text[:50]}"):
@@ -231,13 +237,13 @@ def test_hostile_texts_are_indexed_and_asked(fitted, text, tmp_path):
     np.testing.assert_array_equal(again.scores(text[:2000]), system.scores(text[:2000]))
 
 
-def test_a_passage_lies_in_its_text_and_whole_texts_have_none(demo, fitted):
+def test_a_passage_lies_in_its_text_and_whole_texts_have_none(demo, made, fitted):
     for row in fitted.search("king of Nineveh", 5).rows.tolist():
         begin, end = fitted.passage("king of Nineveh", row)
         text = demo.documents[row].text
         assert 0 <= begin < end <= len(text)
         assert len(text[begin:end].split()) <= 30
-    assert made(demo, passages="0").passage("sea", 0) is None
+    assert made(passages="0").passage("sea", 0) is None
 
 
 def test_what_it_knows_of_words(fitted):
@@ -247,7 +253,7 @@ def test_what_it_knows_of_words(fitted):
     assert known["sea"][0] == "mer"
     assert fitted.term_of("abeilles") == "abeil"
     about = fitted.about()
-    assert set(about["weights"]) == set(EVIDENCE)
+    assert set(about["weights"]) == set(FEATURES)
     assert about["translations"] > 500
 
 
@@ -302,5 +308,5 @@ def test_a_damaged_model_is_named(fitted, tmp_path):
 def test_nothing_is_scored_before_anything_was_learned():
     system = make_system("bridge", PAIR, QUICK, Demo())
     for use in (lambda: system.index_texts(["mer"]), lambda: system.search("sea", 3), system.thresholds):
-        with pytest.raises(InputError, match="bridge: has to learn before it can search"):
+        with pytest.raises(InputError, match="bridge: has to be trained before it can search"):
             use()

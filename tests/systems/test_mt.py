@@ -74,7 +74,7 @@ def test_a_lexicon_can_be_induced_and_is_kept(tmp_path):
     for options in (TranslatedBM25Options(lexicon="induced"), TranslatedBM25Options(translator="lexicon:induced")):
         system = TranslatedBM25(options, "en", "fr")
         assert system.learns
-        with pytest.raises(InputError, match="has to learn its lexicon first"):
+        with pytest.raises(InputError, match="has to induce its lexicon first"):
             system.index_texts(DOCUMENTS)
         system.fit(data)
         system.index_texts(DOCUMENTS)
