@@ -61,14 +61,6 @@ def test_the_walk(run, here, stored):
     assert not any(b"s3cret" in path.read_bytes() for path in (here / "index").rglob("*") if path.is_file())
 
 
-def test_a_search_that_not_all_answered_says_so(run, stored, engine):
-    engine.missing = ("shard 1 of 2",)
-    done = run("search", "index", "honey")
-    assert done.code == 0
-    assert done.err == "warning: not the whole index was searched: no answer from shard 1 of 2\n"
-    assert json.loads(run("search", "index", "honey", "--json", "-").out)["missing"] == ["shard 1 of 2"]
-
-
 def test_what_is_refused_leaves_nothing(run, fails, engine, pages):
     bm25 = ("index", pages, "--system", "bm25", "--language", "fr", "-o", "index")
     assert "one vector" in fails(*bm25, "--engine", "kept:store")

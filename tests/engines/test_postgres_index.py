@@ -182,7 +182,7 @@ def filled(server, name):
 
 def test_hnsw_is_built_where_it_is_asked_for_and_dropped_again(filled, monkeypatch):
     queries = np.random.default_rng(1).standard_normal((4, DIMENSION), dtype=np.float32)
-    exact = [ids_of(answer.found) for answer in filled.search("fr", queries, 5)]
+    exact = [ids_of(answer) for answer in filled.search("fr", queries, 5)]
     assert filled.approximate("auto") == {}
     assert set(filled.approximate("yes")) == {"fr", "sw"}
     assert filled.about()["search"]["fr"]["kind"] == "hnsw"
@@ -191,7 +191,7 @@ def test_hnsw_is_built_where_it_is_asked_for_and_dropped_again(filled, monkeypat
     monkeypatch.setattr(hnsw, "MANY", 200)
     assert set(filled.approximate("auto")) == {"fr"}
     assert filled.recalls()["fr"] > 0.98
-    assert [ids_of(answer.found) for answer in filled.search("fr", queries, 5)] == exact
+    assert [ids_of(answer) for answer in filled.search("fr", queries, 5)] == exact
 
 
 def test_a_choice_that_is_none_is_refused(filled):

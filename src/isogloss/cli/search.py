@@ -57,6 +57,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: 
 def run(options: argparse.Namespace) -> None:
     """Answer one query, or all that are typed at the prompt."""
     from isogloss.index.reader import open_index
+    from isogloss.search.searcher import Searcher
 
     if options.query is not None and not options.query.strip():
         raise InputError("search: the query is empty")
@@ -91,7 +92,7 @@ def parse_filters(filters: Sequence[str]) -> dict[str, str]:
 
 
 def _answer(manifest: Manifest, searcher: Searcher, options: argparse.Namespace, filters: dict[str, str]) -> None:
-    from isogloss.cli.hits import hit_object, missing_line, print_hits, print_unknown
+    from isogloss.cli.hits import hit_object, print_hits, print_unknown
     from isogloss.data.documents import joined_fields
     from isogloss.search.query_language import language_note
 
@@ -103,7 +104,6 @@ def _answer(manifest: Manifest, searcher: Searcher, options: argparse.Namespace,
     language = _language(manifest, query, options.query_language)
     if options.json:
         found = {"query": query, "hits": [hit_object(searcher, hit) for hit in hits], "unknown_words": unknown}
-        found |= {"missing": list(hits.missing)} if hits.missing else {}
         found |= {"doubtful": True} if hits.doubtful else {}
         found |= {"document": document.id} if document else {}
         found |= {"query_language": language} if options.query_language else {}
@@ -114,8 +114,6 @@ def _answer(manifest: Manifest, searcher: Searcher, options: argparse.Namespace,
         print_unknown(out, unknown)
         if remark := language_note(language, manifest.query_language, manifest.documents):
             out.print(remark, style="magenta", markup=False)
-    if hits.missing:
-        note(missing_line(hits), options.quiet)
 
 
 def _reranking(searcher: Searcher, options: argparse.Namespace) -> Searcher:

@@ -5,7 +5,7 @@ Documents come with their vectors, and a vector is all that a store knows of rel
     score(q, d) = sum_i q_i d_i
 
 which serves every system that maps both sides to vectors (the smooth cosine is such a product, see
-:mod:`isogloss.nn.similarity`). Scores fall, equal scores are ordered by id. ``tests/stores/conformance.py`` says
+:mod:`isogloss.nn.similarity`). Scores fall, equal scores are ordered by id. ``tests/engines/conformance.py`` says
 the same in tests, and every store passes them.
 """
 
@@ -35,13 +35,6 @@ class EngineHit(NamedTuple):
     score: float
 
 
-class EngineAnswer(NamedTuple):
-    """What was found for a query, the best first; ``missing`` says which parts of the store did not answer."""
-
-    found: tuple[EngineHit, ...]
-    missing: tuple[str, ...] = ()
-
-
 class VectorEngine(Protocol):
     """Documents of one or many languages, each with a vector; (language, id) names a document.
 
@@ -56,7 +49,7 @@ class VectorEngine(Protocol):
         """Take documents out; how many there were."""
         ...
 
-    def search(self, language: str, queries: Matrix, k: int, filters: Filters | None = None) -> list[EngineAnswer]:
+    def search(self, language: str, queries: Matrix, k: int, filters: Filters | None = None) -> list[list[EngineHit]]:
         """The best ``k`` documents of a language for each query, of those that have these fields with these values."""
         ...
 

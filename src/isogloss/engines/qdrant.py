@@ -26,7 +26,6 @@ from qdrant_client.http.exceptions import ApiException
 
 from isogloss.data.documents import Document, document_of, page_object
 from isogloss.engines.base import (
-    EngineAnswer,
     EngineHit,
     EngineUnavailableError,
     Filters,
@@ -110,14 +109,14 @@ class QdrantEngine:
                 self._connection.client.delete(self._name, models.PointIdsList(points=there), wait=True)
         return len(there)
 
-    def search(self, language: str, queries: Matrix, k: int, filters: Filters | None = None) -> list[EngineAnswer]:
+    def search(self, language: str, queries: Matrix, k: int, filters: Filters | None = None) -> list[list[EngineHit]]:
         """The best ``k`` documents of a language for each query."""
         asked = checked_queries(queries, self._dimension)
         must: list[models.Condition] = [_having("language", language)]
         must += [_having("keys", f"{name}={value}") for name, value in (filters or {}).items()]
         with self._connection.turn:
             found = [self._best(query, k, models.Filter(must=must)) if k > 0 else [] for query in asked.tolist()]
-        return [EngineAnswer(tuple(sorted(each, key=lambda hit: (-hit.score, hit.id))[:k])) for each in found]
+        return [sorted(each, key=lambda hit: (-hit.score, hit.id))[:k] for each in found]
 
     def get(self, language: str, ids: Sequence[str]) -> list[Document | None]:
         """Documents by their ids."""

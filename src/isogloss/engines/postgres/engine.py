@@ -14,7 +14,7 @@ import numpy as np
 import psycopg
 
 from isogloss.data.documents import Document, document_of
-from isogloss.engines.base import EngineAnswer, Filters, Matrix, checked_batch, checked_queries
+from isogloss.engines.base import EngineHit, Filters, Matrix, checked_batch, checked_queries
 from isogloss.engines.postgres import hnsw
 from isogloss.engines.postgres import schema as schemas
 from isogloss.engines.postgres.connection import Connection, Database
@@ -146,7 +146,7 @@ class PostgresEngine:
 
     def search(
         self, language: str, queries: Matrix, k: int, filters: Filters | None = None, exact: bool = False
-    ) -> list[EngineAnswer]:
+    ) -> list[list[EngineHit]]:
         """The best ``k`` documents of a language for each query.
 
         Through the HNSW index where there is one that reaches its recall at this depth, unless ``exact``. With a filter
@@ -154,14 +154,14 @@ class PostgresEngine:
         """
         matrix, scope = checked_queries(queries, self.schema.dimension), Scope(language, filters)
         if k < 1 or not len(matrix) or not scope.is_storable:
-            return [EngineAnswer(())] * len(matrix)
+            return [[] for _ in matrix]
         exact = exact or not np.isfinite(self.schema.rounded(matrix)).all()
         with self._database.connection() as connection:
             ef_search = None if exact else hnsw.ef_search_for(self._hnsw.recent(connection).get(language), k)
             if ef_search is None or is_selective(connection, self.schema, scope):
                 return search_exact(connection, self.schema, scope, matrix, k)
             answers = search_hnsw(connection, self.schema, scope, matrix, k, ef_search)
-            short = [number for number, answer in enumerate(answers) if len(answer.found) < k]
+            short = [number for number, answer in enumerate(answers) if len(answer) < k]
             complete = search_exact(connection, self.schema, scope, matrix[short], k)
         for number, answer in zip(short, complete, strict=True):
             answers[number] = answer

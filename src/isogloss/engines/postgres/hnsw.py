@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from psycopg import sql
 
-from isogloss.engines.base import EngineAnswer, Matrix
+from isogloss.engines.base import EngineHit, Matrix
 from isogloss.engines.postgres.connection import Connection
 from isogloss.engines.postgres.schema import Schema
 from isogloss.engines.postgres.searching import MAX_EF_SEARCH, Scope, search_exact, search_hnsw
@@ -160,8 +160,8 @@ def _measured(
     return {"k": k, "ef_search": ef_search, "recall": round(recall, 4), "reached": recall >= target}
 
 
-def _recall(found: list[EngineAnswer], exact: list[EngineAnswer]) -> float:
-    ids = ([{hit.id for hit in answer.found} for answer in answers] for answers in (found, exact))
+def _recall(found: list[list[EngineHit]], exact: list[list[EngineHit]]) -> float:
+    ids = ([{hit.id for hit in answer} for answer in answers] for answers in (found, exact))
     pairs = list(zip(*ids, strict=True))
     count = sum(len(wanted) for _, wanted in pairs)
     return sum(len(one & wanted) for one, wanted in pairs) / count if count else 1.0

@@ -44,7 +44,6 @@ export async function askSearch(state, size, { signal, other = false, remembered
     language: said.query_language ?? "",
     expected: said.expected_language ?? "",
     unknown: said.unknown_words ?? [],
-    missing: said.missing ?? [],
     doubtful: said.doubtful ?? false,
     translations: said.translations ?? {},
     milliseconds: said.milliseconds ?? null,
