@@ -78,7 +78,7 @@ def test_a_failure_leaves_neither_an_index_nor_a_store(run, engine, pages, here)
     done = run(*indexing(pages), "--language", "fr", "-o", "index", "--engine", "kept:")
     assert done.code == 2
     assert done.err == "isogloss: the engine is full\n"
-    assert names_in(here / "index.store") == []
+    assert names_in(here / "index.engine") == []
     assert not (here / "index").exists()
 
 
@@ -106,7 +106,7 @@ def test_a_folder_of_qdrant_is_a_store(run, here, pages):
     assert run("delete", "index", "fr-honey").code == 0
     assert "fr-honey" not in ids(run, "bees and honey")
     assert run(*indexing(pages), "--language", "fr", "-o", "index", "--overwrite").code == 0
-    assert not (here / "index.store").exists()
+    assert not (here / "index.engine").exists()
 
 
 def test_approximate_search_is_for_engines_that_can(run, fails, stored, pages):

@@ -111,9 +111,9 @@ class EngineConformance:
         documents = [page("a", "fr", "le sel"), page("a", "it", "il sale"), page("b", "zh-Hant", "鹽")]
         store.add(documents, np.concatenate([unit(0), unit(0, 2), unit(0, 3)]))
         assert store.counts() == {"fr": 1, "it": 1, "zh-Hant": 1}
-        assert self.search(store, unit(0)) == (EngineHit("a", 1.0),)
-        assert self.search(store, unit(0), language="it") == (EngineHit("a", 2.0),)
-        assert self.search(store, unit(0), language="zh-Hant") == (EngineHit("b", 3.0),)
+        assert self.search(store, unit(0)) == [EngineHit("a", 1.0)]
+        assert self.search(store, unit(0), language="it") == [EngineHit("a", 2.0)]
+        assert self.search(store, unit(0), language="zh-Hant") == [EngineHit("b", 3.0)]
         assert self.search(store, unit(0), language="sw") == []
         assert store.delete("it", ["a"]) == 1
         assert store.counts() == {"fr": 1, "zh-Hant": 1}
@@ -182,7 +182,7 @@ class EngineConformance:
     def test_what_a_filter_lets_pass_is_found_however_low_it_ranks(self, store):
         documents = [page(f"d{i:03}", rare="yes" if i == 299 else "no") for i in range(300)]
         store.add(documents, np.arange(300, 0, -1, dtype=np.float32)[:, None] * unit(0))
-        assert self.search(store, unit(0), 1, filters={"rare": "yes"}) == (EngineHit("d299", 1.0),)
+        assert self.search(store, unit(0), 1, filters={"rare": "yes"}) == [EngineHit("d299", 1.0)]
 
     def test_filters_take_any_text(self, store):
         documents = [page(f"d{number}", **{name: name}) for number, name in enumerate(HOSTILE) if len(name) < 100]
@@ -201,8 +201,8 @@ class EngineConformance:
             store.add(documents, vectors)
         assert store.counts() == {"fr": 1, "it": 1}
         assert store.get("fr", list("abd")) == [page("a", text="old"), None, None]
-        assert self.search(store, unit(0)) == (EngineHit("a", 1.0),)
-        assert self.search(store, unit(1), language="it") == (EngineHit("x", 1.0),)
+        assert self.search(store, unit(0)) == [EngineHit("a", 1.0)]
+        assert self.search(store, unit(1), language="it") == [EngineHit("x", 1.0)]
         store.add([page("b")], unit(0, 2))
         assert ids_of(self.search(store, unit(0))) == ["b", "a"]
 

@@ -250,7 +250,7 @@ def test_a_store_that_was_dropped_elsewhere_says_so(store, server):
     store.add([page("a")], unit(0))
     PostgresEngine.open(server.url, name=store.schema.name).drop()
     for action in (store.counts, lambda: store.search("fr", unit(0), 1), lambda: store.add([page("b")], unit(0))):
-        with pytest.raises(InputError, match="the store is not there any more"):
+        with pytest.raises(InputError, match="the schema is not there any more"):
             action()
 
 
@@ -258,7 +258,7 @@ def test_a_closed_store_is_not_used_again(store):
     store.add([page("a")], unit(0))
     store.close()
     store.close()
-    with pytest.raises(ValueError, match="this store is closed"):
+    with pytest.raises(ValueError, match="this engine is closed"):
         store.counts()
 
 

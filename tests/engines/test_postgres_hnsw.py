@@ -164,7 +164,7 @@ def test_settings_that_the_server_does_not_take_are_refused(store, wrong):
 
 def test_a_language_that_is_not_there_is_refused(store):
     store.add([page("a")], unit(0))
-    with pytest.raises(InputError, match="language: 'xx' is not in this store; it has fr"):
+    with pytest.raises(InputError, match="language: 'xx' is not in this engine; it has fr"):
         store.build_hnsw(["xx"])
 
 

@@ -38,7 +38,7 @@ def test_a_name_is_taken_once_and_a_dropped_one_is_free_again(server, name):
         with pytest.raises(InputError, match=f"there is a schema '{name}' with tables already; choose another name"):
             PostgresEngine.create(server.url, DIMENSION, name=name)
         first.drop()
-    with pytest.raises(InputError, match=f"there is no store '{name}' in this database"):
+    with pytest.raises(InputError, match=f"there is no schema '{name}' of an index in this database"):
         PostgresEngine.open(server.url, name=name)
     PostgresEngine.create(server.url, DIMENSION, name=name).close()
 
@@ -48,7 +48,7 @@ def test_what_others_keep_in_the_schema_is_left_alone(server, name, administrato
     with PostgresEngine.create(server.url, DIMENSION, name=name) as made:
         administrator.execute(f"CREATE TABLE {name}.mine (number integer)")
         administrator.execute(f"CREATE VIEW {name}.texts AS SELECT id, page->>'text' AS text FROM {name}.documents")
-        with pytest.raises(InputError, match="something else depends on the store's tables"):
+        with pytest.raises(InputError, match="something else depends on the engine's tables"):
             made.drop()
         assert made.counts() == {}
         administrator.execute(f"DROP VIEW {name}.texts")

@@ -1,4 +1,4 @@
-"""An index whose documents and vectors are in a store: it answers, changes and fails like one in files."""
+"""An index whose documents and vectors are in an engine: it answers, changes and fails like one in files."""
 
 import json
 from contextlib import closing
@@ -362,7 +362,7 @@ def test_documents_that_an_engine_does_not_list_are_not_encoded_anew(made, tmp_p
     assert "engine" in json.loads((stored / "index.json").read_text())
 
 
-def test_an_index_in_files_says_nothing_of_stores(made):
+def test_an_index_in_files_says_nothing_of_engines(made):
     files, _ = made()
-    assert "store" not in json.loads((files / "index.json").read_text())
-    assert "store" not in open_index(files).about()
+    assert "engine" not in json.loads((files / "index.json").read_text())
+    assert "engine" not in open_index(files).about()

@@ -59,7 +59,7 @@ def test_an_engine_that_does_not_answer_is_not_the_fault_of_the_query(service, e
 def test_where_the_store_is_stays_in_the_house(service):
     answer = service.get("/api/v1/status")
     about = answer.json()["index"]["about"]
-    assert about["store"] == {"engine": "embedded", "search": "exact"}
+    assert about["engine"] == {"engine": "kept", "search": "exact"}
     assert "s3cret" not in answer.text
 
 

@@ -106,7 +106,7 @@ def _approximate_new(options: argparse.Namespace) -> None:
 
 
 def approximate(path: str, how: str, quiet: bool) -> None:
-    """Let the store of an index search approximately, or not, and tell what that reaches."""
+    """Let the engine of an index search approximately, or not, and tell what that reaches."""
     from isogloss.index.in_engine import approximate_in_engine
 
     recalls = approximate_in_engine(Path(path), how)

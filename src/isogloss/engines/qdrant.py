@@ -1,4 +1,4 @@
-"""Qdrant as a store: ``qdrant:PATH`` (its client's local mode, in a folder) or ``qdrant+http://HOST:6333`` (a server).
+"""Qdrant as an engine: ``qdrant:PATH`` (the client's local mode, a folder) or ``qdrant+http://HOST:6333`` (a server).
 
 TESTED IN LOCAL MODE ONLY: the conformance tests run against the client's own engine, not against a server.
 
@@ -41,7 +41,7 @@ _LANGUAGES = 1_000
 
 @dataclass
 class _Connection:
-    """A client; in local mode one for all stores of this process, which take turns with it."""
+    """A client; in local mode one for all indexes of this process, which take turns with it."""
 
     client: QdrantClient
     folder: Path | None = None
@@ -54,7 +54,7 @@ _opening = threading.Lock()
 
 
 class QdrantEngine:
-    """A collection of Qdrant; ``create`` and ``open`` make stores."""
+    """A collection of Qdrant; ``create`` and ``open`` connect to one."""
 
     def __init__(self, connection: _Connection, name: str) -> None:
         self._connection, self._name, self._is_open = connection, name, True

@@ -63,7 +63,7 @@ def encoding_on_ray(output: Path, block: int | None = None) -> Iterator[Encode]:
     """
     folder = output.with_name(f".{output.name}.encoding")
 
-    def encode(system: System, documents: Collection, fields: tuple[str, ...]) -> None:
+    def index(system: System, documents: Collection, fields: tuple[str, ...]) -> None:
         if isinstance(_inner(system), DenseSystem):
             stack.enter_context(connected())
             index_on_ray(system, documents, fields, folder / system.document_language, block)
@@ -72,7 +72,7 @@ def encoding_on_ray(output: Path, block: int | None = None) -> Iterator[Encode]:
             system.index(documents, fields)
 
     with ExitStack() as stack:
-        yield encode
+        yield index
     shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -110,7 +110,7 @@ def encode_on_ray(
                 yield each
 
     label = f"encoding {total:,} documents on {cpus()} cores"
-    for number, content in _run(_encode, shipped, missing(), label, total):
+    for number, content in _run(encode, shipped, missing(), label, total):
         write_bytes(paths[number], content)
     return paths
 
@@ -231,7 +231,7 @@ def _loaded(shipped: ShippedSystem) -> System:
     return shipped.load()
 
 
-def _encode(system: System, texts: Sequence[str]) -> dict[str, NDArray[Any]]:
+def encode(system: System, texts: Sequence[str]) -> dict[str, NDArray[Any]]:
     """The vectors of documents; of passages, with their counts and spans in each document, where those are indexed."""
     if not isinstance(system, Passages):
         return {"vectors": dense_part(system).encode_documents(texts)}

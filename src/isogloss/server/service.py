@@ -217,8 +217,8 @@ def _status_of(index: OpenIndex) -> models.IndexStatus:
     except FileNotFoundError:  # a writer took something away while it was being counted
         about = {}
     about.pop("path", None)  # where it lies is nobody's business
-    if "store" in about:
-        about["store"] = {name: about["store"].get(name) for name in ("engine", "search")}
+    if "engine" in about:
+        about["engine"] = {name: about["engine"].get(name) for name in ("engine", "search")}
     return models.IndexStatus(
         name=index.path.name, system=manifest.system, query_language=manifest.query_language,
         documents=dict(manifest.documents), generation=index.generation, about=about,

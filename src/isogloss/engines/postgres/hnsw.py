@@ -3,7 +3,7 @@
     recall@k = |first k of HNSW  and  first k exactly| / k        over queries made of the vectors themselves
 
 ``hnsw.ef_search``, the number of candidates that a search follows, is raised until the recall is ``TARGET``; both are
-recorded in the store. A depth at which it is not reached is searched exactly.
+recorded in the schema. A depth at which it is not reached is searched exactly.
 
 Vectors scaled for the smooth cosine are shorter than 1, and the usual advice is to index (d, sqrt(1 - |d|^2)), so that
 inner product and distance give one order. pgvector's inner-product operators do without: they build and walk the graph
@@ -168,7 +168,7 @@ def _recall(found: list[list[EngineHit]], exact: list[list[EngineHit]]) -> float
 
 
 class HnswMetadata:
-    """What is recorded in a store of its HNSW indexes; threads may share it.
+    """The record of the HNSW indexes of a schema; threads may share it.
 
     A search reads it again after a second: other processes build indexes too.
     """
