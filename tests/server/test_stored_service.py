@@ -19,7 +19,7 @@ def engine():
 def service(tmp_path, engine, serving):
     store = f"kept:{tmp_path / 'kept'}?password=s3cret"
     index = tmp_path / "stored"
-    make_index(index, "aligned", few_pages(tmp_path), ["fr", "sw"], settings={"dimension": "12"}, store=store)
+    make_index(index, "aligned", few_pages(tmp_path), ["fr", "sw"], settings={"dimension": "12"}, engine=store)
     return serving(index, token="a-token-of-tests-0123456789", log=False)
 
 
