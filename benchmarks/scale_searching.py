@@ -38,7 +38,7 @@ def timed_search(search: Search, vectors: Vectors) -> dict[str, Any]:
 
 def of_store(store: VectorEngine) -> Search:
     """The search of a store."""
-    return lambda queries: [[hit.id for hit in answer.found] for answer in store.search(LANGUAGE, queries, K)]
+    return lambda queries: [[hit.id for hit in answer] for answer in store.search(LANGUAGE, queries, K)]
 
 
 def _means(times: list[float]) -> list[float]:

@@ -27,8 +27,8 @@ LEXICONS = {
 
 @pytest.fixture(autouse=True)
 def no_cluster(request, monkeypatch):
-    """The cluster that tests of ``tests/cluster`` start for the whole session is not there for any other test."""
-    if "cluster" not in request.path.parts:
+    """The cluster that tests of ``tests/engines/ray`` start for the whole session is not there for any other test."""
+    if "ray" not in request.path.parts:
         monkeypatch.delenv("RAY_ADDRESS", raising=False)
 
 

@@ -61,14 +61,6 @@ def test_the_walk(run, here, stored):
     assert not any(b"s3cret" in path.read_bytes() for path in (here / "index").rglob("*") if path.is_file())
 
 
-def test_a_search_that_not_all_answered_says_so(run, stored, engine):
-    engine.missing = ("shard 1 of 2",)
-    done = run("search", "index", "honey")
-    assert done.code == 0
-    assert done.err == "warning: not the whole index was searched: no answer from shard 1 of 2\n"
-    assert json.loads(run("search", "index", "honey", "--json", "-").out)["missing"] == ["shard 1 of 2"]
-
-
 def test_what_is_refused_leaves_nothing(run, fails, engine, pages):
     bm25 = ("index", pages, "--system", "bm25", "--language", "fr", "-o", "index")
     assert "one vector" in fails(*bm25, "--engine", "kept:store")
@@ -86,7 +78,7 @@ def test_a_failure_leaves_neither_an_index_nor_a_store(run, engine, pages, here)
     done = run(*indexing(pages), "--language", "fr", "-o", "index", "--engine", "kept:")
     assert done.code == 2
     assert done.err == "isogloss: the engine is full\n"
-    assert names_in(here / "index.store") == []
+    assert names_in(here / "index.engine") == []
     assert not (here / "index").exists()
 
 
@@ -114,7 +106,7 @@ def test_a_folder_of_qdrant_is_a_store(run, here, pages):
     assert run("delete", "index", "fr-honey").code == 0
     assert "fr-honey" not in ids(run, "bees and honey")
     assert run(*indexing(pages), "--language", "fr", "-o", "index", "--overwrite").code == 0
-    assert not (here / "index.store").exists()
+    assert not (here / "index.engine").exists()
 
 
 def test_approximate_search_is_for_engines_that_can(run, fails, stored, pages):

@@ -7,25 +7,23 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from isogloss.engines.base import EngineAnswer, EngineHit, EngineUnavailableError, checked_batch
+from isogloss.engines.base import EngineHit, EngineUnavailableError, checked_batch
 from isogloss.engines.registry import ENGINES, EngineEntry
 from isogloss.storage.errors import InputError
 
 
-class KeptStore:
+class KeptEngine:
     """``kept:FOLDER``, after "?" anything."""
 
     additions_left: int | None = None
     """How many batches are taken before one fails, if any does."""
-    missing: tuple[str, ...] = ()
-    """What is said not to have answered."""
     is_down = False
     open_now = 0
 
     def __init__(self, url: str, name: str) -> None:
         self._folder = _folder(url) / name
         self._folder.mkdir(parents=True, exist_ok=True)
-        KeptStore.open_now += 1
+        KeptEngine.open_now += 1
         self._is_open = True
 
     @classmethod
@@ -44,7 +42,7 @@ class KeptStore:
         if self.additions_left is not None:
             if not self.additions_left:
                 raise InputError("the engine is full")
-            KeptStore.additions_left = self.additions_left - 1
+            KeptEngine.additions_left = self.additions_left - 1
         matrix = checked_batch(documents, vectors, None)
         added = {(page.language, page.id): (page, vector) for page, vector in zip(documents, matrix, strict=True)}
         self._write({**self._read(), **added})
@@ -61,7 +59,7 @@ class KeptStore:
         wanted = (filters or {}).items()
         kept = [pair for pair in self._of(language) if wanted <= pair[0].fields.items()]
         found = [sorted((-float(vector @ query), page.id) for page, vector in kept)[:k] for query in queries]
-        return [EngineAnswer(tuple(EngineHit(id_, -score) for score, id_ in ranked), self.missing) for ranked in found]
+        return [[EngineHit(id_, -score) for score, id_ in ranked] for ranked in found]
 
     def get(self, language, ids):
         kept = self._read()
@@ -77,7 +75,7 @@ class KeptStore:
         return {"engine": "kept", "search": "exact"}
 
     def close(self):
-        KeptStore.open_now -= self._is_open
+        KeptEngine.open_now -= self._is_open
         self._is_open = False
 
     def drop(self):
@@ -96,12 +94,12 @@ class KeptStore:
 
 
 @contextmanager
-def kept_engine() -> Iterator[type[KeptStore]]:
+def kept_engine() -> Iterator[type[KeptEngine]]:
     """The engine is known from here to the end, where all that was opened has to be closed."""
-    ENGINES["kept"] = EngineEntry("tests.engines.kept:KeptStore", "json", "none")
-    KeptStore.additions_left, KeptStore.missing, KeptStore.is_down, KeptStore.open_now = None, (), False, 0
+    ENGINES["kept"] = EngineEntry("tests.engines.kept:KeptEngine", "json", "none")
+    KeptEngine.additions_left, KeptEngine.is_down, KeptEngine.open_now = None, False, 0
     try:
-        yield KeptStore
+        yield KeptEngine
     finally:
         del ENGINES["kept"]
 

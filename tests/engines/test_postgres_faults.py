@@ -131,7 +131,7 @@ def test_the_types_of_pgvector_may_live_in_any_schema(own_server, administrator,
         with PostgresEngine.create(url, DIMENSION, name=name) as made:
             made.add([page("a")], unit(0))
             made.build_hnsw()
-            assert ids_of(made.search("fr", unit(0), 1)[0].found) == ["a"]
+            assert ids_of(made.search("fr", unit(0), 1)[0]) == ["a"]
     finally:
         administrator.execute("DROP DATABASE elsewhere WITH (FORCE)")
 
@@ -231,7 +231,7 @@ def test_a_restart_keeps_everything_and_open_stores_go_on(own_server, name):
         ] == before
         own_server.restart()
         made.add([page("later")], unit(0, 9))
-        assert ids_of(made.search("fr", unit(0), 1)[0].found) == ["later"]
+        assert ids_of(made.search("fr", unit(0), 1)[0]) == ["later"]
 
 
 def test_a_server_that_stops_is_told_of_and_missed_by_no_open_store_once_it_is_back(own_server, store, monkeypatch):
@@ -250,7 +250,7 @@ def test_a_store_that_was_dropped_elsewhere_says_so(store, server):
     store.add([page("a")], unit(0))
     PostgresEngine.open(server.url, name=store.schema.name).drop()
     for action in (store.counts, lambda: store.search("fr", unit(0), 1), lambda: store.add([page("b")], unit(0))):
-        with pytest.raises(InputError, match="the store is not there any more"):
+        with pytest.raises(InputError, match="the schema is not there any more"):
             action()
 
 
@@ -258,7 +258,7 @@ def test_a_closed_store_is_not_used_again(store):
     store.add([page("a")], unit(0))
     store.close()
     store.close()
-    with pytest.raises(ValueError, match="this store is closed"):
+    with pytest.raises(ValueError, match="this engine is closed"):
         store.counts()
 
 

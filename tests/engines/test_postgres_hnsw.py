@@ -39,7 +39,7 @@ def indexed(server, request):
 
 
 def recall(found, wanted):
-    pairs = [(set(ids_of(one.found)), ids_of(other.found)) for one, other in zip(found, wanted, strict=True)]
+    pairs = [(set(ids_of(one)), ids_of(other)) for one, other in zip(found, wanted, strict=True)]
     return np.mean([id_ in there for there, ids in pairs for id_ in ids])
 
 
@@ -69,12 +69,12 @@ def test_it_finds_what_an_exact_search_finds_in_its_order(indexed, k):
     store, queries = indexed
     found, wanted = store.search("fr", queries, k), store.search("fr", queries, k, exact=True)
     assert recall(found, wanted) > 0.9
-    scores = {hit.id: hit.score for answer in wanted for hit in answer.found}
+    scores = {hit.id: hit.score for answer in wanted for hit in answer}
     for one, other in zip(found, wanted, strict=True):
-        scores = {hit.id: hit.score for hit in other.found}
-        assert all(hit.score == scores[hit.id] for hit in one.found if hit.id in scores)
-        assert list(one.found) == sorted(one.found, key=lambda hit: (-hit.score, hit.id))
-        assert len(one.found) == k
+        scores = {hit.id: hit.score for hit in other}
+        assert all(hit.score == scores[hit.id] for hit in one if hit.id in scores)
+        assert list(one) == sorted(one, key=lambda hit: (-hit.score, hit.id))
+        assert len(one) == k
 
 
 def test_the_index_is_used_unless_the_search_is_exact(indexed, administrator):
@@ -93,10 +93,10 @@ def test_filters_go_with_it_however_few_they_let_pass(indexed, monkeypatch, kind
     monkeypatch.setattr(searching, "_FEW", few)
     found = store.search("fr", queries, 10, {"kind": kind})
     wanted = store.search("fr", queries, 10, {"kind": kind}, exact=True)
-    assert [len(answer.found) for answer in found] == [len(answer.found) for answer in wanted]
+    assert [len(answer) for answer in found] == [len(answer) for answer in wanted]
     if kind != "none":
         assert recall(found, wanted) > 0.9
-        documents = store.get("fr", ids_of(found[0].found))
+        documents = store.get("fr", ids_of(found[0]))
         assert {document.fields["kind"] for document in documents} == {kind}
 
 
@@ -129,12 +129,12 @@ def test_documents_that_come_later_are_found_and_replaced_ones_move(store):
     store.add([page(f"d{row}") for row in range(500)], matrix)
     store.build_hnsw(["fr"])
     store.add([page("new"), page("d7")], np.concatenate([unit(0, 5), unit(1, 5)]))
-    assert ids_of(store.search("fr", unit(0), 1)[0].found) == ["new"]
-    assert ids_of(store.search("fr", unit(1), 1)[0].found) == ["d7"]
+    assert ids_of(store.search("fr", unit(0), 1)[0]) == ["new"]
+    assert ids_of(store.search("fr", unit(1), 1)[0]) == ["d7"]
     assert store.about()["search"]["fr"]["rows"] == 500
     assert store.measure_hnsw()["fr"]["rows"] == 501
     assert store.delete("fr", ["new"]) == 1
-    assert "new" not in ids_of(store.search("fr", unit(0), 10)[0].found)
+    assert "new" not in ids_of(store.search("fr", unit(0), 10)[0])
 
 
 def test_another_build_takes_the_place_of_the_first(store, administrator):
@@ -143,15 +143,15 @@ def test_another_build_takes_the_place_of_the_first(store, administrator):
     assert store.build_hnsw(["fr"], m=8, ef_construction=32)["fr"]["m"] == 8
     query = "SELECT count(*) FROM pg_indexes WHERE schemaname = %s AND indexdef LIKE '%% hnsw %%'"
     assert administrator.execute(query, (store.schema.name,)).fetchone() == (2,)
-    assert store.search("fr", unit(0), 5)[0].found == (("a", 1.0),)
+    assert store.search("fr", unit(0), 5)[0] == [("a", 1.0)]
 
 
 def test_an_index_of_nothing_can_be_built(server, name):
     with PostgresEngine.create(server.url, DIMENSION, name=name, languages=["fr"]) as made:
         made.build_hnsw()
-        assert made.search("fr", unit(0), 5)[0].found == ()
+        assert made.search("fr", unit(0), 5)[0] == []
         made.add([page("a")], unit(0))
-        assert ids_of(made.search("fr", unit(0), 5)[0].found) == ["a"]
+        assert ids_of(made.search("fr", unit(0), 5)[0]) == ["a"]
 
 
 @pytest.mark.parametrize("wrong", [{"memory": "a lot"}, {"m": 1}, {"ef_construction": 100_000}])
@@ -164,7 +164,7 @@ def test_settings_that_the_server_does_not_take_are_refused(store, wrong):
 
 def test_a_language_that_is_not_there_is_refused(store):
     store.add([page("a")], unit(0))
-    with pytest.raises(InputError, match="language: 'xx' is not in this store; it has fr"):
+    with pytest.raises(InputError, match="language: 'xx' is not in this engine; it has fr"):
         store.build_hnsw(["xx"])
 
 
@@ -176,4 +176,4 @@ def test_more_components_than_it_takes_are_refused(server, name, storage, dimens
         made.add([page("a")], np.ones((1, dimension), np.float32))
         with pytest.raises(InputError, match=f"vectors of {dimension:,} components.*{way}"):
             made.build_hnsw()
-        assert ids_of(made.search("fr", np.ones((1, dimension), np.float32), 1)[0].found) == ["a"]
+        assert ids_of(made.search("fr", np.ones((1, dimension), np.float32), 1)[0]) == ["a"]

@@ -27,17 +27,17 @@ KILLED = """
 import sys
 from pathlib import Path
 from isogloss.index.making import make_index
-from isogloss.index.in_engine import NewStore
+from isogloss.index.in_engine import NewEngineIndex
 from tests.engines.inputs import few_pages
 
-fill = NewStore.fill
+fill = NewEngineIndex.fill
 
-def fill_and_wait(self, *given):
-    fill(self, *given)
+def fill_and_wait(self, *arguments):
+    fill(self, *arguments)
     print(self.note.name, flush=True)
     sys.stdin.read()
 
-NewStore.fill = fill_and_wait
+NewEngineIndex.fill = fill_and_wait
 folder = Path(sys.argv[1])
 make_index(folder / "index", "aligned", few_pages(folder), ["fr"], settings={"dimension": "8"}, engine=sys.argv[2])
 """
@@ -83,7 +83,7 @@ def until_its_connections_are_gone(administrator, name):
 
 
 def test_what_a_killed_index_has_left_is_swept_by_the_next(server, administrator, dropped, tmp_path, half_made, caplog):
-    finished = make(tmp_path, server.url, "finished").store
+    finished = make(tmp_path, server.url, "finished").engine
     process, left = half_made
     assert left in schemas(administrator)
     make(tmp_path, server.url, "meanwhile")
@@ -92,7 +92,7 @@ def test_what_a_killed_index_has_left_is_swept_by_the_next(server, administrator
     process.wait()
     until_its_connections_are_gone(administrator, left)
     with caplog.at_level(logging.WARNING, "isogloss"):
-        made = make(tmp_path, server.url).store
+        made = make(tmp_path, server.url).engine
     assert left not in schemas(administrator)
     assert f"{left} was left by an index whose making was broken off, and has been dropped" in caplog.text
     assert {finished.name, made.name} <= schemas(administrator)
@@ -182,7 +182,7 @@ def filled(server, name):
 
 def test_hnsw_is_built_where_it_is_asked_for_and_dropped_again(filled, monkeypatch):
     queries = np.random.default_rng(1).standard_normal((4, DIMENSION), dtype=np.float32)
-    exact = [ids_of(answer.found) for answer in filled.search("fr", queries, 5)]
+    exact = [ids_of(answer) for answer in filled.search("fr", queries, 5)]
     assert filled.approximate("auto") == {}
     assert set(filled.approximate("yes")) == {"fr", "sw"}
     assert filled.about()["search"]["fr"]["kind"] == "hnsw"
@@ -191,7 +191,7 @@ def test_hnsw_is_built_where_it_is_asked_for_and_dropped_again(filled, monkeypat
     monkeypatch.setattr(hnsw, "MANY", 200)
     assert set(filled.approximate("auto")) == {"fr"}
     assert filled.recalls()["fr"] > 0.98
-    assert [ids_of(answer.found) for answer in filled.search("fr", queries, 5)] == exact
+    assert [ids_of(answer) for answer in filled.search("fr", queries, 5)] == exact
 
 
 def test_a_choice_that_is_none_is_refused(filled):
@@ -215,8 +215,8 @@ def test_an_index_tells_the_recall_that_was_measured(server, dropped, tmp_path):
 def test_all_documents_are_listed_and_can_be_encoded_anew(server, administrator, dropped, tmp_path, filled):
     assert [document.id for document in filled.documents("fr")] == sorted(f"d{row}" for row in range(300))
     assert list(filled.documents("xx")) == []
-    old = make(tmp_path, server.url).store
-    new = re_encode(tmp_path / "index", "aligned", few_pages(tmp_path), {"dimension": "6"}).store
+    old = make(tmp_path, server.url).engine
+    new = re_encode(tmp_path / "index", "aligned", few_pages(tmp_path), {"dimension": "6"}).engine
     assert (old.dimension, new.dimension) == (8, 6)
     assert old.name not in schemas(administrator)
     with closing(open_index(tmp_path / "index")) as opened:

@@ -38,7 +38,7 @@ def test_a_name_is_taken_once_and_a_dropped_one_is_free_again(server, name):
         with pytest.raises(InputError, match=f"there is a schema '{name}' with tables already; choose another name"):
             PostgresEngine.create(server.url, DIMENSION, name=name)
         first.drop()
-    with pytest.raises(InputError, match=f"there is no store '{name}' in this database"):
+    with pytest.raises(InputError, match=f"there is no schema '{name}' of an index in this database"):
         PostgresEngine.open(server.url, name=name)
     PostgresEngine.create(server.url, DIMENSION, name=name).close()
 
@@ -48,7 +48,7 @@ def test_what_others_keep_in_the_schema_is_left_alone(server, name, administrato
     with PostgresEngine.create(server.url, DIMENSION, name=name) as made:
         administrator.execute(f"CREATE TABLE {name}.mine (number integer)")
         administrator.execute(f"CREATE VIEW {name}.texts AS SELECT id, page->>'text' AS text FROM {name}.documents")
-        with pytest.raises(InputError, match="something else depends on the store's tables"):
+        with pytest.raises(InputError, match="something else depends on the engine's tables"):
             made.drop()
         assert made.counts() == {}
         administrator.execute(f"DROP VIEW {name}.texts")
@@ -63,7 +63,7 @@ def test_names_are_quoted(server, administrator, odd):
         made.add([page("a", "zh-Hant")], unit(0))
         made.build_hnsw()
         with PostgresEngine.open(server.url, name=odd) as opened:
-            assert ids_of(opened.search("zh-Hant", unit(0), 1)[0].found) == ["a"]
+            assert ids_of(opened.search("zh-Hant", unit(0), 1)[0]) == ["a"]
     finally:
         made.drop()
     assert administrator.execute("SELECT to_regnamespace('public') IS NOT NULL").fetchone() == (True,)
@@ -138,8 +138,8 @@ def test_a_reader_searches_languages_that_came_later_too_and_changes_nothing(gue
     store.build_hnsw(["fr"])
     with PostgresEngine.open(guest, name=name) as reader:
         assert reader.counts() == {"fr": 1, "it": 1}
-        assert reader.search("it", unit(1), 1)[0].found == (("b", 1.0),)
-        assert reader.search("fr", unit(0), 1)[0].found == (("a", 1.0),)
+        assert reader.search("it", unit(1), 1)[0] == [("b", 1.0)]
+        assert reader.search("fr", unit(0), 1)[0] == [("a", 1.0)]
         assert reader.about()["documents"] == {"fr": 1, "it": 1}
         for change in (
             lambda: reader.add([page("c")], unit(0)),

@@ -147,5 +147,5 @@ def test_the_same_model_is_let_in_and_another_is_refused(index, lexicons, tmp_pa
         ready_system("bm25-dict", None, ("en", "fr"), {**lexicons, "k1": "0.9"}),
     ]
     for other in others:
-        with pytest.raises(InputError, match=r"encoded by another model.*--re-encode"):
+        with pytest.raises(InputError, match=r"encoded by another model.*re-encode"):
             refuse_another_model(opened, "fr", other)

@@ -14,6 +14,7 @@ from isogloss.index import writer as commit_builder
 from isogloss.index.commit import Commit
 from isogloss.index.lock import WriteLock
 from isogloss.index.making import make_index
+from isogloss.index.manifest import FORMAT
 from isogloss.index.reader import open_index
 from isogloss.index.writer import IndexWriter
 from isogloss.search.searcher import Searcher
@@ -229,7 +230,7 @@ def test_a_full_disk_leaves_the_index_as_it_was_and_the_writer_may_try_again(pla
         writer.add([page("new")])
         writer.delete(["fr-sea"])
         with monkeypatch.context() as patched:
-            for module in ("index.segments", "index.store", "base.strings", "lexical.postings"):
+            for module in ("index.segments", "index.documents", "storage.strings", "retrieval.postings"):
                 patched.setattr(f"isogloss.{module}.save_array", fail_once)
             if moment == "commit.json":
                 patched.setattr("isogloss.index.commit.Commit.save", disk_is_full)
@@ -422,7 +423,7 @@ def test_about_says_what_there_is(index):
         writer.wait()
         writer.delete(["it-sea"])
     about = open_index(index).about()
-    assert (about["documents"], about["generation"], about["format"]) == ({"fr": 3, "it": 3}, 3, 2)
+    assert (about["documents"], about["generation"], about["format"]) == ({"fr": 3, "it": 3}, 3, FORMAT)
     assert about["segments"] == 3
     assert about["bytes"] == sum(len(content) for content in files(index).values())
     assert json.loads(json.dumps(about)) == about

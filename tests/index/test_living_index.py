@@ -54,17 +54,17 @@ def made(tmp_path, source, request):
 
 
 def assert_like_a_fresh_one(index, documents):
-    shelf = index.languages["fr"]
+    language_index = index.languages["fr"]
     fresh = copy(index.systems["fr"])
     collection = Collection(sorted(documents.values(), key=lambda document: document.text), "fr")
     fresh.index(collection, index.manifest.fields)
-    assert shelf.count == index.manifest.documents["fr"] == len(documents)
+    assert language_index.count == index.manifest.documents["fr"] == len(documents)
     for query in QUERIES:
         hits = Searcher(index).search(query, k=50, explain=False)
         ranking = fresh.search(query, 50)
         assert [hit.document for hit in hits] == [collection[row] for row in ranking.rows.tolist()]
         assert [hit.score for hit in hits] == pytest.approx(ranking.scores.tolist(), rel=1e-5, abs=1e-6)
-        assert shelf.system.best_possible(query) == pytest.approx(fresh.best_possible(query), rel=1e-6)
+        assert language_index.system.best_possible(query) == pytest.approx(fresh.best_possible(query), rel=1e-6)
 
 
 class Changes:
@@ -99,8 +99,8 @@ class Changes:
 @pytest.mark.parametrize("made", SYSTEMS, indirect=True)
 def test_whatever_is_done_the_answers_are_those_of_a_fresh_index(made):
     index = open_index(made)
-    shelf = index.languages["fr"]
-    changes = Changes({document.id: document for document in map(shelf.store.__getitem__, range(len(shelf.store)))}, 0)
+    store = index.languages["fr"].store
+    changes = Changes({document.id: document for document in map(store.__getitem__, range(len(store)))}, 0)
     assert_like_a_fresh_one(index, changes.documents)
     with IndexWriter(made) as writer:
         for _ in range(4):

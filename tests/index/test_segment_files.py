@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from isogloss.data.documents import Collection, Document, id_order
 from isogloss.index.commit import Commit, LanguageEntry, SegmentEntry
 from isogloss.index.documents import DocumentStore, JoinedDocuments, extended_order
-from isogloss.index.segments import pack_deleted, read_deleted, write_array
+from isogloss.index.segments import live_rows, write_array
 from isogloss.retrieval.field_lists import build_field_lists, matching_rows
 from isogloss.retrieval.postings import JoinedPostings
 from isogloss.storage.checksums import DamagedFileError, FileNote, check_directory, write_checksums
@@ -80,8 +80,9 @@ def test_the_notes_themselves_are_checked(folder):
 @settings(deadline=None, max_examples=20)
 def test_deleted_rows_come_back(tmp_path_factory, deleted):
     folder = tmp_path_factory.mktemp("bits")
-    write_array(folder, "bits.npy", pack_deleted(np.asarray(deleted)))
-    assert read_deleted(folder, "bits.npy")[: len(deleted)].tolist() == deleted
+    write_array(folder, "bits.npy", np.packbits(np.asarray(deleted)))
+    entry = SegmentEntry("fr-1", len(deleted), sum(deleted), "bits.npy")
+    assert (~live_rows(folder, entry)).tolist() == deleted
 
 
 FIELDS = [
@@ -156,5 +157,5 @@ def test_a_document_that_cannot_be_read_names_its_file(tmp_path):
     store_of(["a", "b"]).save(tmp_path)
     path = tmp_path / "pages.bytes.npy"
     path.write_bytes(path.read_bytes().replace(b"text of b", b'ext" \xff\xff\xff\xff'))
-    with pytest.raises(InputError, match=r"pages\.bytes\.npy: document 1 is damaged.*--check"):
+    with pytest.raises(InputError, match=r"pages\.bytes\.npy: document 1 is damaged.*isogloss check"):
         DocumentStore.load(tmp_path)[1]

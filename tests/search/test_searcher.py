@@ -29,9 +29,7 @@ def searcher_over(languages, open_sources=lambda: None, fields=("title", "text")
     class Index(OpenIndex):
         sources = cached_property(lambda _: open_sources())
 
-    manifest = Manifest(
-        "bm25-dict", {}, "en", fields, {name: index.count for name, index in languages.items()}, "tests"
-    )
+    manifest = Manifest("bm25-dict", {}, "en", fields, {name: each.count for name, each in languages.items()}, "tests")
     return Searcher(Index(Path("nowhere"), manifest, Commit(""), languages, {}, {}))
 
 
@@ -40,7 +38,7 @@ ITALIAN = {"i1": "sale di mare", "i2": "mare e vento", "i3": "vento, vento, vent
 
 
 @pytest.fixture
-def shelf(tmp_path):
+def make_index_of(tmp_path):
     def make(language, texts, lexicon):
         path = tmp_path / f"en-{language}.tsv"
         path.write_text(lexicon, encoding="utf-8")
@@ -53,22 +51,22 @@ def shelf(tmp_path):
 
 
 @pytest.fixture
-def shelves(shelf):
+def languages(make_index_of):
     return {
-        "fr": shelf("fr", FRENCH, "salt\tsel\nsea\tmer\nwind\tvent\n"),
-        "it": shelf("it", ITALIAN, "salt\tsale\nsea\tmare\nwind\tvento\n"),
+        "fr": make_index_of("fr", FRENCH, "salt\tsel\nsea\tmer\nwind\tvent\n"),
+        "it": make_index_of("it", ITALIAN, "salt\tsale\nsea\tmare\nwind\tvento\n"),
     }
 
 
 @pytest.mark.parametrize("query", ["salt", "sea wind", "salt sea wind", "wind zebra"])
-def test_languages_are_merged_by_scores_that_compare(shelves, query):
+def test_languages_are_merged_by_scores_that_compare(languages, query):
     wanted = {}
-    scales = divisors(query, {language: shelf.system for language, shelf in shelves.items()}, {})
-    for language, shelf in shelves.items():
-        for row, score in enumerate(shelf.system.scores(query)):
+    scales = divisors(query, {language: each.system for language, each in languages.items()}, {})
+    for language, each in languages.items():
+        for row, score in enumerate(each.system.scores(query)):
             if score > 0:
-                wanted[shelf.store[row].id] = pytest.approx(score / scales[language])
-    hits = searcher_over(shelves).search(query, k=100)
+                wanted[each.store[row].id] = pytest.approx(score / scales[language])
+    hits = searcher_over(languages).search(query, k=100)
     assert {hit.document.id: hit.score for hit in hits} == wanted
     assert [hit.rank for hit in hits] == list(range(1, len(hits) + 1))
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
@@ -76,54 +74,58 @@ def test_languages_are_merged_by_scores_that_compare(shelves, query):
     assert all(hit.language == hit.document.language for hit in hits)
 
 
-def test_a_language_in_which_a_word_is_missing_stays_behind(shelf):
-    """Both shelves hold the sea; only the French one knows what else the query wants."""
-    shelves = {
-        "fr": shelf("fr", {"f1": "mer salée", "f2": "pain"}, "sea\tmer\nsalty\tsalée\n"),
-        "it": shelf("it", {"i1": "mare", "i2": "pane"}, "sea\tmare\n"),
+def test_a_language_in_which_a_word_is_missing_stays_behind(make_index_of):
+    """Both languages hold the sea; only the French one knows what else the query wants."""
+    languages = {
+        "fr": make_index_of("fr", {"f1": "mer salée", "f2": "pain"}, "sea\tmer\nsalty\tsalée\n"),
+        "it": make_index_of("it", {"i1": "mare", "i2": "pane"}, "sea\tmare\n"),
     }
-    assert [hit.document.id for hit in searcher_over(shelves).search("salty sea")] == ["f1", "i1"]
+    assert [hit.document.id for hit in searcher_over(languages).search("salty sea")] == ["f1", "i1"]
 
 
-def test_one_language_alone_keeps_its_scores(shelves):
-    system = shelves["fr"].system
-    hits = searcher_over({"fr": shelves["fr"]}).search("salt sea")
+def test_one_language_alone_keeps_its_scores(languages):
+    system = languages["fr"].system
+    hits = searcher_over({"fr": languages["fr"]}).search("salt sea")
     assert [hit.score for hit in hits] == pytest.approx(
         sorted((s for s in system.scores("salt sea") if s), reverse=True)
     )
 
 
-def test_a_document_scores_the_same_whichever_languages_are_asked_for(shelves):
-    searcher = searcher_over(shelves)
+def test_a_document_scores_the_same_whichever_languages_are_asked_for(languages):
+    searcher = searcher_over(languages)
     both = {hit.document.id: hit.score for hit in searcher.search("salt sea")}
     french = {hit.document.id: hit.score for hit in searcher.search("salt sea", languages=["fr"])}
     assert french == {id_: score for id_, score in both.items() if id_.startswith("f")}
 
 
 @pytest.mark.parametrize("names", [["fr"], ["fr", "it"]])
-def test_contributions_sum_to_the_score_that_is_shown(shelves, names):
-    for hit in searcher_over({name: shelves[name] for name in names}).search("salt sea wind"):
+def test_contributions_sum_to_the_score_that_is_shown(languages, names):
+    for hit in searcher_over({name: languages[name] for name in names}).search("salt sea wind"):
         assert sum(part.score for part in hit.explanation) == pytest.approx(hit.score, rel=1e-5)
 
 
 @pytest.mark.parametrize("k", [0, 1, 3])
-def test_no_more_than_k_are_given_and_they_are_the_best(shelves, k):
-    searcher = searcher_over(shelves)
+def test_no_more_than_k_are_given_and_they_are_the_best(languages, k):
+    searcher = searcher_over(languages)
     assert searcher.search("salt sea", k) == searcher.search("salt sea", 100)[:k]
 
 
-def test_equal_scores_are_ordered_by_document_id(shelf):
-    shelves = {name: shelf(name, {f"{n}-{name}": "sal" for n in (2, 1)}, "salt\tsal\n") for name in ("pt", "es")}
-    assert [hit.document.id for hit in searcher_over(shelves).search("salt")] == ["1-es", "1-pt", "2-es", "2-pt"]
+def test_equal_scores_are_ordered_by_document_id(make_index_of):
+    languages = {
+        name: make_index_of(name, {f"{n}-{name}": "sal" for n in (2, 1)}, "salt\tsal\n") for name in ("pt", "es")
+    }
+    assert [hit.document.id for hit in searcher_over(languages).search("salt")] == ["1-es", "1-pt", "2-es", "2-pt"]
 
 
 @pytest.mark.parametrize("query", ["", "zebra", "?!"])
-def test_what_is_not_there_is_not_found(shelves, query):
-    assert searcher_over(shelves).search(query) == []
+def test_what_is_not_there_is_not_found(languages, query):
+    assert searcher_over(languages).search(query) == []
 
 
-def test_the_unknown_words_are_those_that_no_language_knows(shelf):
-    searcher = searcher_over({"fr": shelf("fr", FRENCH, "salt\tsel\n"), "it": shelf("it", ITALIAN, "sea\tmare\n")})
+def test_the_unknown_words_are_those_that_no_language_knows(make_index_of):
+    searcher = searcher_over(
+        {"fr": make_index_of("fr", FRENCH, "salt\tsel\n"), "it": make_index_of("it", ITALIAN, "sea\tmare\n")}
+    )
     assert searcher.unknown_words("sea zebra salt sel yak") == ["zebra", "yak"]
     assert searcher.unknown_words("sea zebra salt sel yak", ["fr"]) == ["sea", "zebra", "yak"]
     assert searcher.translations("salt sea sel") == {
@@ -136,9 +138,9 @@ SOURCES = [("z", "zebra"), ("10", "ten"), ("2", "two"), ("été", "summer"), ("a
 
 
 @pytest.fixture
-def engine_with_sources(shelves):
+def engine_with_sources(languages):
     store = DocumentStore.of(Collection([Document(id_, text, language="en") for id_, text in SOURCES], "en"))
-    return searcher_over(shelves, lambda: store)
+    return searcher_over(languages, lambda: store)
 
 
 def test_a_source_document_is_found_by_number_from_one_or_by_id(engine_with_sources):
@@ -153,44 +155,43 @@ def test_a_source_document_that_is_not_there_is_an_error(engine_with_sources, na
         engine_with_sources.source(name)
 
 
-def test_source_documents_are_opened_when_they_are_asked_for(shelves):
+def test_source_documents_are_opened_when_they_are_asked_for(languages):
     opened = []
 
     def open_sources():
         opened.append(True)
-        return shelves["fr"].store
+        return languages["fr"].store
 
-    searcher = searcher_over(shelves, open_sources)
+    searcher = searcher_over(languages, open_sources)
     assert searcher.search("salt")
     assert not opened
     assert [searcher.source(number).id for number in ("1", "4")] == ["f1", "f4"]
     assert opened == [True]
 
 
-def test_an_index_without_source_documents_says_so(shelves):
-    assert shelves.sources is None
+def test_an_index_without_source_documents_says_so(languages):
     with pytest.raises(InputError, match="keeps no documents in the language of the queries"):
-        searcher_over(shelves).source("1")
+        searcher_over(languages).source("1")
 
 
-def test_pages_of_hits_are_stretches_of_the_one_list(shelves):
-    searcher = searcher_over(shelves)
+def test_pages_of_hits_are_stretches_of_the_one_list(languages):
+    searcher = searcher_over(languages)
     all_hits = searcher.search("salt sea wind", 100)
     assert len(all_hits) > 5
     for offset in (0, 2, 4, 100):
         assert searcher.search("salt sea wind", 2, offset=offset) == all_hits[offset : offset + 2]
 
 
-def test_many_queries_are_answered_like_each_alone(shelves):
-    searcher, queries = searcher_over(shelves), ["salt", "sea wind", "zebra", ""]
+def test_many_queries_are_answered_like_each_alone(languages):
+    searcher, queries = searcher_over(languages), ["salt", "sea wind", "zebra", ""]
     for languages in (None, ["it"]):
         alone = [searcher.search(query, 3, languages, explain=False) for query in queries]
         assert searcher.search_many(queries, 3, languages) == alone
     assert all(hit.explanation == () for hits in alone for hit in hits)
 
 
-def test_a_document_is_given_by_its_id_and_explained(shelves):
-    searcher = searcher_over(shelves)
+def test_a_document_is_given_by_its_id_and_explained(languages):
+    searcher = searcher_over(languages)
     assert searcher.get("i2").text == "mare e vento"
     assert searcher.get("i2", "fr") is None
     for hit in searcher.search("salt sea"):
@@ -199,10 +200,10 @@ def test_a_document_is_given_by_its_id_and_explained(shelves):
         searcher.explain("salt", "fr", "i2")
 
 
-def test_what_is_deleted_or_does_not_pass_the_filter_is_not_found(shelves):
-    shelf = shelves["fr"]
+def test_what_is_deleted_or_does_not_pass_the_filter_is_not_found(languages):
+    french = languages["fr"]
     fields = JoinedPostings([build_field_lists([Document(id_, "", fields={"kind": id_ < "f3"}) for id_ in FRENCH])])
-    searcher = searcher_over({"fr": replace(shelf, live=np.asarray([True, False, True, True]), fields=fields)})
+    searcher = searcher_over({"fr": replace(french, live=np.asarray([True, False, True, True]), fields=fields)})
     assert {hit.document.id for hit in searcher.search("sea wind salt")} == {"f1", "f3", "f4"}
     assert [hit.document.id for hit in searcher.search("sea wind salt", filters={"kind": "true"})] == ["f1"]
     assert [hit.document.id for hit in searcher.search_many(["sea"], filters={"kind": "true"})[0]] == ["f1"]
@@ -219,47 +220,47 @@ def test_what_is_deleted_or_does_not_pass_the_filter_is_not_found(shelves):
         ((0.1, 0.3, 0.6), ["partially relevant"] * 3),
     ],
 )
-def test_the_class_of_a_hit_is_told_by_the_thresholds_of_its_system(shelves, monkeypatch, thresholds, classes):
-    system = shelves["fr"].system
+def test_the_class_of_a_hit_is_told_by_the_thresholds_of_its_system(languages, monkeypatch, thresholds, classes):
+    system = languages["fr"].system
     monkeypatch.setattr(system, "thresholds", lambda: thresholds)
     found = Ranking(np.arange(3), np.asarray([0.55, 0.4, 0.2]))
     monkeypatch.setattr(system, "search", lambda query, k, allowed=None: Ranking(found.rows[:k], found.scores[:k]))
-    hits = searcher_over({"fr": shelves["fr"]}).search("salt")
+    hits = searcher_over({"fr": languages["fr"]}).search("salt")
     assert [hit.relevance for hit in hits] == classes
 
 
 @pytest.mark.parametrize(
     ("thresholds", "doubtful"), [((), False), ((0.5,), False), ((0.2, 0.5), False), ((0.6,), True), ((0.6, 0.9), True)]
 )
-def test_answers_are_doubtful_whose_best_hit_is_not_relevant(shelves, monkeypatch, thresholds, doubtful):
-    system = shelves["fr"].system
+def test_answers_are_doubtful_whose_best_hit_is_not_relevant(languages, monkeypatch, thresholds, doubtful):
+    system = languages["fr"].system
     monkeypatch.setattr(system, "thresholds", lambda: thresholds)
     found = Ranking(np.arange(3), np.asarray([0.55, 0.4, 0.2]))
     monkeypatch.setattr(system, "search", lambda query, k, allowed=None: Ranking(found.rows[:k], found.scores[:k]))
-    searcher = searcher_over({"fr": shelves["fr"]})
+    searcher = searcher_over({"fr": languages["fr"]})
     assert searcher.search("salt").doubtful == doubtful
     assert searcher.search_many(["salt"])[0].doubtful == doubtful
     assert not searcher.search("salt", offset=1).doubtful, "hits after the first may well be bad"
     assert not Hits().doubtful
 
 
-def test_one_language_that_has_something_dispels_the_doubt(shelves, monkeypatch):
-    monkeypatch.setattr(shelves["fr"].system, "thresholds", lambda: (100.0,))
-    monkeypatch.setattr(shelves["it"].system, "thresholds", lambda: (1e-9,))
-    searcher = searcher_over(shelves)
+def test_one_language_that_has_something_dispels_the_doubt(languages, monkeypatch):
+    monkeypatch.setattr(languages["fr"].system, "thresholds", lambda: (100.0,))
+    monkeypatch.setattr(languages["it"].system, "thresholds", lambda: (1e-9,))
+    searcher = searcher_over(languages)
     assert searcher.search("salt", languages=["fr"]).doubtful
     assert not searcher.search("salt").doubtful
 
 
-def test_the_passage_is_the_one_the_system_names(shelves, monkeypatch):
-    monkeypatch.setattr(shelves["fr"].system, "passage", lambda query, row: (row, row + 3))
-    hits = searcher_over(shelves, fields=("text",)).search("salt", languages=["fr"])
+def test_the_passage_is_the_one_the_system_names(languages, monkeypatch):
+    monkeypatch.setattr(languages["fr"].system, "passage", lambda query, row: (row, row + 3))
+    hits = searcher_over(languages, fields=("text",)).search("salt", languages=["fr"])
     assert {hit.document.id: hit.passage for hit in hits} == {"f1": (0, 3), "f4": (3, 6)}
-    assert searcher_over(shelves, fields=("text",)).text_of(hits[0].document) == hits[0].document.text
+    assert searcher_over(languages, fields=("text",)).text_of(hits[0].document) == hits[0].document.text
 
 
-def test_the_first_hits_are_put_in_another_order_whatever_page_is_asked_for(shelves):
-    searcher = searcher_over(shelves)
+def test_the_first_hits_are_put_in_another_order_whatever_page_is_asked_for(languages):
+    searcher = searcher_over(languages)
     plain = searcher.search("salt sea wind", 100)
 
     class Backwards(Reranker):
@@ -294,8 +295,8 @@ def halves(query, text, score):
     return [Contribution("all", (first,), score / 2), Contribution("of it", (last,), score / 2)]
 
 
-def test_a_hit_is_explained_by_what_gave_its_score(shelves):
-    query, searcher = "salt sea wind", searcher_over(shelves)
+def test_a_hit_is_explained_by_what_gave_its_score(languages):
+    query, searcher = "salt sea wind", searcher_over(languages)
     turned = searcher.reranked_by(Reranker(scores_of(query), ("en", "fr"), explain_text=halves))
     hits = turned.search(query, 100)
     assert {hit.language: hit.reranked for hit in hits} == {"fr": True, "it": False}
@@ -308,8 +309,8 @@ def test_a_hit_is_explained_by_what_gave_its_score(shelves):
         assert (plain == hit.explanation) != hit.reranked
 
 
-def test_what_no_re_ranker_scores_cannot_be_explained_by_it(shelves):
-    searcher = searcher_over(shelves)
+def test_what_no_re_ranker_scores_cannot_be_explained_by_it(languages):
+    searcher = searcher_over(languages)
     with pytest.raises(InputError, match=r"^reranked: nothing re-ranks the hits here"):
         searcher.explain("salt", "fr", "f1", reranked=True)
     turned = searcher.reranked_by(Reranker(scores_of("salt"), ("en", "fr"), explain_text=halves))
@@ -319,8 +320,8 @@ def test_what_no_re_ranker_scores_cannot_be_explained_by_it(shelves):
         turned.explain("salt", "fr", "f9", reranked=True)
 
 
-def test_a_slow_re_ranker_makes_explaining_slow_where_it_re_ranks(shelves):
-    searcher = searcher_over(shelves)
+def test_a_slow_re_ranker_makes_explaining_slow_where_it_re_ranks(languages):
+    searcher = searcher_over(languages)
     assert searcher.explains_quickly()
     slow, quick = (Reranker(scores_of("q"), ("en", "fr"), explains_quickly=quickly) for quickly in (False, True))
     assert searcher.reranked_by(quick).explains_quickly()
@@ -328,12 +329,12 @@ def test_a_slow_re_ranker_makes_explaining_slow_where_it_re_ranks(shelves):
     assert searcher.reranked_by(slow).explains_quickly(["it"])
 
 
-def test_words_of_a_re_ranker_are_words_and_those_of_a_system_its_terms(shelves):
-    searcher = searcher_over(shelves)
-    assert searcher.term_of("fr")("vents") == shelves["fr"].system.term_of("vents") == "vent"
+def test_words_of_a_re_ranker_are_words_and_those_of_a_system_its_terms(languages):
+    searcher = searcher_over(languages)
+    assert searcher.term_of("fr")("vents") == languages["fr"].system.term_of("vents") == "vent"
     assert searcher.term_of("fr", reranked=True)("vents") == "vents"
 
 
-def test_an_unknown_language_is_refused_with_those_there_are(shelves):
+def test_an_unknown_language_is_refused_with_those_there_are(languages):
     with pytest.raises(InputError, match=r"^language: 'de' is not in this index; it has fr, it$"):
-        searcher_over(shelves).search("salt", languages=["fr", "de"])
+        searcher_over(languages).search("salt", languages=["fr", "de"])

@@ -33,7 +33,6 @@ def test_it_searches_explains_and_gives_documents(service):
     answer = service.get("/api/v1/search", params={"q": "honey", "lang": "fr", "explain": "true"}).json()
     assert answer["hits"][0]["id"] in ("fr-honey", "fr-honeybee")
     assert answer["hits"][0]["explanation"][0]["query_word"] == "honey"
-    assert answer["missing"] == []
     explained = service.get("/api/v1/explain", params={"q": "honey", "language": "fr", "id": "fr-honey"}).json()
     assert explained["score"] != 0
     assert service.get("/api/v1/documents/sw/sw-tea").json()["lang"] == "sw"
@@ -48,13 +47,6 @@ def test_documents_are_put_and_deleted(service):
     assert service.delete("/api/v1/documents/fr/new", headers=TOKEN).json() == {"deleted": 1, "generation": 3}
     assert service.delete("/api/v1/documents/fr/new", headers=TOKEN).status_code == 404
     assert ids(service, "honey", filter="kind:new") == []
-
-
-def test_an_answer_says_what_is_missing_in_it(service, engine):
-    engine.missing = ("shard 3",)
-    assert service.get("/api/v1/search", params={"q": "honey"}).json()["missing"] == ["shard 3"]
-    many = service.post("/api/v1/search", json={"queries": ["honey", "xyzzy"]}).json()["results"]
-    assert [found["missing"] for found in many] == [["shard 3"], []]
 
 
 def test_an_engine_that_does_not_answer_is_not_the_fault_of_the_query(service, engine):

@@ -82,13 +82,6 @@ def print_unknown(out: Console, words: Sequence[str]) -> None:
         out.print(Text(f"not known: {_listed(words, ', ')}", "magenta"))
 
 
-def missing_line(hits: Hits) -> str:
-    """A warning if parts of the index did not answer; else nothing."""
-    return (
-        f"warning: not the whole index was searched: no answer from {', '.join(hits.missing)}" if hits.missing else ""
-    )
-
-
 def print_translations(out: Console, translations: Mapping[str, Sequence[tuple[str, Sequence[str]]]]) -> None:
     """A line for each language that translates words of the query."""
     for language, words in translations.items():

@@ -118,7 +118,7 @@ def _encoding(options: argparse.Namespace) -> AbstractContextManager[Encode | No
     """The cluster that encodes the documents, if one does."""
     if not wants_ray(options.on):
         return nullcontext()
-    from isogloss.engines.ray_encoding import encoding_on_ray
+    from isogloss.engines.ray_data import encoding_on_ray
 
     return encoding_on_ray(Path(options.output))
 
@@ -128,6 +128,6 @@ def tell_index(path: str, manifest: Manifest, quiet: bool) -> None:
     counts = ", ".join(f"{count:,} in {language}" for language, count in manifest.documents.items())
     if manifest.sources:
         counts += f", and {manifest.sources:,} in {manifest.query_language} to search with"
-    if manifest.store:
-        counts += f", in {manifest.store.url} as {manifest.store.name}"
+    if manifest.engine:
+        counts += f", in {manifest.engine.url} as {manifest.engine.name}"
     note(f"{path}: {counts}; search with: isogloss search {path} 'your query'", quiet)

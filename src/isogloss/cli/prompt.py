@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rich.text import Text
 
-from isogloss.cli.hits import missing_line, print_explanation, print_hits, print_translations, print_unknown, scored_by
+from isogloss.cli.hits import print_explanation, print_hits, print_translations, print_unknown, scored_by
 from isogloss.data.documents import joined_fields
 from isogloss.search.hits import Hits
 from isogloss.search.query_language import guess_query_language, language_note
@@ -75,7 +75,6 @@ class Prompt:
         self.query = query
         self.hits = self.searcher.search(query, self.k, self.languages, self.filters, explain=explain)
         print_hits(self.out, self.searcher, query, self.hits, self.explain)
-        self._say(missing_line(self.hits), "red")
         print_unknown(self.out, self.searcher.unknown_words(query, self.languages))
         if typed:
             print_translations(self.out, self.searcher.translations(query, self.languages))

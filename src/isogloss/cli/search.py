@@ -93,7 +93,7 @@ def parse_filters(filters: Sequence[str]) -> dict[str, str]:
 
 
 def _answer(manifest: Manifest, searcher: Searcher, options: argparse.Namespace, filters: dict[str, str]) -> None:
-    from isogloss.cli.hits import hit_object, missing_line, print_hits, print_unknown
+    from isogloss.cli.hits import hit_object, print_hits, print_unknown
     from isogloss.data.documents import joined_fields
     from isogloss.search.query_language import guess_query_language, language_note
 
@@ -107,7 +107,6 @@ def _answer(manifest: Manifest, searcher: Searcher, options: argparse.Namespace,
         language = guess_query_language(query, manifest.query_language, manifest.documents)
     if options.json:
         found = {"query": query, "hits": [hit_object(searcher, hit) for hit in hits], "unknown_words": unknown}
-        found |= {"missing": list(hits.missing)} if hits.missing else {}
         found |= {"doubtful": True} if hits.doubtful else {}
         found |= {"document": document.id} if document else {}
         found |= {"query_language": language} if options.query_language else {}
@@ -118,8 +117,6 @@ def _answer(manifest: Manifest, searcher: Searcher, options: argparse.Namespace,
         print_unknown(out, unknown)
         if remark := language_note(language, manifest.query_language, manifest.documents):
             out.print(remark, style="magenta", markup=False)
-    if hits.missing:
-        note(missing_line(hits), options.quiet)
 
 
 def _prompt(manifest: Manifest, searcher: Searcher, options: argparse.Namespace, filters: dict[str, str]) -> None:

@@ -1,12 +1,12 @@
-"""VectorStore: what an engine has to do to hold an index. A new engine is one small file with such a class.
+"""VectorEngine: the interface of an engine that stores an index. A new engine is one small file with such a class.
 
-Documents come with their vectors, and a vector is all that a store knows of relevance: it ranks by inner product,
+Documents come with their vectors, and an engine ranks by inner product only,
 
     score(q, d) = sum_i q_i d_i
 
 which serves every system that maps both sides to vectors (the smooth cosine is such a product, see
-:mod:`isogloss.nn.similarity`). Scores fall, equal scores are ordered by id. ``tests/stores/conformance.py`` says
-the same in tests, and every store passes them.
+:mod:`isogloss.nn.similarity`). Scores fall, equal scores are ordered by id. ``tests/engines/conformance.py`` says
+the same in tests, and every engine passes them.
 """
 
 from __future__ import annotations
@@ -35,17 +35,10 @@ class EngineHit(NamedTuple):
     score: float
 
 
-class EngineAnswer(NamedTuple):
-    """What was found for a query, the best first; ``missing`` says which parts of the store did not answer."""
-
-    found: tuple[EngineHit, ...]
-    missing: tuple[str, ...] = ()
-
-
 class VectorEngine(Protocol):
     """Documents of one or many languages, each with a vector; (language, id) names a document.
 
-    Threads may share a store. Documents that come to it tell their language.
+    Threads may share it. Added documents have a language.
     """
 
     def add(self, documents: Sequence[Document], vectors: Matrix) -> None:
@@ -53,10 +46,10 @@ class VectorEngine(Protocol):
         ...
 
     def delete(self, language: str, ids: Sequence[str]) -> int:
-        """Take documents out; how many there were."""
+        """Delete documents; how many there were."""
         ...
 
-    def search(self, language: str, queries: Matrix, k: int, filters: Filters | None = None) -> list[EngineAnswer]:
+    def search(self, language: str, queries: Matrix, k: int, filters: Filters | None = None) -> list[list[EngineHit]]:
         """The best ``k`` documents of a language for each query, of those that have these fields with these values."""
         ...
 
@@ -69,21 +62,18 @@ class VectorEngine(Protocol):
         ...
 
     def about(self) -> dict[str, Any]:
-        """What there is to know of it, as plain values: the engine, how it searches."""
+        """Facts about it, as plain values: the engine, how it searches."""
         ...
 
     def close(self) -> None:
-        """Let go of files and connections."""
+        """Close files and connections."""
         ...
 
 
-# What every store refuses before it keeps or looks for anything, so that all refuse the same.
-
-
 def checked_batch(documents: Sequence[Document], vectors: Matrix, dimension: int | None) -> Matrix:
-    """The vectors as contiguous float32, if they and their documents can be kept.
+    """The vectors as contiguous float32, if they and their documents can be stored: all engines refuse the same.
 
-    ``dimension`` is the number of components that the store's vectors have; None if nothing has decided it yet.
+    ``dimension`` is the number of components of the engine's vectors; None if it is not decided yet.
     """
     matrix = _checked(vectors, dimension, "document")
     if len(matrix) != len(documents):
@@ -95,7 +85,7 @@ def checked_batch(documents: Sequence[Document], vectors: Matrix, dimension: int
                 f"document: {document.id!r} has no {'language' if document.id else 'id'}; give each its own"
             )
         if (document.language, document.id) in seen:
-            raise InputError(f"document: {document.id!r} stands twice among those to add; leave one out")
+            raise InputError(f"document: {document.id!r} is twice among those to add; leave one out")
         seen.add((document.language, document.id))
     return matrix
 
@@ -110,8 +100,8 @@ def _checked(vectors: Matrix, dimension: int | None, what: str) -> Matrix:
     if matrix.ndim != 2:
         raise InputError(f"{what}: vectors of shape {matrix.shape} are not the rows of a matrix")
     if dimension is not None and matrix.shape[1] != dimension:
-        width = f"a vector of {matrix.shape[1]} components in a store of {dimension}"
-        raise InputError(f"{what}: {width}; use the model that the store was made with")
+        width = f"a vector of {matrix.shape[1]} components in an engine index of {dimension}"
+        raise InputError(f"{what}: {width}; use the model that the index was made with")
     finite = np.isfinite(matrix).all(axis=1)
     if not finite.all():
         raise InputError(f"{what}: vector {int(finite.argmin())} (counted from 0) has a component that is not finite")

@@ -1,4 +1,4 @@
-"""Qdrant as a store: ``qdrant:PATH`` (its client's local mode, in a folder) or ``qdrant+http://HOST:6333`` (a server).
+"""Qdrant as an engine: ``qdrant:PATH`` (the client's local mode, a folder) or ``qdrant+http://HOST:6333`` (a server).
 
 TESTED IN LOCAL MODE ONLY: the conformance tests run against the client's own engine, not against a server.
 
@@ -26,7 +26,6 @@ from qdrant_client.http.exceptions import ApiException
 
 from isogloss.data.documents import Document, document_of, page_object
 from isogloss.engines.base import (
-    EngineAnswer,
     EngineHit,
     EngineUnavailableError,
     Filters,
@@ -42,7 +41,7 @@ _LANGUAGES = 1_000
 
 @dataclass
 class _Connection:
-    """A client; in local mode one for all stores of this process, which take turns with it."""
+    """A client; in local mode one for all indexes of this process, which take turns with it."""
 
     client: QdrantClient
     folder: Path | None = None
@@ -55,7 +54,7 @@ _opening = threading.Lock()
 
 
 class QdrantEngine:
-    """A collection of Qdrant; ``create`` and ``open`` make stores."""
+    """A collection of Qdrant; ``create`` and ``open`` connect to one."""
 
     def __init__(self, connection: _Connection, name: str) -> None:
         self._connection, self._name, self._is_open = connection, name, True
@@ -110,14 +109,14 @@ class QdrantEngine:
                 self._connection.client.delete(self._name, models.PointIdsList(points=there), wait=True)
         return len(there)
 
-    def search(self, language: str, queries: Matrix, k: int, filters: Filters | None = None) -> list[EngineAnswer]:
+    def search(self, language: str, queries: Matrix, k: int, filters: Filters | None = None) -> list[list[EngineHit]]:
         """The best ``k`` documents of a language for each query."""
         asked = checked_queries(queries, self._dimension)
         must: list[models.Condition] = [_having("language", language)]
         must += [_having("keys", f"{name}={value}") for name, value in (filters or {}).items()]
         with self._connection.turn:
             found = [self._best(query, k, models.Filter(must=must)) if k > 0 else [] for query in asked.tolist()]
-        return [EngineAnswer(tuple(sorted(each, key=lambda hit: (-hit.score, hit.id))[:k])) for each in found]
+        return [sorted(each, key=lambda hit: (-hit.score, hit.id))[:k] for each in found]
 
     def get(self, language: str, ids: Sequence[str]) -> list[Document | None]:
         """Documents by their ids."""

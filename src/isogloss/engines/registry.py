@@ -1,4 +1,8 @@
-"""One registry names the engines an index can be kept in: ``isogloss index … --engine ENGINE:WHERE``."""
+"""The registry of engines, ``isogloss index … --engine ENGINE:WHERE``, and the addresses of engines.
+
+``ISOGLOSS_ENGINE`` in the environment replaces any address of the same engine, so that a password, or a server that has
+moved, need not be written anywhere. An index stores the address without its password.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +20,9 @@ from isogloss.data.documents import Document
 from isogloss.engines.base import VectorEngine
 from isogloss.storage.errors import InputError, import_extra
 
-# The address of a store, ``engine:where``: completed, and without the password where it is kept.
-#
-# ``ISOGLOSS_ENGINE`` in the environment takes the place of any address of the same engine, so that a password, or a
-# server that has moved, need not be written down anywhere.
-
 VARIABLE = "ISOGLOSS_ENGINE"
 _SECRETS = ("password", "sslpassword", "oauth_client_secret", "scram_client_key", "scram_server_key", "api_key")
-_given: dict[str, str] = {}
+_with_password: dict[str, str] = {}
 
 
 def engine_of(url: str) -> str:
@@ -34,35 +33,35 @@ def engine_of(url: str) -> str:
     """
     scheme, colon, _ = url.partition(":")
     if not colon or not re.fullmatch(r"[a-z0-9+]+", scheme):
-        raise InputError(f"store: {without_password(url)!r} is not an address like postgresql://HOST/DATABASE")
+        raise InputError(f"engine: {without_password(url)!r} is not an address like postgresql://HOST/DATABASE")
     return scheme.partition("+")[0]
 
 
 def in_use(url: str) -> str:
-    """The address to connect to: that of the environment where it speaks of the same engine."""
-    given = os.environ.get(VARIABLE, "")
-    return given if given and engine_of(given) == engine_of(url) else _given.get(url, url)
+    """The address to connect to: that of the environment if it is of the same engine."""
+    named = os.environ.get(VARIABLE, "")
+    return named if named and engine_of(named) == engine_of(url) else _with_password.get(url, url)
 
 
 def remember(url: str) -> str:
-    """The address without its password, which this process knows from now on where that address is in use."""
+    """The address without its password; this process remembers the whole address."""
     shown = without_password(url)
-    _given[shown] = url
+    _with_password[shown] = url
     return shown
 
 
 def complete(url: str, index: Path) -> str:
-    """An address that holds wherever it is read: of a folder the whole path, by default one beside the index."""
+    """An address that is valid in any working directory: of a folder the whole path, by default beside the index."""
     scheme, _, where = url.partition(":")
     if engine_of(url) == "postgresql" or where.startswith("//"):
         return url
     folder, mark, options = where.partition("?")
-    path = Path(folder) if folder else index.with_name(f"{index.name}.store")
+    path = Path(folder) if folder else index.with_name(f"{index.name}.engine")
     return f"{scheme}:{path.absolute()}{mark}{options}"
 
 
 def without_password(url: str) -> str:
-    """What may be written down and shown.
+    """The address without passwords, which may be written and shown.
 
     >>> without_password("postgresql://me:secret@db.example.org/pages?sslmode=require&password=secret")
     'postgresql://me@db.example.org/pages?sslmode=require'
@@ -73,7 +72,7 @@ def without_password(url: str) -> str:
 
 
 class EngineEntry(NamedTuple):
-    """Where the class of an engine is, the package that it needs, and the extra that installs that."""
+    """The class of an engine, the package that it needs, and the extra that installs that."""
 
     where: str
     package: str
@@ -84,12 +83,12 @@ ENGINES = {
     "postgresql": EngineEntry("isogloss.engines.postgres:PostgresEngine", "psycopg_pool", "pgvector"),
     "qdrant": EngineEntry("isogloss.engines.qdrant:QdrantEngine", "qdrant_client", "qdrant"),
 }
-"""Engines are imported when they are asked for, so that they can live in any room and need any package."""
+"""Engines are imported when they are used, so that an engine may need any package."""
 _LONGEST_NAME = 31
 
 
 class IndexEngine(VectorEngine, Protocol):
-    """A store that an index was made in, under a name that is the index's own."""
+    """An engine that stores an index under a name of its own."""
 
     @classmethod
     def create(cls, url: str, dimension: int, *, name: str) -> Self:
@@ -102,26 +101,26 @@ class IndexEngine(VectorEngine, Protocol):
         ...
 
     def drop(self) -> None:
-        """Take away everything that ``create`` made and whatever was added to it, and close."""
+        """Remove everything that ``create`` made and that was added to it, and close."""
         ...
 
 
 @runtime_checkable
 class Sweeping(Protocol):
-    """An engine that tells stores whose making was broken off from all others."""
+    """An engine that can remove indexes whose making was interrupted."""
 
     @classmethod
     def begin(cls, url: str, dimension: int, *, name: str) -> IndexEngine:
-        """A new and empty store that is swept away unless ``finish`` is called."""
+        """A new and empty one that ``sweep`` removes unless ``finish`` is called."""
         ...
 
     @classmethod
     def sweep(cls, url: str) -> list[str]:
-        """Drop what was begun by processes that are no more, and never finished; the names of it."""
+        """Drop what ended processes have begun and not finished; the names."""
         ...
 
     def finish(self) -> None:
-        """It is whole: from now on it stays."""
+        """Mark it as complete."""
         ...
 
 
@@ -140,7 +139,7 @@ class Approximating(Protocol):
 
 @runtime_checkable
 class Listing(Protocol):
-    """A store that gives all its documents back, so that another model can encode them."""
+    """An engine that lists its documents, so that another model can encode them."""
 
     def documents(self, language: str) -> Iterator[Document]:
         """The documents of a language, one after the other."""
@@ -148,9 +147,9 @@ class Listing(Protocol):
 
 
 def create_engine(url: str, dimension: int, name: str) -> IndexEngine:
-    """A new store for vectors of so many components, which ``finish_store`` says to be whole.
+    """A new index in an engine, for vectors of this dimension; ``finish_engine`` marks it as complete.
 
-    What an earlier one that was killed has left in the same place is swept away first.
+    Leftovers of indexes whose making was killed are removed first.
     """
     engine = _engine(url)
     if not issubclass(engine, Sweeping):
@@ -161,14 +160,14 @@ def create_engine(url: str, dimension: int, name: str) -> IndexEngine:
     return engine.begin(url, dimension, name=name)
 
 
-def finish_engine(store: IndexEngine) -> None:
-    """Say that all is in it. The index that speaks of it may appear from now on, and not before."""
-    if isinstance(store, Sweeping):
-        store.finish()
+def finish_engine(engine: IndexEngine) -> None:
+    """Mark it as complete; the index may appear only after that."""
+    if isinstance(engine, Sweeping):
+        engine.finish()
 
 
 def open_engine(url: str, name: str) -> IndexEngine:
-    """The store of an index, by the address that the index keeps or by what the environment says in its place."""
+    """The engine of an index, by the address in the index or in the environment."""
     used = in_use(url)
     return _engine(used).open(used, name=name)
 
@@ -179,7 +178,7 @@ def check_engine(url: str) -> None:
 
 
 def new_name(index: Path) -> str:
-    """A name for what an index keeps in a store: readable, plain letters, and never there before.
+    """A new name for an index in an engine, readable and of plain letters.
 
     >>> import re
     >>> bool(re.fullmatch("my_index_[0-9a-f]{8}", new_name(Path("My index"))))
@@ -194,7 +193,7 @@ def new_name(index: Path) -> str:
 def _engine(url: str) -> type[IndexEngine]:
     name = engine_of(url)
     if name not in ENGINES:
-        raise InputError(f"store: {name!r} is not one of {', '.join(ENGINES)}")
+        raise InputError(f"engine: {name!r} is not one of {', '.join(ENGINES)}")
     engine = ENGINES[name]
     import_extra(engine.package, engine.extra, f"an index in {name}")
     module, _, made = engine.where.partition(":")

@@ -1,4 +1,9 @@
-"""Whether an index is what was written: every file is read and its checksum compared."""
+"""Checking an index, by the checksum of every file; and repairing one with damaged files, in one commit.
+
+A damaged segment is no longer part of a repaired index. If its texts are undamaged, its documents are indexed anew; if
+not, their ids are reported, so that they can be added again. A document whose text may have changed is not kept, nor
+one that may have been deleted. The model of a language cannot be restored from the index itself.
+"""
 
 from __future__ import annotations
 
@@ -25,9 +30,11 @@ from isogloss.storage.errors import InputError
 from isogloss.storage.progress import track
 from isogloss.storage.strings import StringTable
 
+_PAGES, _IDS = ({f"{table}.{part}.npy" for part in ("bytes", "offsets")} for table in ("pages", "ids"))
+
 
 def check_index(path: Path) -> tuple[int, list[str]]:
-    """How many files an index has, and what is wrong with those that are not as they were written."""
+    """The number of files of an index, and the problems of those that are damaged."""
     Manifest.load(path)
     commit = Commit.load(path)
     files, problems = _all_files(path, commit)
@@ -36,7 +43,7 @@ def check_index(path: Path) -> tuple[int, list[str]]:
         if problem and problem not in problems:
             problems.append(problem)
     if problems and Commit.load(path) != commit:
-        return check_index(path)  # a writer has taken files away in between
+        return check_index(path)  # a writer has removed files in between
     return len(files), problems
 
 
@@ -67,30 +74,20 @@ def _sentence(file: Path, error: Exception) -> str:
     return f"{file} {'is missing' if isinstance(error, FileNotFoundError) else f'cannot be read ({error})'}"
 
 
-# Mending an index of which files are damaged: what can be made again is, the rest is named, in one commit.
-#
-# A segment that is not as it was written is no longer part of the index. If its texts are whole its documents are
-# indexed anew; if not, their ids are told, so that they can be added again. Nothing is guessed: a document whose text
-# may have changed is not kept, nor one of which it is not known whether it was deleted. What no document decides, the
-# model of a language above all, cannot be made again from an index.
-
-_PAGES, _IDS = ({f"{table}.{part}.npy" for part in ("bytes", "offsets")} for table in ("pages", "ids"))
-
-
 @dataclass
 class Repair:
-    """What was wrong, how many documents were indexed anew, and the ids of those that have to be added again."""
+    """The problems found, the number of documents indexed anew, and the ids of those that have to be added again."""
 
     problems: list[str] = field(default_factory=list)
     restored: dict[str, int] = field(default_factory=dict)
     lost: dict[str, list[str]] = field(default_factory=dict)
     unnamed: int = 0
-    """Documents that are lost and of which not even the id is left."""
+    """The number of lost documents without a known id."""
 
 
 @dataclass
 class _Found:
-    """What is left of the segments of a language."""
+    """What is left of the segments of a language: undamaged ones, documents of damaged ones, and lost ids."""
 
     whole: list[PendingSegment] = field(default_factory=list)
     documents: list[Document] = field(default_factory=list)
@@ -98,11 +95,11 @@ class _Found:
 
 
 def repair_index(path: Path | str) -> Repair:
-    """Mend an index, if it needs to be; an error where that is not possible."""
+    """Repair an index, if it is damaged; an error where that is not possible."""
     path = Path(path)
     manifest = Manifest.load(path)
-    if manifest.store is not None:
-        raise InputError(f"{path}: its documents are in a store, which has its own ways to be mended")
+    if manifest.engine is not None:
+        raise InputError(f"{path}: its documents are in an engine, which has its own ways of repair")
     with WriteLock(path):
         return _Repairing(path, manifest).done()
 
@@ -117,13 +114,13 @@ class _Repairing:
         found = {language: _Found() for language in self._commit.languages}
         entries = [(name, each) for name, entry in self._commit.languages.items() for each in entry.segments]
         for language, entry in track(entries, "checking"):
-            self._look_at(entry, found[language])
+            self._inspect(entry, found[language])
         if self._repair.problems:
             self._write(found)
         return self._repair
 
     def _check_the_rest(self) -> None:
-        """Raise for what cannot be made again; note an order of ids, which can."""
+        """Raise if a file is damaged that cannot be restored; note a damaged order of ids, which can."""
         for name, note in self._commit.files.items():
             if name.startswith((f"{SEGMENTS}/", f"{DELETED}/")):
                 continue
@@ -137,16 +134,15 @@ class _Repairing:
                     raise InputError(f"{self._path}: cannot be mended: {_damage(error)}; {what}") from error
                 self._repair.problems.append(_damage(error))
 
-    def _look_at(self, entry: SegmentEntry, found: _Found) -> None:
-        """Take a segment as it is, or what is left of it."""
+    def _inspect(self, entry: SegmentEntry, found: _Found) -> None:
+        """Add a segment, or what is left of it, to what was found."""
         live = self._live(entry)
         folder = self._path / SEGMENTS / entry.name
         try:
             check_directory(folder, self._commit.files[f"{SEGMENTS}/{entry.name}/{checksums.FILE}"], hashes=True)
             if live is not None:
-                found.whole.append(
-                    PendingSegment(Segment.load(self._path, entry.name), entry, live, np.zeros(0, np.int64))
-                )
+                segment = Segment.load(self._path, entry.name)
+                found.whole.append(PendingSegment(segment, entry, live, np.zeros(0, np.int64)))
                 return
         except (OSError, ValueError) as error:
             self._repair.problems.append(_damage(error))
@@ -160,7 +156,7 @@ class _Repairing:
             self._repair.unnamed += entry.live
 
     def _live(self, entry: SegmentEntry) -> NDArray[np.bool_] | None:
-        """Which documents of a segment are not deleted; None where that cannot be known."""
+        """Which documents of a segment are not deleted; None if the bitmap is damaged."""
         try:
             if entry.deleted_file:
                 check_file(self._path / entry.deleted_file, self._commit.files[entry.deleted_file], hashes=True)
@@ -178,8 +174,8 @@ class _Repairing:
                     yield file.relative_to(folder).as_posix()
 
     def _write(self, found: dict[str, _Found]) -> None:
-        """One commit: the whole segments, and one more of the documents that are indexed anew."""
-        with CommitWriter(self._path, self._commit, {name: _draft(each) for name, each in found.items()}) as writer:
+        """Commit the undamaged segments, and one more of the documents that are indexed anew."""
+        with CommitWriter(self._path, self._commit, {name: _pending(each) for name, each in found.items()}) as writer:
             for language, left in found.items():
                 if left.documents:
                     system = bare_system(self._manifest, language).load_shared(self._path / SHARED / language)
@@ -187,34 +183,34 @@ class _Repairing:
                     system.index(documents, self._manifest.fields)
                     writer.append(language, documents, system.save_part)
                     self._repair.restored[language] = len(documents)
-                if lost := _without_those_there(left):
+                if lost := _not_replaced(left):
                     self._repair.lost[language] = lost
             writer.commit(always=True)
         sweep(self._path, Commit.load(self._path))
 
 
-def _draft(found: _Found) -> PendingSegments:
-    """The whole segments, with the order of their ids worked out anew."""
-    order = sorted_order([piece.segment.store for piece in found.whole]) if found.whole else np.zeros(0, np.int64)
-    ends = np.cumsum([len(piece.live) for piece in found.whole])
-    for piece, end in zip(found.whole, ends.tolist(), strict=True):
-        piece.order = order[end - len(piece.live) : end]
-    return PendingSegments(pieces=found.whole)
+def _pending(found: _Found) -> PendingSegments:
+    """The undamaged segments, with the order of their ids computed anew."""
+    if found.whole:
+        order = sorted_order([each.segment.store for each in found.whole])
+        ends = np.cumsum([len(each.live) for each in found.whole])
+        for each, share in zip(found.whole, np.split(order, ends[:-1]), strict=True):
+            each.order = share
+    return PendingSegments(segments=found.whole)
 
 
 def _ids(folder: Path, live: NDArray[np.bool_] | None) -> list[str]:
-    """The ids of a segment's documents, without the deleted where it is known which they are."""
+    """The ids of a segment's documents, without the deleted ones where those are known."""
     ids = list(StringTable.load(folder, "ids"))
-    return ids if live is None else [ids[place] for place in load_array(folder / "id_order.npy")[live].tolist()]
+    return ids if live is None else [ids[rank] for rank in load_array(folder / "id_order.npy")[live].tolist()]
 
 
-def _without_those_there(found: _Found) -> list[str]:
-    """Of the ids that may be lost those that no other segment has: a document may have been replaced."""
-    there = {document.id for document in found.documents}
-    stores = [(piece.segment.store, piece.live) for piece in found.whole]
-    rows = ((store, live, store.find(id_), id_) for id_ in found.lost for store, live in stores)
-    there |= {id_ for _, live, row, id_ in rows if row is not None and live[row]}
-    return [id_ for id_ in dict.fromkeys(found.lost) if id_ not in there]
+def _not_replaced(found: _Found) -> list[str]:
+    """Those lost ids that no other segment has: a document may have been replaced."""
+    kept = {document.id for document in found.documents}
+    rows = ((id_, each.live, each.segment.store.find(id_)) for id_ in found.lost for each in found.whole)
+    kept |= {id_ for id_, live, row in rows if row is not None and live[row]}
+    return [id_ for id_ in dict.fromkeys(found.lost) if id_ not in kept]
 
 
 def _damage(error: Exception) -> str:

@@ -1,8 +1,12 @@
-"""``commit.json``: which segments an index consists of. Replacing it is the commit: what it does not name is not there.
+"""``commit.json``: the segments of an index. Replacing this file is the commit; files that it does not name are unused.
 
-generation   counts the commits
-languages    for each language its segments, in the order of their rows, and the order of all their ids where it is kept
+generation   the number of commits so far
+languages    for each language its segments, in the order of their rows, and the file with the order of all their ids
 files        size and hash of every file that a commit names: bitmaps of deleted documents, orders, checksums.json
+
+A language with more than eight segments has its smallest ones merged, as many as are needed, and more while the next is
+not larger than all before it together: so a document is copied a number of times that grows with the logarithm of the
+number of documents. A segment of which a quarter is deleted is rewritten without the deleted documents.
 """
 
 from __future__ import annotations
@@ -20,11 +24,14 @@ from isogloss.storage.errors import InputError
 from isogloss.storage.files import write_bytes
 
 FILE, COPY = "commit.json", "commit.copy.json"
+MOST_SEGMENTS = 8
+MOST_DELETED = 0.25
+_LEFT = MOST_SEGMENTS // 2
 
 
 @dataclass(frozen=True)
 class SegmentEntry:
-    """A segment, how many documents it holds, and which of them are deleted."""
+    """A segment, the number of its documents, and how many and which of them are deleted."""
 
     name: str
     documents: int
@@ -33,20 +40,20 @@ class SegmentEntry:
 
     @property
     def live(self) -> int:
-        """How many documents are not deleted."""
+        """The number of documents that are not deleted."""
         return self.documents - self.deleted
 
 
 @dataclass(frozen=True)
 class LanguageEntry:
-    """The segments of a language; a file says in which order the ids of several are, if that is kept."""
+    """The segments of a language, and the file with the order of their ids if there are several."""
 
     segments: tuple[SegmentEntry, ...] = ()
     order_file: str = ""
 
     @property
     def live(self) -> int:
-        """How many documents are not deleted."""
+        """The number of documents that are not deleted."""
         return sum(segment.live for segment in self.segments)
 
 
@@ -65,16 +72,16 @@ class Commit:
         return tuple(segment for language in self.languages.values() for segment in language.segments)
 
     def save(self, directory: Path) -> None:
-        """Replace ``commit.json``: when this returns the commit is on disk. A copy is kept in case it is damaged."""
+        """Replace ``commit.json``: when this returns the commit is on disk. A copy is written in case it is damaged."""
         content = {**asdict(self), "files": {name: list(note) for name, note in self.files.items()}}
         written = (json.dumps({**content, "checksum": _hash(content)}, ensure_ascii=False, indent=1) + "\n").encode()
         write_bytes(directory / FILE, written)
-        with suppress(OSError):  # a full disk: the commit has come about
+        with suppress(OSError):  # a full disk: the commit itself is written
             (directory / COPY).write_bytes(written)
 
     @classmethod
     def load(cls, directory: Path) -> Commit:
-        """Read ``commit.json``; an error that names it if it is not as it was written."""
+        """Read ``commit.json``; an error that names it if it is damaged."""
         path = directory / FILE
         try:
             content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
@@ -96,17 +103,6 @@ def _hash(content: Mapping[str, Any]) -> str:
     return blake2b(json.dumps(content, sort_keys=True).encode(), digest_size=16).hexdigest()
 
 
-# Which segments of an index are merged, and when.
-#
-# A language with more than eight segments has its smallest ones merged, as many as are needed and as are not larger
-# than all before them together: so a document is copied a number of times that grows with the logarithm of their
-# number. A segment of which a quarter is deleted is written anew without that.
-
-MOST_SEGMENTS = 8
-_LEFT = MOST_SEGMENTS // 2
-MOST_DELETED = 0.25
-
-
 class Merge(NamedTuple):
     """The segments of a language that are to become one."""
 
@@ -115,7 +111,7 @@ class Merge(NamedTuple):
 
 
 def choose_merge(commit: Commit) -> Merge | None:
-    """What should be merged next, if anything."""
+    """The next merge, if one is needed."""
     for language, entry in commit.languages.items():
         if len(entry.segments) > MOST_SEGMENTS:
             return Merge(language, _smallest(entry))
@@ -126,7 +122,7 @@ def choose_merge(commit: Commit) -> Merge | None:
 
 
 def merge_all(commit: Commit) -> Iterator[Merge]:
-    """Every language whose documents are not in one segment without deleted ones."""
+    """A merge for each language that has several segments or deleted documents."""
     for language, entry in commit.languages.items():
         if len(entry.segments) > 1 or any(segment.deleted for segment in entry.segments):
             yield Merge(language, tuple(segment.name for segment in entry.segments))

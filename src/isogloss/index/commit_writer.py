@@ -1,4 +1,4 @@
-"""A commit in the making: new files beside those of the last one, taken away again if it does not come about."""
+"""Pending commits: new files beside those of the last commit, removed again if the commit fails."""
 
 from __future__ import annotations
 
@@ -25,128 +25,114 @@ from isogloss.index.segments import (
     SOURCES,
     Segment,
     new_name,
-    pack_deleted,
     save_merged,
     write_array,
     write_parts,
-    write_segment,  # fmt: skip
-)
+    write_segment,
+)  # fmt: skip
 from isogloss.retrieval.ranking import Allowed
 from isogloss.storage import checksums
 from isogloss.storage.checksums import FileNote, write_checksums
 from isogloss.storage.files import sync_directory, sync_tree
-
-# The segments of a language while a commit is being made, each with its share of the order of all ids.
+from isogloss.systems.base import System
 
 Mask = NDArray[np.bool_]
+SaveMerged = Callable[[Path, list[Segment], Allowed, Rows], None]
+"""Writes the system's part of a merged segment: the folder, the segments, the rows to keep, the order of ids."""
 
 
 @dataclass
 class PendingSegment:
-    """A segment as it will be: which of its documents are not deleted, and how its ids compare with all others."""
+    """A segment of a pending commit: which of its documents are not deleted, and the rank of each id among all ids."""
 
     segment: Segment
     entry: SegmentEntry
     live: Mask
     order: Rows
 
-    def lose(self, rows: Rows) -> int:
-        """Delete some documents, each named once; how many had not been before."""
-        lost = int(np.count_nonzero(self.live[rows]))
-        if lost:
+    def delete(self, rows: Rows) -> int:
+        """Delete documents by distinct rows; how many were not deleted before."""
+        count = int(np.count_nonzero(self.live[rows]))
+        if count:
             self.live = self.live.copy()
             self.live[rows] = False
-        return lost
+        return count
 
 
 @dataclass
 class PendingSegments:
-    """The segments of a language, in the order of their rows."""
+    """The segments of a language in a pending commit, in the order of their rows."""
 
     entry: LanguageEntry = field(default_factory=LanguageEntry)
-    pieces: list[PendingSegment] = field(default_factory=list)
+    segments: list[PendingSegment] = field(default_factory=list)
     has_gaps: bool = False
-    """Whether the places of some ids among all are taken by none, or by several."""
+    """Whether some ranks of ids are unused, or used twice."""
 
     @classmethod
     def of(
         cls, entry: LanguageEntry, segments: Mapping[str, Segment], live: Mask | None, order: Rows
     ) -> PendingSegments:
-        """What a commit says of a language; ``live`` and ``order`` speak of all its rows."""
+        """The segments of a language at a commit; ``live`` and ``order`` are of all its rows."""
         ends = np.cumsum([part.documents for part in entry.segments])
-        pieces = []
+        pending = []
         for part, end in zip(entry.segments, ends.tolist(), strict=True):
             rows = slice(end - part.documents, end)
             alive = np.ones(part.documents, dtype=bool) if live is None else live[rows]
-            pieces.append(PendingSegment(segments[part.name], part, alive, order[rows]))
-        return cls(entry, pieces)
+            pending.append(PendingSegment(segments[part.name], part, alive, order[rows]))
+        return cls(entry, pending)
 
     def named(self, names: Iterable[str]) -> list[PendingSegment]:
         """The segments with these names, in the order of their rows."""
         wanted = set(names)
-        return [piece for piece in self.pieces if piece.entry.name in wanted]
+        return [each for each in self.segments if each.entry.name in wanted]
 
     def append(self, segment: Segment) -> None:
-        """Put a new segment behind the others."""
-        added = PendingSegment(segment, SegmentEntry(segment.name, len(segment.store)), *_whole(segment))
-        if self.pieces:
-            order = extended_order(self.order, [piece.segment.store for piece in self.pieces], segment.store)
-            for piece, share in zip([*self.pieces, added], self._shares(order, segment), strict=True):
-                piece.order = share
-        self.pieces.append(added)
+        """Add a new segment after the others."""
+        store = segment.store
+        entry, live = SegmentEntry(segment.name, len(store)), np.ones(len(store), dtype=bool)
+        self.segments.append(PendingSegment(segment, entry, live, store.id_order))
+        if len(self.segments) > 1:
+            before = PendingSegments(segments=self.segments[:-1], has_gaps=self.has_gaps)
+            order = extended_order(before.order, [each.segment.store for each in before.segments], store)
+            ends = np.cumsum([each.entry.documents for each in before.segments])
+            for each, share in zip(self.segments, np.split(order, ends), strict=True):
+                each.order = share
 
-    def put_in_place_of(self, old: Sequence[str], kept: Mapping[str, Mask], segment: Segment) -> None:
-        """A segment made of the kept documents of others replaces them; what they have lost since is lost in it."""
-        there = {piece.entry.name: piece for piece in self.pieces}
+    def replace_merged(self, old: Sequence[str], kept: Mapping[str, Mask], segment: Segment) -> None:
+        """Replace segments by one made of their kept documents; what they have lost since is deleted in it too."""
+        pending = {each.entry.name: each for each in self.segments}
         live, order = [], []
-        for name, mask in kept.items():  # a part that is no longer there has lost all its documents
-            piece = there.get(name)
-            live.append(np.zeros(np.count_nonzero(mask), bool) if piece is None else piece.live[mask])
-            order.append(np.zeros(np.count_nonzero(mask), np.int64) if piece is None else piece.order[mask])
+        for name, mask in kept.items():  # a segment that is no longer there has lost all its documents
+            part = pending.get(name)
+            live.append(np.zeros(np.count_nonzero(mask), bool) if part is None else part.live[mask])
+            order.append(np.zeros(np.count_nonzero(mask), np.int64) if part is None else part.order[mask])
         entry = SegmentEntry(segment.name, len(segment.store))
         merged = PendingSegment(segment, entry, np.concatenate(live), np.concatenate(order))
-        place = min((i for i, piece in enumerate(self.pieces) if piece.entry.name in old), default=0)
-        rest = [piece for piece in self.pieces if piece.entry.name not in old]
-        self.pieces = [*rest[:place], merged, *rest[place:]]
+        position = min((i for i, each in enumerate(self.segments) if each.entry.name in old), default=0)
+        rest = [each for each in self.segments if each.entry.name not in old]
+        self.segments = [*rest[:position], merged, *rest[position:]]
         self.has_gaps = True
 
     @property
     def order(self) -> Rows:
-        """The place of each row's id among all ids."""
-        values = np.concatenate([np.zeros(0, np.int64), *(piece.order for piece in self.pieces)])
+        """The rank of each row's id among all ids."""
+        values = np.concatenate([np.zeros(0, np.int64), *(each.order for each in self.segments)])
         if not self.has_gaps:
             return values
         order = np.empty(len(values), dtype=np.int64)
         order[np.argsort(values, kind="stable")] = np.arange(len(values))
         return order
 
-    def without_empty(self) -> None:
-        """Let go of segments that have lost all their documents."""
-        kept = [piece for piece in self.pieces if piece.live.any()]
-        self.has_gaps |= len(kept) < len(self.pieces)
-        self.pieces = kept
+    def drop_empty(self) -> None:
+        """Drop segments of which all documents are deleted."""
+        kept = [each for each in self.segments if each.live.any()]
+        self.has_gaps |= len(kept) < len(self.segments)
+        self.segments = kept
 
     @property
     def is_rearranged(self) -> bool:
-        """Whether the rows are others than they were, and so is their order."""
-        return [piece.entry.name for piece in self.pieces] != [segment.name for segment in self.entry.segments]
-
-    def _shares(self, order: Rows, added: Segment) -> list[Rows]:
-        counts = [*(piece.entry.documents for piece in self.pieces), len(added.store)]
-        return np.split(order, np.cumsum(counts)[:-1])
-
-
-def with_deleted(entry: SegmentEntry, live: Mask, file: str) -> SegmentEntry:
-    """The entry of a segment that has lost documents."""
-    return replace(entry, deleted=int(np.count_nonzero(~live)), deleted_file=file)
-
-
-def _whole(segment: Segment) -> tuple[Mask, Rows]:
-    return np.ones(len(segment.store), dtype=bool), segment.store.id_order
-
-
-SaveMerged = Callable[[Path, list[Segment], Allowed, Rows], None]
-"""Writes the system's part of a merged segment: where to, of which segments, which rows to keep, the order of ids."""
+        """Whether the segments, and so the rows, are others than at the last commit."""
+        return [each.entry.name for each in self.segments] != [segment.name for segment in self.entry.segments]
 
 
 class Merged(NamedTuple):
@@ -157,20 +143,20 @@ class Merged(NamedTuple):
 
 
 class CommitWriter:
-    """Changes to segments, written but not yet named by ``commit.json``; as a context it cleans up after itself.
+    """Changes to segments, written but not yet named by ``commit.json``; leaving its context removes unused files.
 
-    ``drafts`` are the segments of each language as they were at the commit that it starts from.
+    ``pending`` are the segments of each language at the commit that it starts from.
     """
 
-    def __init__(self, path: Path, commit: Commit, drafts: Mapping[str, PendingSegments]) -> None:
+    def __init__(self, path: Path, commit: Commit, pending: Mapping[str, PendingSegments]) -> None:
         self._written: list[Path] = []
         self._files: dict[str, FileNote] = {}
         self._path = path
-        self.start_from(commit, drafts)
+        self.start_from(commit, pending)
 
-    def start_from(self, commit: Commit, drafts: Mapping[str, PendingSegments]) -> None:
-        """Start from a commit; of what was done before only merged segments that have no place yet are kept."""
-        self._old, self._drafts = commit, dict(drafts)
+    def start_from(self, commit: Commit, pending: Mapping[str, PendingSegments]) -> None:
+        """Start from a commit; of earlier changes, only merged segments that are not in use yet stay."""
+        self._old, self._pending = commit, dict(pending)
         self._generation = commit.generation + 1
 
     def __enter__(self) -> Self:
@@ -182,41 +168,42 @@ class CommitWriter:
         for path in self._written:
             remove(path)
 
-    def begin_language(self, language: str, save_shared: Callable[[Path], None]) -> None:
-        """A language that has no segments yet; what its system needs and no document decides is written first."""
-        folder = self._path / SHARED / language
-        self._written.append(folder)
-        folder.mkdir(parents=True)
-        save_shared(folder)
-        self._files[f"{SHARED}/{language}/{checksums.FILE}"] = write_checksums(folder)
-        sync_tree(folder)
-        sync_directory(folder.parent)
-        self._drafts[language] = PendingSegments()
+    def has_language(self, language: str, documents: Collection, system: System) -> bool:
+        """Whether there is anything to change in a language; a new one is begun if there are documents for it."""
+        if language not in self._pending and len(documents):
+            folder = self._path / SHARED / language
+            self._written.append(folder)
+            folder.mkdir(parents=True)
+            system.save_shared(folder)
+            self._files[f"{SHARED}/{language}/{checksums.FILE}"] = write_checksums(folder)
+            sync_tree(folder)
+            sync_directory(folder.parent)
+            self._pending[language] = PendingSegments()
+        return language in self._pending
 
-    def lose(self, language: str, ids: set[str]) -> int:
+    def delete(self, language: str, ids: set[str]) -> int:
         """Delete documents; how many there were."""
-        return sum(piece.lose(piece.segment.store.rows_of(ids)) for piece in self._drafts[language].pieces)
+        return sum(each.delete(each.segment.store.rows_of(ids)) for each in self._pending[language].segments)
 
     def append(self, language: str, documents: Collection, save_part: Callable[[Path], None]) -> None:
-        """Put a segment of new documents behind the others of its language."""
+        """Write a segment of new documents, after the others of its language."""
         name = new_name(language, self._generation)
         self._write_segment(name, lambda: write_segment(self._path, name, documents, save_part))
-        self._drafts[language].append(Segment.load(self._path, name))
+        self._pending[language].append(Segment.load(self._path, name))
 
     def take_all(self, language: str) -> list[Document]:
-        """The documents of a language that are not deleted, whose segments are then no longer part of it."""
-        draft = self._drafts[language]
-        found = [piece.segment.store[row] for piece in draft.pieces for row in np.flatnonzero(piece.live).tolist()]
-        draft.pieces = []
+        """Remove all segments of a language; its documents that are not deleted."""
+        pending = self._pending[language]
+        found = [each.segment.store[row] for each in pending.segments for row in np.flatnonzero(each.live).tolist()]
+        pending.segments = []
         return found
 
     def write_merged(self, merge: Merge, name: str, save_part: SaveMerged) -> Merged:
         """Write one segment of the documents of several that are not deleted."""
-        pieces = self._drafts[merge.language].named(merge.names)
-        kept = {piece.entry.name: piece.live for piece in pieces}
-        keep = np.concatenate([piece.live for piece in pieces])
-        segments = [piece.segment for piece in pieces]
-        order = PendingSegments(pieces=pieces, has_gaps=True).order
+        parts = self._pending[merge.language].named(merge.names)
+        keep = np.concatenate([each.live for each in parts])
+        segments = [each.segment for each in parts]
+        order = PendingSegments(segments=parts, has_gaps=True).order
         self._write_segment(
             name,
             lambda: write_parts(
@@ -224,15 +211,15 @@ class CommitWriter:
                 lambda folder: save_part(folder, segments, keep, order),
             ),
         )  # fmt: skip
-        return Merged(Segment.load(self._path, name), kept)
+        return Merged(Segment.load(self._path, name), {each.entry.name: each.live for each in parts})
 
-    def put_in_place(self, merge: Merge, merged: Merged) -> None:
+    def replace_merged(self, merge: Merge, merged: Merged) -> None:
         """Let a merged segment replace its parts."""
-        self._drafts[merge.language].put_in_place_of(merge.names, merged.kept, merged.segment)
+        self._pending[merge.language].replace_merged(merge.names, merged.kept, merged.segment)
 
     def commit(self, always: bool = False) -> bool:
-        """Write ``commit.json``: from now on it is so. False if nothing has changed, unless one is wanted always."""
-        languages = {language: self._entry(language, draft) for language, draft in self._drafts.items()}
+        """Write ``commit.json``, which makes the changes valid. False if nothing has changed, unless ``always``."""
+        languages = {language: self._entry(language, pending) for language, pending in self._pending.items()}
         old = self._old
         if languages == old.languages and not always:
             return False
@@ -243,23 +230,24 @@ class CommitWriter:
         self._written = []
         return True
 
-    def _entry(self, language: str, draft: PendingSegments) -> LanguageEntry:
-        draft.without_empty()
-        segments = tuple(self._segment_entry(piece) for piece in draft.pieces)
-        if not draft.is_rearranged:
-            return LanguageEntry(segments, draft.entry.order_file)
+    def _entry(self, language: str, pending: PendingSegments) -> LanguageEntry:
+        pending.drop_empty()
+        segments = tuple(self._segment_entry(each) for each in pending.segments)
+        if not pending.is_rearranged:
+            return LanguageEntry(segments, pending.entry.order_file)
         order_file = ""
         if len(segments) > 1:
             order_file = f"{ORDERS}/{language}.{self._generation}.npy"
-            self._write_array(order_file, draft.order)
+            self._write_array(order_file, pending.order)
         return LanguageEntry(segments, order_file)
 
-    def _segment_entry(self, piece: PendingSegment) -> SegmentEntry:
-        if np.count_nonzero(~piece.live) == piece.entry.deleted:
-            return piece.entry
-        name = f"{DELETED}/{piece.entry.name}.{self._generation}.npy"
-        self._write_array(name, pack_deleted(~piece.live))
-        return with_deleted(piece.entry, piece.live, name)
+    def _segment_entry(self, pending: PendingSegment) -> SegmentEntry:
+        deleted = int(np.count_nonzero(~pending.live))
+        if deleted == pending.entry.deleted:
+            return pending.entry
+        name = f"{DELETED}/{pending.entry.name}.{self._generation}.npy"
+        self._write_array(name, np.packbits(~pending.live))
+        return replace(pending.entry, deleted=deleted, deleted_file=name)
 
     def _write_segment(self, name: str, write: Callable[[], FileNote]) -> None:
         self._written.append(self._path / SEGMENTS / name)
@@ -272,7 +260,7 @@ class CommitWriter:
 
 
 def sweep(path: Path, commit: Commit, building: Container[str] = ()) -> None:
-    """Take away what a commit does not name: what it has replaced, and what a writer that was killed has left."""
+    """Remove files that a commit does not name: those it has replaced, and those of a writer that was killed."""
     segments = {segment.name for segment in commit.segments} | set(building)
     kept = {
         SEGMENTS: segments,
@@ -291,7 +279,7 @@ def sweep(path: Path, commit: Commit, building: Container[str] = ()) -> None:
 
 
 def remove(path: Path) -> None:
-    """Take away a file or a directory, if it is there."""
+    """Remove a file or a directory, if it exists."""
     if path.is_dir():
         shutil.rmtree(path, ignore_errors=True)
     else:

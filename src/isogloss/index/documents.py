@@ -1,10 +1,14 @@
-"""The documents of an index, each read from disk only when it is shown."""
+"""The documents of an index, each read from disk only when it is shown; and the order of their ids, for ties.
+
+``order[row]`` is the rank of the row's id among all ids. A commit computes it once, and readers map it. An id may occur
+twice, if its first document was replaced: then either rank will do, for the replaced document is never found.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Collection as Container
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from functools import cached_property
 from pathlib import Path
@@ -17,79 +21,71 @@ from isogloss.storage.arrays import load_array, save_array
 from isogloss.storage.errors import InputError
 from isogloss.storage.strings import StringTable
 
-# Which of some ids a sorted table has: few are looked up one by one, many by their hashes.
-#
-# A binary search is some twenty steps of Python for each id, a table of hashes one look at every id that is there. So
-# the hashes are worked out once those that were asked for one by one have cost as much, and are kept for the next
-# time: whoever asks for a thousand ids again and again pays for the thousand, not for the table.
-
-Numbers = NDArray[np.int64]
-_FEW = 40  # so many times fewer ids than there are in the table: they are then looked up one by one
+Rows = NDArray[np.int64]
+_FEW = 40  # ids are found one by one while so many times fewer were asked for than the table has
+_FEW_INSERTED = 50  # ids are inserted into an order one by one if they are so many times fewer
 
 
 class IdLookup:
-    """The ids of a table that never changes.
+    """Positions of ids in a sorted table.
 
-    >>> IdLookup(StringTable.of(["bees", "bread", "sea"])).places({"sea", "salt", "bees"}).tolist()
+    A binary search takes some twenty steps of Python for each id, a table of hashes one step for every id of the table.
+    So the hashes are computed when the binary searches so far have cost as much, and are cached.
+
+    >>> IdLookup(StringTable.of(["bees", "bread", "sea"])).positions({"sea", "salt", "bees"}).tolist()
     [0, 2]
     """
 
     def __init__(self, ids: StringTable) -> None:
         self._ids = ids
-        self._asked = 0
+        self._requested = 0
 
-    def places(self, wanted: Container[str]) -> Numbers:
-        """The places in the table of those that it has, ascending."""
-        self._asked += len(wanted)
-        if self._asked * _FEW < len(self._ids):
-            found = [place for place in map(self._ids.find, wanted) if place is not None]
+    def positions(self, wanted: Container[str]) -> Rows:
+        """The positions of those ids that the table has, ascending."""
+        self._requested += len(wanted)
+        if self._requested * _FEW < len(self._ids):
+            found = [position for position in map(self._ids.find, wanted) if position is not None]
         else:
             found = self._by_hash(list(wanted)) if len(self._ids) else []
         return np.sort(np.asarray(found, dtype=np.int64))
 
     def _by_hash(self, wanted: list[str]) -> list[int]:
-        hashes, places = self._hashes
-        asked = _hashes_of(wanted, len(wanted))
-        first = np.searchsorted(hashes, asked)
-        likely = np.flatnonzero(hashes[np.minimum(first, len(hashes) - 1)] == asked)
-        last = np.searchsorted(hashes, asked[likely], side="right")
+        hashes, positions = self._hashes
+        of_wanted = np.fromiter(map(hash, wanted), np.int64, len(wanted))
+        first = np.searchsorted(hashes, of_wanted)
+        likely = np.flatnonzero(hashes[np.minimum(first, len(hashes) - 1)] == of_wanted)
+        last = np.searchsorted(hashes, of_wanted[likely], side="right")
         return [
-            place
+            position
             for number, end in zip(likely.tolist(), last.tolist(), strict=True)
-            for place in places[first[number] : end].tolist()
-            if self._ids[place] == wanted[number]
+            for position in positions[first[number] : end].tolist()
+            if self._ids[position] == wanted[number]
         ]
 
     @cached_property
-    def _hashes(self) -> tuple[Numbers, Numbers]:
-        """The hashes of all ids, ascending, and the place of each."""
-        hashes = _hashes_of(self._ids, len(self._ids))
-        places = np.argsort(hashes)
-        return hashes[places], places
-
-
-def _hashes_of(ids: Container[str], count: int) -> Numbers:
-    return np.fromiter(map(hash, ids), np.int64, count)
-
-
-Rows = NDArray[np.int64]
+    def _hashes(self) -> tuple[Rows, Rows]:
+        """The hashes of all ids, ascending, and the position of each id."""
+        hashes = np.fromiter(map(hash, self._ids), np.int64, len(self._ids))
+        positions = np.argsort(hashes)
+        return hashes[positions], positions
 
 
 class DocumentStore:
     """Documents by row, as JSON in a memory-mapped table; the order of their ids, and the ids in that order."""
 
-    def __init__(self, pages: StringTable, id_order: Rows, ids: StringTable, place: Path | None = None) -> None:
+    def __init__(self, pages: StringTable, id_order: Rows, ids: StringTable, directory: Path | None = None) -> None:
         self.pages = pages
         self.id_order = id_order
         self.ids = ids
         self._lookup = IdLookup(ids)
-        self._place = place
+        self._directory = directory
 
     @classmethod
     def of(cls, documents: Collection) -> DocumentStore:
         """A store in memory."""
         ids = StringTable.of(sorted(documents.ids))  # code points sort as their UTF-8 bytes do
-        return cls(StringTable.of(_lines(documents)), documents.id_order, ids)
+        pages = (json.dumps(page_object(document), ensure_ascii=False) for document in documents)
+        return cls(StringTable.of(pages), documents.id_order, ids)
 
     def __len__(self) -> int:
         return len(self.pages)
@@ -98,20 +94,20 @@ class DocumentStore:
         try:
             return read_page(self.pages, row)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            if self._place is None:
+            if self._directory is None:
                 raise
             what = f"document {row} is damaged; 'isogloss check INDEX' names what is wrong"
-            raise InputError(f"{self._place / 'pages.bytes.npy'}: {what}") from error
+            raise InputError(f"{self._directory / 'pages.bytes.npy'}: {what}") from error
 
     def find(self, id_: str) -> int | None:
         """The row of a document by its id."""
-        place = self.ids.find(id_)
-        return None if place is None else int(self.rows_by_id[place])
+        position = self.ids.find(id_)
+        return None if position is None else int(self.rows_by_id[position])
 
     def rows_of(self, ids: AbstractSet[str]) -> Rows:
-        """The rows of those of the ids that are here."""
-        places = self._lookup.places(ids)
-        return self.rows_by_id[places] if len(places) else places
+        """The rows of those ids that the store has."""
+        positions = self._lookup.positions(ids)
+        return self.rows_by_id[positions] if len(positions) else positions
 
     @cached_property
     def rows_by_id(self) -> Rows:
@@ -141,15 +137,12 @@ class DocumentStore:
 
 
 def read_page(pages: StringTable, row: int) -> Document:
-    """A document out of a table of pages."""
+    """A document of a table of pages."""
     return document_of(json.loads(pages[row]))
 
 
 class JoinedDocuments:
-    """The documents of several stores, one after the other; of an id that stands in several, the last counts.
-
-    ``id_order`` is the order of all their ids.
-    """
+    """The documents of several stores, one after the other; of an id that several stores have, the last counts."""
 
     def __init__(self, stores: Sequence[DocumentStore], id_order: Rows) -> None:
         self.stores = list(stores)
@@ -160,13 +153,13 @@ class JoinedDocuments:
         return self.starts[-1]
 
     def __getitem__(self, row: int) -> Document:
-        number, place = self._at(row)
-        return self.stores[number][place]
+        number, row_there = self._at(row)
+        return self.stores[number][row_there]
 
     def id_of(self, row: int) -> str:
         """The id of a document."""
-        number, place = self._at(row)
-        return self.stores[number].id_of(place)
+        number, row_there = self._at(row)
+        return self.stores[number].id_of(row_there)
 
     def find(self, id_: str) -> int | None:
         """The row of a document by its id."""
@@ -198,36 +191,19 @@ class LiveDocuments:
     def find(self, id_: str) -> int | None:
         """The number of a document by its id."""
         row = self._store.find(id_)
-        place = int(np.searchsorted(self._rows, -1 if row is None else row))
-        return place if place < len(self) and self._rows[place] == row else None
+        number = int(np.searchsorted(self._rows, -1 if row is None else row))
+        return number if number < len(self) and self._rows[number] == row else None
 
 
-def _lines(documents: Iterable[Document]) -> Iterable[str]:
-    return (json.dumps(page_object(document), ensure_ascii=False) for document in documents)
+def extended_order(order: Rows, stores: Sequence[DocumentStore], added: DocumentStore) -> Rows:
+    """The order of the rows of some stores and of one more: inserted id by id if that is small, otherwise sorted."""
+    few = len(added) * _FEW_INSERTED < len(order)
+    return _inserted(order, stores, added) if few else sorted_order([*stores, added])
 
 
-# The order of the ids of several stores, for ties: ``order[row]`` is the place of the row's id among all ids.
-#
-# Whoever commits works it out once; whoever searches maps it. An id may stand twice, if its first document was
-# replaced: then either place will do, for the replaced one is never found.
-
-Order = NDArray[np.int64]
-_FEW_INSERTED = 50  # so many times smaller: a table is then searched for each id rather than read
-
-
-def extended_order(order: Order, stores: Sequence[DocumentStore], added: DocumentStore) -> Order:
-    """The order of the rows of some stores, and of one more behind them.
-
-    A small store is put into what is there, id by id; otherwise all are sorted.
-    """
-    return (
-        _inserted(order, stores, added) if len(added) * _FEW_INSERTED < len(order) else sorted_order([*stores, added])
-    )
-
-
-def sorted_order(stores: Sequence[DocumentStore]) -> Order:
-    """The order of the rows of some stores, worked out from all their ids."""
-    ids = [id_ for store in stores for id_ in sorted_ids(store)]
+def sorted_order(stores: Sequence[DocumentStore]) -> Rows:
+    """The order of the rows of some stores, computed from all their ids."""
+    ids = [id_ for store in stores for id_ in store.ids]
     starts = np.cumsum([0, *map(len, stores)])
     rows = np.concatenate([store.rows_by_id + start for store, start in zip(stores, starts.tolist(), strict=False)])
     by_id = np.fromiter(sorted(range(len(ids)), key=ids.__getitem__), np.int64, len(ids))  # runs are merged, not sorted
@@ -236,13 +212,13 @@ def sorted_order(stores: Sequence[DocumentStore]) -> Order:
     return order
 
 
-def _inserted(order: Order, stores: Sequence[DocumentStore], added: DocumentStore) -> Order:
-    """Each new id goes before the first of the old ones that is not smaller; those behind it move on."""
+def _inserted(order: Rows, stores: Sequence[DocumentStore], added: DocumentStore) -> Rows:
+    """Insert each new id before the first old id that is not smaller; the ranks after it grow."""
     rows = np.empty(len(order), dtype=np.int64)
     rows[order] = np.arange(len(order))
     starts = np.cumsum([0, *map(len, stores)])
-    places = np.empty(len(added), dtype=np.int64)
-    for number, id_ in enumerate(sorted_ids(added)):
+    ranks = np.empty(len(added), dtype=np.int64)
+    for number, id_ in enumerate(added.ids):
         low, high = 0, len(rows)
         while low < high:
             middle = (low + high) // 2
@@ -252,13 +228,8 @@ def _inserted(order: Order, stores: Sequence[DocumentStore], added: DocumentStor
                 low = middle + 1
             else:
                 high = middle
-        places[number] = low
-    moved = order + np.searchsorted(places, order, side="right")
+        ranks[number] = low
+    moved = order + np.searchsorted(ranks, order, side="right")
     new = np.empty(len(added), dtype=np.int64)
-    new[added.rows_by_id] = places + np.arange(len(added))
+    new[added.rows_by_id] = ranks + np.arange(len(added))
     return np.concatenate([moved, new])
-
-
-def sorted_ids(store: DocumentStore) -> list[str]:
-    """The ids of a store, ascending."""
-    return list(store.ids)

@@ -1,6 +1,6 @@
-"""Shelf: the documents of one language and whatever searches them; in the files of the index, or in a store.
+"""The documents of one language and the system that searches them: in the files of the index, or in an engine.
 
-A shelf has its own name for the place of a document, a row or an id, which only itself understands.
+Each language index has its own key for a document, a row or an id. Other code only passes keys back to it.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from isogloss.data.documents import Document
-from isogloss.engines.base import EngineAnswer, Matrix, VectorEngine
+from isogloss.engines.base import Matrix, VectorEngine
 from isogloss.engines.registry import Approximating
-from isogloss.index.documents import DocumentStore, JoinedDocuments
+from isogloss.index.documents import JoinedDocuments
 from isogloss.retrieval.field_lists import matching_rows
 from isogloss.retrieval.postings import JoinedPostings
 from isogloss.retrieval.ranking import Allowed, Ranking
@@ -24,97 +24,89 @@ from isogloss.systems.base import Contribution, System
 from isogloss.systems.dense import DenseSystem
 from isogloss.systems.passages import Passages
 
-Store = DocumentStore | JoinedDocuments
 Filters = Mapping[str, str]
-Place = TypeVar("Place")
+Key = TypeVar("Key")
 
 
-class Candidate(NamedTuple, Generic[Place]):
-    """A document that a shelf has found: its id, the score that the system gives it, and its place."""
+class Candidate(NamedTuple, Generic[Key]):
+    """A document that was found: its id, the score that the system gives it, and its key."""
 
     id: str
     score: float
-    place: Place
+    key: Key
 
 
-class Candidates(NamedTuple, Generic[Place]):
-    """What a shelf has found for a query, the best first; ``missing`` says which parts of it did not answer."""
-
-    found: Sequence[Candidate[Place]]
-    missing: tuple[str, ...] = ()
-
-
-class LanguageIndex(Protocol[Place]):
+class LanguageIndex(Protocol[Key]):
     """The documents of one language."""
 
     @property
     def system(self) -> System:
-        """The system that scores them."""
+        """The system that scores the documents."""
         ...
 
     @property
     def count(self) -> int:
-        """How many there are."""
+        """The number of documents."""
         ...
 
-    def search(self, query: str, k: int, filters: Filters | None = None) -> Candidates[Place]:
-        """The best ``k`` of those that have these fields with these values."""
+    def search(self, query: str, k: int, filters: Filters | None = None) -> list[Candidate[Key]]:
+        """The best ``k`` documents that have these fields with these values, the best first."""
         ...
 
-    def search_many(self, queries: Sequence[str], k: int, filters: Filters | None = None) -> list[Candidates[Place]]:
+    def search_many(self, queries: Sequence[str], k: int, filters: Filters | None = None) -> list[list[Candidate[Key]]]:
         """The same for each of many queries, faster."""
         ...
 
-    def documents(self, places: Sequence[Place]) -> list[Document | None]:
-        """The documents at some places; None for one that has been taken away since it was found."""
+    def documents(self, keys: Sequence[Key]) -> list[Document | None]:
+        """Documents by their keys; None for a document that was deleted after it was found."""
         ...
 
-    def find(self, id_: str) -> Place | None:
-        """The place of a document by its id."""
+    def find(self, id_: str) -> Key | None:
+        """The key of a document by its id."""
         ...
 
     def known(self, ids: Sequence[str]) -> set[str]:
-        """Those of the ids that are here."""
+        """Those of the ids that the index has."""
         ...
 
-    def explain(self, query: str, place: Place, text: str) -> list[Contribution]:
-        """What made the score of a document, of which the indexed text is given."""
+    def explain(self, query: str, key: Key, text: str) -> list[Contribution]:
+        """The words that made the score of a document with this indexed text."""
         ...
 
-    def passage(self, query: str, place: Place) -> tuple[int, int] | None:
-        """Where its best passage begins and ends in the indexed text, where the system knows."""
+    def passage(self, query: str, key: Key) -> tuple[int, int] | None:
+        """Begin and end of the document's best passage in its indexed text, where the system knows it."""
         ...
 
     def about(self) -> dict[str, Any]:
-        """What there is to know of how its documents are kept."""
+        """How the documents are stored, as plain values."""
         ...
 
 
 @dataclass(frozen=True)
 class MappedLanguageIndex:
-    """A shelf in files: documents by row, the lists of their fields, which of them are not deleted."""
+    """A language index in files: documents by row, the lists of their fields, and which rows are not deleted."""
 
     system: System
-    store: Store
+    store: JoinedDocuments
     fields: JoinedPostings
     live: Allowed | None = None
 
     @property
     def count(self) -> int:
-        """How many documents are not deleted."""
+        """The number of documents that are not deleted."""
         return len(self.store) if self.live is None else int(np.count_nonzero(self.live))
 
-    def search(self, query: str, k: int, filters: Filters | None = None) -> Candidates[int]:
-        """The best ``k``."""
+    def search(self, query: str, k: int, filters: Filters | None = None) -> list[Candidate[int]]:
+        """The best ``k`` documents."""
         return self._candidates(self.system.search(query, k, self.allowed(filters)))
 
-    def search_many(self, queries: Sequence[str], k: int, filters: Filters | None = None) -> list[Candidates[int]]:
-        """The best ``k`` for each query."""
+    def search_many(self, queries: Sequence[str], k: int, filters: Filters | None = None) -> list[list[Candidate[int]]]:
+        """The best ``k`` documents for each query."""
         return [self._candidates(each) for each in self.system.search_texts(queries, k, self.allowed(filters))]
 
-    def documents(self, places: Iterable[int]) -> list[Document | None]:
+    def documents(self, keys: Iterable[int]) -> list[Document | None]:
         """Documents by row."""
-        return [self.store[row] for row in places]
+        return [self.store[row] for row in keys]
 
     def allowed(self, filters: Filters | None) -> Allowed | None:
         """Which rows may be found; None if all may."""
@@ -132,102 +124,95 @@ class MappedLanguageIndex:
         """Those of the ids that are not deleted."""
         return {id_ for id_ in ids if self.find(id_) is not None}
 
-    def explain(self, query: str, place: int, text: str) -> list[Contribution]:
-        """What made the score of a row."""
-        return self.system.explain(query, place, text)
+    def explain(self, query: str, key: int, text: str) -> list[Contribution]:
+        """The words that made the score of a row."""
+        return self.system.explain(query, key, text)
 
-    def passage(self, query: str, place: int) -> tuple[int, int] | None:
+    def passage(self, query: str, key: int) -> tuple[int, int] | None:
         """The best passage of a row."""
-        return self.system.passage(query, place)
+        return self.system.passage(query, key)
 
     def about(self) -> dict[str, Any]:
-        """What the system says of its documents."""
+        """The system's own description of its documents."""
         return self.system.about()
 
-    def _candidates(self, ranking: Ranking) -> Candidates[int]:
+    def _candidates(self, ranking: Ranking) -> list[Candidate[int]]:
         ranked = zip(ranking.rows.tolist(), ranking.scores.tolist(), strict=True)
-        return Candidates([Candidate(self.store.id_of(row), score, row) for row, score in ranked])
-
-
-# A shelf whose documents are in a store: the query becomes a vector here, everything else happens there.
+        return [Candidate(self.store.id_of(row), score, row) for row, score in ranked]
 
 
 @dataclass(frozen=True)
 class EngineLanguageIndex:
-    """The documents of a language in a store. A place is an id.
+    """The documents of a language in an engine. Queries are encoded here; the key of a document is its id.
 
-    ``dimension`` is that of the store: languages with shorter vectors have zeros behind them, which change no product.
+    ``dimension`` is that of the engine: shorter vectors are padded with zeros, which change no inner product.
     """
 
     system: DenseSystem
-    store: VectorEngine
+    engine: VectorEngine
     language: str
     dimension: int
     count: int = 0
 
-    def search(self, query: str, k: int, filters: Filters | None = None) -> Candidates[str]:
-        """The best ``k``."""
+    def search(self, query: str, k: int, filters: Filters | None = None) -> list[Candidate[str]]:
+        """The best ``k`` documents."""
         return self.search_many([query], k, filters)[0]
 
-    def search_many(self, queries: Sequence[str], k: int, filters: Filters | None = None) -> list[Candidates[str]]:
-        """The best ``k`` for each query; nothing for one without a known word, to which all documents are alike."""
+    def search_many(self, queries: Sequence[str], k: int, filters: Filters | None = None) -> list[list[Candidate[str]]]:
+        """The best ``k`` documents for each query; none for a query without a known word, which scores all alike."""
         vectors = padded(self.system.encode_queries(queries), self.dimension)
         known = np.flatnonzero(vectors.any(axis=1))
-        found: list[Candidates[str]] = [Candidates(())] * len(queries)
-        answers = self.store.search(self.language, vectors[known], k, filters) if len(known) else []
-        for number, answer in zip(known.tolist(), answers, strict=True):
-            found[number] = _candidates(answer)
+        found: list[list[Candidate[str]]] = [[] for _ in queries]
+        answers = self.engine.search(self.language, vectors[known], k, filters) if len(known) else []
+        for number, hits in zip(known.tolist(), answers, strict=True):
+            found[number] = [Candidate(id_, score, id_) for id_, score in hits]
         return found
 
-    def documents(self, places: Sequence[str]) -> list[Document | None]:
+    def documents(self, keys: Sequence[str]) -> list[Document | None]:
         """Documents by id, in one request."""
-        return self.store.get(self.language, places)
+        return self.engine.get(self.language, keys)
 
     def find(self, id_: str) -> str | None:
-        """The id itself, if it is there."""
+        """The id itself, if the engine has it."""
         return id_ if self.known([id_]) else None
 
     def known(self, ids: Sequence[str]) -> set[str]:
-        """Those of the ids that are in the store."""
-        there = self.store.get(self.language, ids)
-        return {id_ for id_, document in zip(ids, there, strict=True) if document is not None}
+        """Those of the ids that the engine has."""
+        fetched = self.engine.get(self.language, ids)
+        return {id_ for id_, document in zip(ids, fetched, strict=True) if document is not None}
 
-    def explain(self, query: str, place: str, text: str) -> list[Contribution]:
-        """What made the score: the document is encoded again, as the only one of a system like this."""
+    def explain(self, query: str, key: str, text: str) -> list[Contribution]:
+        """The words that made the score; the document is encoded again, as the only one of a copy of the system."""
         alone = copy(self.system)
         alone.index_vectors(alone.encode_documents([text]))
         return alone.explain(query, 0, text)
 
-    def passage(self, query: str, place: str) -> tuple[int, int] | None:
-        """Documents in a store are scored as a whole."""
+    def passage(self, query: str, key: str) -> tuple[int, int] | None:
+        """None: an engine scores whole documents."""
         return None
 
     def about(self) -> dict[str, Any]:
-        """The recall that was measured, where the language is searched approximately; the rest the store tells once."""
-        recalls = self.store.recalls() if isinstance(self.store, Approximating) else {}
+        """The measured recall, where the language is searched approximately."""
+        recalls = self.engine.recalls() if isinstance(self.engine, Approximating) else {}
         return {"kind": "approximate", "recall": recalls[self.language]} if self.language in recalls else {}
 
 
 def for_engine(system: System) -> DenseSystem:
-    """The system, if its documents can be kept in a store."""
+    """The system, if an engine can store its documents; otherwise an ``InputError``."""
     inner = system.inner if isinstance(system, Passages) else system
     if not isinstance(inner, DenseSystem) or not inner.ranks_by_product:
-        what = "does not make one vector of each text, which is all that a store can search"
+        what = "does not make one vector of each text, which is all that an engine can search"
         raise InputError(f"{system.name}: {what}; choose aligned, smooth, dssm or pretrained, or leave --engine out")
     if inner is not system:
-        what = "a store holds documents whole, not by passages"
+        what = "an engine stores whole documents, not passages"
         raise InputError(f"{system.name}: {what}; use it with the option passages=0, or leave --engine out")
     return inner
 
 
 def padded(vectors: Matrix, dimension: int) -> Matrix:
-    """Vectors with zeros behind them; longer ones are refused."""
-    missing = dimension - vectors.shape[1]
-    if missing < 0:
-        what = f"vectors of {vectors.shape[1]} components do not fit a store made for {dimension}"
+    """Vectors with zeros appended up to this dimension; longer vectors are refused."""
+    zeros = dimension - vectors.shape[1]
+    if zeros < 0:
+        what = f"vectors of {vectors.shape[1]} components do not fit an engine index made for {dimension}"
         raise InputError(f"{what}; make the index again with all its languages")
-    return np.pad(vectors, ((0, 0), (0, missing))).astype(np.float32, copy=False)
-
-
-def _candidates(answer: EngineAnswer) -> Candidates[str]:
-    return Candidates([Candidate(id_, score, id_) for id_, score in answer.found], answer.missing)
+    return np.pad(vectors, ((0, 0), (0, zeros))).astype(np.float32, copy=False)

@@ -1,4 +1,4 @@
-"""One writer at a time: a lock that the system takes back when its holder dies, and that names the holder."""
+"""One writer at a time: a file lock that names its holder, and that the system releases when the holder dies."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from isogloss.storage.errors import InputError
 
@@ -15,11 +15,11 @@ FILE = "write.lock"
 
 
 class IndexBusyError(InputError):
-    """Somebody else is changing the index."""
+    """Another process is changing the index."""
 
 
 class WriteLock:
-    """Holds ``write.lock`` of an index from ``acquire`` to ``release``; the file stays, the lock does not."""
+    """The lock on ``write.lock`` of an index, from ``acquire`` to ``release``; the file itself stays."""
 
     def __init__(self, directory: Path) -> None:
         self._path = directory / FILE
@@ -27,7 +27,7 @@ class WriteLock:
         self._handle: int | None = None
 
     def acquire(self) -> None:
-        """Take the lock, or say who has it."""
+        """Take the lock, or raise an error that names its holder."""
         handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         if not _take(handle):
             holder = " ".join(os.pread(handle, 1000, 0).decode("utf-8", "replace").split()) or "another writer"
@@ -38,14 +38,14 @@ class WriteLock:
             self.acquire()
             return
         self._handle = handle
-        with suppress(OSError):  # the name of the holder is a courtesy: a full disk takes nothing else from it
+        with suppress(OSError):  # a full disk: the name of the holder is only for messages
             os.ftruncate(handle, 0)
             os.pwrite(handle, f"process {os.getpid()} ({_command()})\n".encode("utf-8", "replace"), 0)
 
     def release(self) -> None:
-        """Let others write."""
+        """Release the lock."""
         if self._handle is not None:
-            with suppress(OSError):  # a full disk is no reason to keep it
+            with suppress(OSError):  # a full disk
                 os.ftruncate(self._handle, 0)
             os.close(self._handle)
             self._handle = None
@@ -67,23 +67,16 @@ class WriteLock:
 
 
 def _take(handle: int) -> bool:
-    locking = _locking()
-    if locking is None:
-        return True
+    """Whether the lock is free, and taken now; always where the system has no ``fcntl``."""
     try:
-        locking.flock(handle, locking.LOCK_EX | locking.LOCK_NB)
+        import fcntl
+
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except ModuleNotFoundError:
+        return True
     except BlockingIOError:
         return False
     return True
-
-
-def _locking() -> Any:
-    """``fcntl``, where the system has it."""
-    try:
-        import fcntl
-    except ModuleNotFoundError:
-        return None
-    return fcntl
 
 
 def _command() -> str:

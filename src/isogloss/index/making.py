@@ -1,4 +1,4 @@
-"""Making indexes: for each language of the documents a system and a first segment, under one manifest."""
+"""Making an index: for each language of the documents a system and a first segment, under one manifest."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from isogloss.text.language import check_language, identify_language
 _FILES = ("lexicon", "query_vectors", "document_vectors")
 
 Encode = Callable[[System, Collection, tuple[str, ...]], None]
-"""Makes documents the ones that a system scores, reading the given fields: ``System.index``, or the same elsewhere."""
+"""Indexes documents with a system, by these fields: ``System.index``, or the same on other machines."""
 
 
 def make_index(
@@ -46,10 +46,10 @@ def make_index(
     overwrite: bool = False, problems: Problems | None = None, source_documents: bool = True,
     engine: str = "", encode: Encode | None = None,
 ) -> Manifest:  # fmt: skip
-    """Index the documents of some languages for queries of another. The index appears whole or not at all.
+    """Index the documents of some languages for queries in another. The index appears when it is complete.
 
-    ``source_documents``: documents in the language of the queries, where the source has some, are kept to search with.
-    ``engine``: the address of an engine that is to hold documents and vectors (:mod:`isogloss.engines.registry`).
+    ``source_documents``: documents in the language of the queries, where the source has some, are stored to search
+    with. ``engine``: the address of an engine that stores documents and vectors (:mod:`isogloss.engines.registry`).
     """
     _check(languages)
     refuse_existing(path, overwrite)
@@ -58,43 +58,35 @@ def make_index(
     systems = (ready_system(name, source, pair, settings, problems, check) for pair in pairs)
     with ExitStack() as stack:
         stack.enter_context(dropping_the_old_engine_index(path))
-        made = None
-        if engine:
-            made = stack.enter_context(new_engine_index(engine, path, (for_engine(system) for system in systems)))
+        in_engine = stack.enter_context(new_engine_index(engine, path, map(for_engine, systems))) if engine else None
         partial = stack.enter_context(replacing(path, overwrite))
-        draft = IndexBuilder(partial, fields, encode=encode, store=made)
-        for language, system in zip(languages, made.systems if made else systems, strict=True):
+        builder = IndexBuilder(partial, fields, encode=encode, in_engine=in_engine)
+        for language, system in zip(languages, in_engine.systems if in_engine else systems, strict=True):
             documents = _of_language(load_collection(source, language, problems), languages, source)
-            draft.add(language, system, documents)
+            builder.add(language, system, documents)
         sources = 0
         if source_documents and query_language not in languages:
             sources = _keep_sources(partial / SOURCES, source, query_language, documents[0])
-        manifest = draft.finish(query_language, sources)
-        if made:
-            made.finish()
-        return manifest
+        return builder.finish(query_language, sources)
 
 
 class IndexBuilder:
-    """An index in the making, in an empty directory; its documents go into files there, or into a store."""
+    """Builds an index in an empty directory; the documents go into files there, or into an engine."""
 
     def __init__(
         self, directory: Path, fields: tuple[str, ...], generation: int = 1, encode: Encode | None = None,
-        store: NewEngineIndex | None = None,
+        in_engine: NewEngineIndex | None = None,
     ) -> None:  # fmt: skip
         self._directory, self._fields, self._generation = directory, fields, generation
-        self._encode, self._store = encode, store
+        self._encode, self._in_engine = encode or (lambda system, *documents: system.index(*documents)), in_engine
         self._languages: dict[str, LanguageEntry] = {}
         self._files: dict[str, FileNote] = {}
         self._counts: dict[str, int] = {}
 
     def add(self, language: str, system: System, documents: Collection) -> None:
         """Index the documents of a language."""
-        if self._encode is None:
-            system.index(documents, self._fields)
-        else:
-            self._encode(system, documents, self._fields)
-        self._languages[language] = self._keep(language, system, documents)
+        self._encode(system, documents, self._fields)
+        self._languages[language] = self._write(language, system, documents)
         shared = self._directory / SHARED / language
         shared.mkdir(parents=True)
         system.save_shared(shared)
@@ -102,35 +94,29 @@ class IndexBuilder:
         self._system = system
 
     def finish(self, query_language: str, sources: int) -> Manifest:
-        """Write what names it all. The languages have one system; each keeps what it was given of files here."""
+        """Write manifest and commit."""
         if sources:
             self._files[f"{SOURCES}/{checksums.FILE}"] = write_checksums(self._directory / SOURCES)
-        options = kept_options(self._system)
-        made_by, identity = f"isogloss {isogloss.__version__}", secrets.token_hex(8)
         manifest = Manifest(
-            self._system.name,
-            options,
-            query_language,
-            self._fields,
-            self._counts,
-            made_by,
-            sources=sources,
-            identity=identity,
-            store=self._store.note if self._store else None,
-        )
+            self._system.name, kept_options(self._system), query_language, self._fields, self._counts,
+            f"isogloss {isogloss.__version__}", sources=sources, identity=secrets.token_hex(8),
+            engine=self._in_engine.note if self._in_engine else None,
+        )  # fmt: skip
         self._save(manifest)
         if sources and len(self._languages) > 1:
             with closing(open_index(self._directory)) as opened:
                 manifest = replace(manifest, usual=usual_scores(opened))
             self._save(manifest)
         (self._directory / LOCK).touch()
+        if self._in_engine:
+            self._in_engine.finish()
         return manifest
 
-    def _keep(self, language: str, system: System, documents: Collection) -> LanguageEntry:
-        """Write the documents of a language and what the system made of them."""
+    def _write(self, language: str, system: System, documents: Collection) -> LanguageEntry:
+        """Write the documents of a language and the system's part of them."""
         self._counts[language] = len(documents)
-        if self._store is not None:
-            self._store.fill(language, for_engine(system), documents)
+        if self._in_engine is not None:
+            self._in_engine.fill(language, for_engine(system), documents)
             return LanguageEntry()
         name = new_name(language, self._generation)
         note = write_segment(self._directory, name, documents, system.save_part)
@@ -144,13 +130,13 @@ class IndexBuilder:
 
 
 def kept_options(system: System) -> dict[str, Any]:
-    """The options of a system without the files it was given: an index keeps what it needs of those."""
+    """The options of a system without names of files: an index stores what it needs of those files."""
     return {name: "" if name in _FILES else value for name, value in asdict(system.options).items()}
 
 
 @contextmanager
 def replacing(path: Path, overwrite: bool) -> Iterator[Path]:
-    """An empty directory that takes the place of an index, of which nobody may be the writer meanwhile."""
+    """An empty directory that replaces an index at the end; the index is locked meanwhile."""
     with ExitStack() as stack:
         if (path / FILE).is_file():
             stack.enter_context(WriteLock(path))
@@ -161,33 +147,33 @@ def ready_system(
     name: str, source: Source | None, pair: Pair, settings: Mapping[str, str] | None = None,
     problems: Problems | None = None, check: Callable[[System], object] | None = None,
 ) -> System:  # fmt: skip
-    """A system by name, fitted to the source where it learns; or one that was trained before, by its directory.
+    """A system by name, fitted to the source where it learns; or a trained one, by its directory.
 
-    ``check`` sees it before it is fitted, which may take long.
+    ``check`` is called with the system before it is fitted, which may take long.
     """
     if name not in system_names() and Path(name).is_dir():
-        system = load_model(Path(name))
+        model = load_model(Path(name))
         if settings:
             raise InputError(f"--set: {name} is trained, its options cannot be changed")
-        if (system.query_language, system.document_language) != pair:
-            what = f"was trained for {system.query_language}-{system.document_language}, not for {'-'.join(pair)}"
+        if (model.query_language, model.document_language) != pair:
+            what = f"was trained for {model.query_language}-{model.document_language}, not for {'-'.join(pair)}"
             raise InputError(f"{name}: {what}")
-        return by_passages(system)
-    made = make_system(name, pair, settings, source)
+        return by_passages(model)
+    system = make_system(name, pair, settings, source)
     if check is not None:
-        check(made)
-    if made.learns:
+        check(system)
+    if system.learns:
         if source is None:
             raise InputError(f"{name}: has to learn first; give it data with --documents SOURCE")
-        made.fit(load_training(source, pair, problems))
-    return made
+        system.fit(load_training(source, pair, problems))
+    return system
 
 
 def _keep_sources(folder: Path, source: Source, language: str, indexed: Document) -> int:
     """Store the documents of a source that are in the language of the queries; how many there are.
 
-    They are a convenience, so what is wrong with them stops nothing. Some formats give the same documents in whatever
-    language they are asked for: those are no sources.
+    They are a convenience, so errors in them are ignored. Some formats have the same documents in every language that
+    is asked for: those are not stored.
     """
     try:
         found = load_collection(source, language, Problems(stop_at_errors=False))
@@ -209,7 +195,7 @@ def _check(languages: Sequence[str]) -> None:
 
 
 def _of_language(documents: Collection, languages: Sequence[str], source: Source) -> Collection:
-    """Where several languages are indexed and documents do not say theirs, each goes to the one it looks like."""
+    """The documents of one language; with several, the language of a document without one is identified."""
     if len(languages) == 1 or all(document.language for document in documents):
         return documents
     kept = [d for d in documents if (d.language or identify_language(d.text, languages)) == documents.language]

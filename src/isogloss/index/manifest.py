@@ -1,4 +1,4 @@
-"""``index.json``: what made an index and what it was told; it changes only when all documents are encoded anew."""
+"""``index.json``: the system of an index and its options; it changes only when all documents are encoded anew."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from isogloss.storage.checksums import FileNote, note_of_bytes
 from isogloss.storage.errors import InputError
 from isogloss.storage.files import write_bytes
 
-FORMAT = 2
+FORMAT = 3
 FILE, COPY = "index.json", "index.copy.json"
 
 
 @dataclass(frozen=True)
-class StoreNote:
-    """Where the documents and vectors of an index are, if not in its own files.
+class EngineNote:
+    """The engine that holds the documents and vectors of an index, if its own files do not.
 
-    ``url`` has no password in it, ``name`` is what the index is called there, vectors have ``dimension`` components.
+    ``url`` has no password, ``name`` is the name of the index in the engine, vectors have ``dimension`` components.
     """
 
     url: str
@@ -31,10 +31,9 @@ class StoreNote:
 class Manifest:
     """The system of an index with all its options, the language of the queries, the documents per language.
 
-    ``sources`` is how many documents in the language of the queries are kept beside them, to search with. ``identity``
-    tells an index from the one that took its place. ``usual`` scores make languages comparable. How many ``documents``
-    there are changes with every commit: they are counted when the index is opened, and not written. ``store`` is where
-    the documents are, if somewhere else.
+    ``sources`` is the number of stored documents in the language of the queries, which can be used as queries.
+    ``identity`` distinguishes an index from one that replaced it. ``usual`` scores make languages comparable.
+    ``documents`` change with every commit, so they are not written: they are counted when the index is opened.
     """
 
     system: str
@@ -47,7 +46,7 @@ class Manifest:
     sources: int = 0
     identity: str = ""
     usual: dict[str, float] = field(default_factory=dict)
-    store: StoreNote | None = None
+    engine: EngineNote | None = None
 
     def save(self, directory: Path) -> None:
         """Write ``index.json``, and a copy in case it is damaged."""
@@ -61,7 +60,7 @@ class Manifest:
 
     @property
     def _content(self) -> bytes:
-        left_out = {"documents", "store" if self.store is None else ""}
+        left_out = {"documents", "engine" if self.engine is None else ""}
         content = {name: value for name, value in asdict(self).items() if name not in left_out}
         return (json.dumps(content, ensure_ascii=False, indent=2) + "\n").encode()
 
@@ -77,8 +76,8 @@ class Manifest:
             if content["format"] != FORMAT:
                 what = f"has format {content['format']}, this isogloss reads format {FORMAT}"
                 raise InputError(f"{path}: {what}; make the index again with 'isogloss index'")
-            store = StoreNote(**content["store"]) if content.get("store") else None
-            manifest = cls(**{"documents": {}, **content, "fields": tuple(content["fields"]), "store": store})
+            engine = EngineNote(**content["engine"]) if content.get("engine") else None
+            manifest = cls(**{"documents": {}, **content, "fields": tuple(content["fields"]), "engine": engine})
             if not (isinstance(manifest.options, dict) and isinstance(manifest.documents, dict)):
                 raise TypeError("its options and documents must be objects")
         except (ValueError, KeyError, TypeError) as error:

@@ -1,7 +1,7 @@
-"""Opening an index to search in it: everything is mapped, nothing is read, nothing is locked.
+"""Opening an index for searching: files are mapped, not read, and nothing is locked.
 
-``commit.json`` says which segments there are. A writer may replace it, and take away what it no longer names, at any
-moment: maps that were made stay valid, and where a file has vanished in between, the next ``commit.json`` is read.
+``commit.json`` names the segments. A writer may replace it, and remove files that it no longer names, at any moment:
+open maps stay valid, and where a file has disappeared while the index is opened, the next ``commit.json`` is read.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _ATTEMPTS = 20
 
 @dataclass(frozen=True)
 class OpenIndex:
-    """An index as it was at one commit; ``refreshed`` gives it as it is now.
+    """An index at one commit; ``refreshed`` gives the latest.
 
     :class:`isogloss.search.searcher.Searcher` searches it.
     """
@@ -41,18 +41,18 @@ class OpenIndex:
     manifest: Manifest
     commit: Commit
     languages: Mapping[str, LanguageIndex[Any]] = field(repr=False)
-    """For each language its documents and what searches them."""
+    """For each language its documents, which can be searched."""
     segments: Mapping[str, Segment] = field(repr=False)
     systems: Mapping[str, System] = field(repr=False)
-    """For each language a system with its shared half loaded and no documents."""
+    """For each language a system with its shared files and no documents."""
     damaged: tuple[str, ...] = ()
-    """Segments that were left out, each with what is wrong with it."""
+    """Segments that were left out, each with its error."""
     skip_damaged: bool = False
     engine: IndexEngine | None = field(default=None, repr=False)
-    """Where the documents are, if not in files here."""
+    """The engine that stores the documents, if the index has one."""
 
     def choose(self, languages: Sequence[str] | None) -> dict[str, LanguageIndex[Any]]:
-        """The indexes of the given languages, or of all."""
+        """The indexes of these languages, or of all."""
         unknown = [language for language in languages or () if language not in self.languages]
         if unknown:
             raise InputError(f"language: {unknown[0]!r} is not in this index; it has {', '.join(self.languages)}")
@@ -60,28 +60,28 @@ class OpenIndex:
 
     @property
     def generation(self) -> int:
-        """How many commits there were."""
+        """The number of commits so far."""
         return self.commit.generation
 
     @property
     def fingerprints(self) -> dict[str, str]:
-        """What tells the model of each language from any other."""
+        """A hash of the model of each language."""
         return {language: shared_note(self.commit, language).hash for language in self.commit.languages}
 
     def refreshed(self) -> OpenIndex:
-        """The index as it is now: this very object if nothing was committed; what did not change is shared."""
+        """The index at its latest commit: this object if that is the same; otherwise, what did not change is shared."""
         if Commit.load(self.path) == self.commit:
             return self
         return open_index(self.path, self.skip_damaged, self)
 
     def close(self) -> None:
-        """Disconnect from the engine, if there is one; the same index at other moments has the same."""
+        """Disconnect from the engine, if there is one; refreshed indexes share it."""
         if self.engine is not None:
             self.engine.close()
 
     @cached_property
     def sources(self) -> Sources | None:
-        """Documents in the language of the queries, to search with; opened when they are first used."""
+        """Documents in the language of the queries, to search with; opened at their first use."""
         searched = self.languages.get(self.manifest.query_language)
         if isinstance(searched, MappedLanguageIndex):
             return searched.store if searched.live is None else LiveDocuments(searched.store, searched.live)
@@ -94,9 +94,9 @@ class OpenIndex:
             raise InputError(f"{self.path}: the index is damaged ({error}); {what}") from error
 
     def about(self) -> dict[str, Any]:
-        """What there is to know of it, as plain values."""
-        systems = {language: shelf.about() for language, shelf in self.languages.items()}
-        segments = self.commit.segments
+        """Facts about the index, as plain values."""
+        systems = {language: language_index.about() for language, language_index in self.languages.items()}
+        segments, note = self.commit.segments, self.manifest.engine
         return {
             "path": str(self.path),
             "format": self.manifest.format,
@@ -111,12 +111,8 @@ class OpenIndex:
             "recall": {name: about["recall"] for name, about in systems.items() if "recall" in about},
             "vectors": {name: about for name, about in systems.items() if about},
             "damaged": list(self.damaged),
-            **self._about_engine(),
+            **({"engine": {"url": note.url, **self.engine.about()}} if self.engine and note else {}),
         }
-
-    def _about_engine(self) -> dict[str, Any]:
-        note = self.manifest.store
-        return {} if self.engine is None or note is None else {"engine": {"url": note.url, **self.engine.about()}}
 
     @cached_property
     def _bytes(self) -> int:
@@ -124,9 +120,9 @@ class OpenIndex:
 
 
 def open_index(path: Path | str, skip_damaged: bool = False, before: OpenIndex | None = None) -> OpenIndex:
-    """Open an index for searching; with ``skip_damaged`` without the segments that are not whole.
+    """Open an index for searching; with ``skip_damaged``, without damaged segments.
 
-    ``before`` is the same index at an earlier moment, of which everything is taken that has not changed.
+    ``before`` is the same index at an earlier commit; what has not changed is shared with it.
     """
     path = Path(path)
     seen: tuple[Manifest, Commit] | None = None
@@ -140,7 +136,7 @@ def open_index(path: Path | str, skip_damaged: bool = False, before: OpenIndex |
         except EngineUnavailableError:
             raise
         except (OSError, ValueError, InputError) as error:
-            if seen == (manifest, commit):  # nobody has changed it in between: it is the index itself
+            if seen == (manifest, commit):  # no writer has changed it in between: the index itself is damaged
                 if isinstance(error, InputError):
                     raise
                 what = f"mend it with 'isogloss check {path} --repair', or restore it; --skip-damaged opens the rest"
@@ -150,19 +146,19 @@ def open_index(path: Path | str, skip_damaged: bool = False, before: OpenIndex |
 
 
 def bare_system(manifest: Manifest, language: str) -> System:
-    """The system of an index for one of its languages, with its options and nothing else."""
+    """The system of an index for one of its languages, with its options, without model and documents."""
     made = system_type(manifest.system)
     options = parse_options(manifest.system, made.options_type, {k: str(v) for k, v in manifest.options.items()})
     return build_system(manifest.system, options, (manifest.query_language, language))
 
 
 def shared_note(commit: Commit, language: str) -> checksums.FileNote:
-    """The note of what the system of a language needs and no document decides: its hash is its fingerprint."""
+    """The note of the shared files of a language's system; its hash is the fingerprint of the model."""
     return commit.files[f"{SHARED}/{language}/{checksums.FILE}"]
 
 
 class _Opening:
-    """The index of one commit, being opened."""
+    """Opens the index of one commit."""
 
     def __init__(
         self, path: Path, manifest: Manifest, commit: Commit, skip_damaged: bool, before: OpenIndex | None
@@ -172,40 +168,39 @@ class _Opening:
         self.reader = SegmentReader(path, commit, self.before.segments if self.before else None, skip_damaged)
 
     def opened(self) -> OpenIndex:
-        """All of it."""
+        """The open index."""
         systems = {language: self._system(language) for language in self.commit.languages}
         engine = self._engine()
         try:
-            shelves = self._mapped(systems) if engine is None else self._stored(systems, engine)
+            languages = self._mapped(systems) if engine is None else self._in_engine(systems, engine)
         except BaseException:
             if engine is not None and self.before is None:
                 engine.close()
             raise
-        counts = {language: shelf.count for language, shelf in shelves.items()}
+        counts = {language: language_index.count for language, language_index in languages.items()}
         manifest = replace(self.manifest, documents=counts)
         return OpenIndex(
-            self.path, manifest, self.commit, shelves, self.reader.segments, systems, tuple(self.reader.damaged),
+            self.path, manifest, self.commit, languages, self.reader.segments, systems, tuple(self.reader.damaged),
             self.skip_damaged, engine,
         )  # fmt: skip
 
     def _mapped(self, systems: Mapping[str, System]) -> dict[str, LanguageIndex[Any]]:
-        shelves: dict[str, LanguageIndex[Any]] = {}
-        for language, entry in self.commit.languages.items():
-            shelf = self._shelf(language, entry, systems[language])
-            if shelf is not None:
-                shelves[language] = shelf
-        return shelves
+        opened = {
+            language: self._language_index(language, entry, systems[language])
+            for language, entry in self.commit.languages.items()
+        }
+        return {language: language_index for language, language_index in opened.items() if language_index is not None}
 
-    def _stored(self, systems: Mapping[str, System], engine: IndexEngine) -> dict[str, LanguageIndex[Any]]:
-        assert self.manifest.store is not None
-        counts, dimension = engine.counts(), self.manifest.store.dimension
+    def _in_engine(self, systems: Mapping[str, System], engine: IndexEngine) -> dict[str, LanguageIndex[Any]]:
+        assert self.manifest.engine is not None
+        counts, dimension = engine.counts(), self.manifest.engine.dimension
         return {
             language: EngineLanguageIndex(for_engine(system), engine, language, dimension, counts.get(language, 0))
             for language, system in systems.items()
         }
 
     def _engine(self) -> IndexEngine | None:
-        note = self.manifest.store
+        note = self.manifest.engine
         if note is None or self.before is not None:
             return None if self.before is None else self.before.engine
         return open_engine(note.url, note.name)
@@ -217,7 +212,7 @@ class _Opening:
         checksums.check_directory(folder, shared_note(self.commit, language))
         return bare_system(self.manifest, language).load_shared(folder)
 
-    def _shelf(self, language: str, entry: LanguageEntry, system: System) -> LanguageIndex[Any] | None:
+    def _language_index(self, language: str, entry: LanguageEntry, system: System) -> LanguageIndex[Any] | None:
         whole = self.reader.whole(entry)
         if self.before is not None and self.before.commit.languages.get(language) == entry:
             return self.before.languages.get(language)
@@ -233,7 +228,7 @@ class _Opening:
 def _size(path: Path) -> int:
     try:
         return path.stat().st_size if path.is_file() else 0
-    except FileNotFoundError:  # a writer has taken it away
+    except FileNotFoundError:  # a writer has removed it
         return 0
 
 

@@ -1,16 +1,17 @@
-"""Making the scores of several languages comparable, so that their documents can stand in one list.
+"""Scales that make the scores of several languages comparable, so that their documents can be ranked together.
 
-Raw scores do not compare: other lists, other frequencies, other lexicons. Each score of language L is divided by
+Raw scores do not compare: collections, frequencies and lexicons differ. Each score of language L is divided by
 
-    s(q, L) = bound(q, L)^a usual(L)^b        bound: the most any document of L could reach for the query
-                                              usual: the mean of the best score / bound^a that sample queries find in L
+    s(q, L) = bound(q, L)^a usual(L)^b        bound: the highest score that any document of L could have for the query
+                                              usual: the mean over sample queries of the best score in L / bound^a
 
-times a constant of the query, the same for all languages, that makes it a share of the bound where all are alike.
+times a constant of the query, the same for all languages, so that a score is a share of the bound where languages are
+alike. Sample queries are first sentences of documents in the language of the queries, where an index has some.
 
-With a = 1, b = 0 it would be just that share, and documents of a language with a poor lexicon would stand too low and
-too high alike. The powers were chosen by ``benchmarks/languages.py`` on dev queries: a = .5, b = .25 lists the first
-relevant document higher (MRR .539 for .527 on mdn fr + es + zh, .814 for .808 on bible fr + it + sw + tl, psq), and the
-shares of the languages among the first ten are nearer to those among the relevant documents.
+With a = 1, b = 0 a score is just that share, which ranks documents of a language with a poor lexicon too low or too
+high. The powers were chosen by ``benchmarks/languages.py`` on dev queries: a = .5, b = .25 ranks the first relevant
+document higher (MRR .539 for .527 on mdn fr + es + zh, .814 for .808 on bible fr + it + sw + tl, psq), and the shares
+of the languages among the first ten hits are nearer to those among the relevant documents.
 """
 
 from __future__ import annotations
@@ -26,12 +27,15 @@ from isogloss.systems.base import System
 
 BOUND_POWER = 0.5
 USUAL_POWER = 0.25
+SAMPLES = 200
+_MOST_CHARACTERS = 300
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s|(?<=[。！？])|\n")
 
 
 def divisors(query: str, systems: Mapping[str, System], usual: Mapping[str, float]) -> dict[str, float]:
-    """What the scores of each language are divided by; a language of which nothing usual is known is taken as such.
+    """The scale of each language; 1 where scores are comparable as they are.
 
-    Nothing where scores are comparable as they are.
+    A language without a usual score has the geometric mean of the others.
     """
     if len(systems) < 2 or all(system.comparable for system in systems.values()):
         return dict.fromkeys(systems, 1.0)
@@ -51,31 +55,23 @@ def _geometric_mean(values: list[float]) -> float:
     return float(np.exp(np.mean(np.log(values)))) if values else 1.0
 
 
-# How well the queries of an index usually do in each of its languages: what scores have to be compared with.
-#
-# Sample queries are the first sentences of documents in the language of the queries, where an index keeps some.
-
-SAMPLES = 200
-_LONGEST = 300
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s|(?<=[。！？])|\n")
-
-
 def usual_scores(index: OpenIndex) -> dict[str, float]:
-    """For each language the mean over sample queries of  max_d score(q, d) / bound(q)^a;  nothing without samples.
+    """For each language the mean over sample queries of  max_d score(q, d) / bound(q)^a.
 
-    Nothing either where scores are comparable as they are.
+    Empty without samples, and where scores are comparable as they are.
     """
-    systems = [shelf.system for shelf in index.languages.values()]
+    systems = [language_index.system for language_index in index.languages.values()]
     if not all(system.searches for system in systems) or all(system.comparable for system in systems):
         return {}
     queries = list(_samples(index))
-    found = {}
-    for language, shelf in index.languages.items():
-        answers = [(query, shelf.search(query, 1).found) for query in track(queries, "comparing languages")]
-        best = [found[0].score / shelf.system.best_possible(query) ** BOUND_POWER for query, found in answers if found]
+    usual = {}
+    for language, language_index in index.languages.items():
+        found = [(query, language_index.search(query, 1)) for query in track(queries, "comparing languages")]
+        bound = language_index.system.best_possible
+        best = [hits[0].score / bound(query) ** BOUND_POWER for query, hits in found if hits]
         if best and np.mean(best) > 0:
-            found[language] = float(np.mean(best))
-    return found
+            usual[language] = float(np.mean(best))
+    return usual
 
 
 def _samples(index: OpenIndex) -> Iterator[str]:
@@ -84,6 +80,6 @@ def _samples(index: OpenIndex) -> Iterator[str]:
         return
     rows = np.unique(np.linspace(0, len(sources) - 1, SAMPLES).astype(int))
     for row in rows.tolist():
-        sentence = _SENTENCE_END.split(sources[row].text.strip(), maxsplit=1)[0][:_LONGEST]
+        sentence = _SENTENCE_END.split(sources[row].text.strip(), maxsplit=1)[0][:_MOST_CHARACTERS]
         if sentence:
             yield sentence

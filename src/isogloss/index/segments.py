@@ -1,12 +1,12 @@
-"""Segments: documents of one language that were indexed together. Written once, mapped by whoever searches.
+"""Segments: documents of one language that were indexed together. They are written once, and mapped for searching.
 
 segments/NAME/pages.*, ids.*, id_order.npy    the documents
 segments/NAME/fields/                         the lists of their fields
-segments/NAME/system/                         what the system made of them
+segments/NAME/system/                         the system's part: its postings or vectors of them
 segments/NAME/checksums.json                  size and hash of every file
-deleted/NAME.GENERATION.npy                   which of its documents are gone, a new file for each change
-orders/LANGUAGE.GENERATION.npy                the order of the ids of all segments of a language (not in a store)
-shared/LANGUAGE/                              what the system needs and no document decides
+deleted/NAME.GENERATION.npy                   a bitmap of its deleted documents, a new file for each change
+orders/LANGUAGE.GENERATION.npy                the order of the ids of all segments of a language
+shared/LANGUAGE/                              the system's model, which does not depend on the documents
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from isogloss.storage import checksums
 from isogloss.storage.arrays import load_array, save_array
 from isogloss.storage.checksums import FileNote, note_of, write_checksums
 from isogloss.storage.files import sync_directory, sync_tree
-from isogloss.storage.strings import StringTable, save_joined, taken
+from isogloss.storage.strings import save_joined, taken
 
 SEGMENTS, DELETED, ORDERS, SHARED, SOURCES = "segments", "deleted", "orders", "shared", "source"
 PART = "system"
@@ -40,7 +40,7 @@ PART = "system"
 
 @dataclass(frozen=True)
 class Segment:
-    """A segment that is open: its documents, the lists of their fields, and where the system's part is."""
+    """An open segment: its documents, the lists of their fields, and the directory of the system's part."""
 
     name: str
     store: DocumentStore
@@ -58,12 +58,12 @@ class Segment:
 
 
 def new_name(language: str, generation: int) -> str:
-    """A name that no segment ever had."""
+    """A new name for a segment."""
     return f"{language}-{generation}-{secrets.token_hex(4)}"
 
 
 def write_segment(index: Path, name: str, documents: Collection, save_part: Callable[[Path], None]) -> FileNote:
-    """Write documents and the system's part of them, down to the disk; what is noted is ``checksums.json``."""
+    """Write documents and the system's part of them, and sync them; the note is of ``checksums.json``."""
     store, fields = DocumentStore.of(documents), build_field_lists(documents)
 
     def save(directory: Path) -> None:
@@ -87,26 +87,13 @@ def write_parts(index: Path, name: str, save: Callable[[Path], None], save_part:
 
 
 def write_array(index: Path, name: str, array: NDArray[np.generic]) -> FileNote:
-    """Write a bitmap or an order, down to the disk."""
+    """Write a bitmap or an order, and sync it."""
     path = index / name
     save_array(path, array)
     with open(path, "rb") as file:
         os.fsync(file.fileno())
     sync_directory(path.parent)
     return note_of(path)
-
-
-def read_deleted(index: Path, name: str) -> NDArray[np.bool_]:
-    """Which documents of a segment are gone."""
-    return np.unpackbits(load_array(index / name)).astype(bool)
-
-
-def pack_deleted(deleted: NDArray[np.bool_]) -> NDArray[np.uint8]:
-    """The same as the bits of bytes, to be written."""
-    return np.packbits(deleted)
-
-
-# The segments of a commit being opened: everything is mapped, nothing is read.
 
 
 class OpenRows(NamedTuple):
@@ -127,14 +114,14 @@ class OpenRows(NamedTuple):
 
     @property
     def parts(self) -> list[Path]:
-        """Where what was made of them is."""
+        """The directory of the system's part of each."""
         return [segment.part for segment in self.segments]
 
 
 class SegmentReader:
     """Opens the segments of a commit; ``known`` are some that are open already.
 
-    With ``skip_damaged`` those that are not whole are left out, and ``damaged`` says what is wrong with each.
+    With ``skip_damaged``, damaged segments are left out, and ``damaged`` has the error of each.
     """
 
     def __init__(
@@ -145,15 +132,15 @@ class SegmentReader:
         self.damaged: list[str] = []
 
     def whole(self, entry: LanguageEntry) -> list[SegmentEntry]:
-        """Those segments of a language that are whole; they are open then."""
+        """Open the segments of a language; those that are not damaged."""
         return [segment for segment in entry.segments if self._open(segment)]
 
     def rows(self, whole: Sequence[SegmentEntry]) -> OpenRows:
-        """The rows of the whole segments of a language."""
+        """The rows of the undamaged segments of a language."""
         return OpenRows([self.segments[segment.name] for segment in whole], self._live(whole))
 
     def order(self, entry: LanguageEntry, whole: Sequence[SegmentEntry]) -> Rows:
-        """The place of each of these rows' ids among all."""
+        """The rank of each of these rows' ids among all."""
         if len(entry.segments) == 1:
             return self.segments[whole[0].name].store.id_order
         checksums.check_file(self._path / entry.order_file, self._commit.files[entry.order_file])
@@ -191,28 +178,20 @@ def live_rows(path: Path, entry: SegmentEntry) -> Allowed:
     """Which documents of a segment are not deleted."""
     if not entry.deleted_file:
         return np.ones(entry.documents, dtype=bool)
-    return ~read_deleted(path, entry.deleted_file)[: entry.documents]
-
-
-# The documents of several segments written as those of one, without what is deleted.
+    return ~np.unpackbits(load_array(path / entry.deleted_file)).astype(bool)[: entry.documents]
 
 
 def save_merged(segments: Sequence[Segment], keep: NDArray[np.bool_], order: Rows, directory: Path) -> None:
-    """Write the documents to keep, and the lists of their fields, into the directory of a segment.
+    """Write the documents to keep of several segments, and the lists of their fields, as one segment.
 
-    ``order`` is the place of each row's id among all.
+    ``order`` is the rank of each row's id among all.
     """
     save_joined([segment.store.pages for segment in segments], keep, directory, "pages")
     kept = np.flatnonzero(keep)
     by_id = np.argsort(order[kept])
     save_array(directory / "id_order.npy", np.argsort(by_id))
-    _ids([segment.store for segment in segments], kept[by_id]).save(directory, "ids")
-    JoinedPostings([segment.fields for segment in segments]).merged(keep).save(directory / FIELDS)
-
-
-def _ids(stores: Sequence[DocumentStore], rows: Rows) -> StringTable:
-    """The ids of some rows of several stores, in that order."""
-    tables = [store.ids for store in stores]
+    stores = [segment.store for segment in segments]
     starts = np.cumsum([0, *map(len, stores)]).tolist()
-    places = [store.id_order + start for store, start in zip(stores, starts, strict=False)]
-    return taken(tables, np.concatenate(places)[rows])
+    in_tables = np.concatenate([store.id_order + start for store, start in zip(stores, starts, strict=False)])
+    taken([store.ids for store in stores], in_tables[kept[by_id]]).save(directory, "ids")
+    JoinedPostings([segment.fields for segment in segments]).merged(keep).save(directory / FIELDS)

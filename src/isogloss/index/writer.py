@@ -1,8 +1,8 @@
-"""Changing an index: documents are added, replaced and deleted, and nobody sees any of it before it is committed.
+"""Changing an index: documents are added, replaced and deleted, and readers see the changes when they are committed.
 
-A commit writes new files only: a segment for the documents that were added, a bitmap for each segment that lost some,
-and at last ``commit.json``, which names them. Whatever happens before that leaves the index as it was; when ``commit``
-returns, everything is on disk. What is no longer named is taken away afterwards.
+A commit writes new files only: a segment of the added documents, a bitmap for each segment with newly deleted ones, and
+at last ``commit.json``, which names them. A failure before that leaves the index unchanged; when ``commit`` returns,
+everything is on disk. Files that are no longer named are removed afterwards.
 """
 
 from __future__ import annotations
@@ -32,29 +32,25 @@ from isogloss.systems.base import System
 from isogloss.systems.registry import make_system
 from isogloss.text.language import check_language, identify_language
 
-# A commit to an index in the making: what its systems make of the documents goes into the segments.
-
 
 class CommitBuilder(CommitWriter):
-    """Changes to an index, written but not yet named by its ``commit.json``."""
+    """Changes to an index in files, with what its systems make of the documents."""
 
     def __init__(self, index: OpenIndex) -> None:
         self._index = index
         super().__init__(index.path, index.commit, _pending(index))
 
     def rebase(self, index: OpenIndex) -> None:
-        """Start from a commit; of what was done before only merged segments that have no place yet are kept."""
+        """Start from a later commit; of earlier changes, only merged segments that are not in use yet stay."""
         self._index = index
         self.start_from(index.commit, _pending(index))
 
-    def change(self, language: str, documents: Collection, gone: Container[str], system: System) -> None:
-        """Add documents to a language; those with the same ids, and those that are to go, are deleted."""
-        if language not in self._drafts:
-            if not len(documents):
-                return
-            self.begin_language(language, system.save_shared)
-        lost = self.lose(language, {*gone, *documents.ids})
-        if not system.joins and (lost or len(documents)):
+    def change(self, language: str, documents: Collection, deleted: Container[str], system: System) -> None:
+        """Add documents to a language, in place of those with the same ids; delete others."""
+        if not self.has_language(language, documents, system):
+            return
+        count = self.delete(language, {*deleted, *documents.ids})
+        if not system.joins and (count or len(documents)):
             documents = Collection([*self.take_all(language), *documents], language)
         if len(documents):
             system.index(documents, self._index.manifest.fields)
@@ -71,21 +67,19 @@ class CommitBuilder(CommitWriter):
 
 
 def _pending(index: OpenIndex) -> dict[str, PendingSegments]:
-    return {language: _pending_of(index, language) for language in index.commit.languages}
-
-
-def _pending_of(index: OpenIndex, language: str) -> PendingSegments:
-    shelf = index.languages.get(language)
-    if not isinstance(shelf, MappedLanguageIndex):
-        return PendingSegments()
-    return PendingSegments.of(index.commit.languages[language], index.segments, shelf.live, shelf.store.id_order)
+    pending = {}
+    for language, entry in index.commit.languages.items():
+        opened, pending[language] = index.languages.get(language), PendingSegments()
+        if isinstance(opened, MappedLanguageIndex):
+            pending[language] = PendingSegments.of(entry, index.segments, opened.live, opened.store.id_order)
+    return pending
 
 
 class IndexWriter:
-    """The one writer of an index, from ``with`` to its end; a second is refused and told who the first is.
+    """The writer of an index, as a context; a second writer is refused, and the error names the first.
 
-    ``settings`` are options of the system for languages that the index does not have yet (its lexicon, say).
-    ``background``: segments are merged by a thread of its own when there are many, or much of one is deleted.
+    ``settings`` are options of the system for languages that the index does not have yet (such as its lexicon).
+    ``background``: a thread merges segments when there are many, or when many documents are deleted.
 
     >>> from tempfile import mkdtemp
     >>> from isogloss.data.readers.demo import Demo
@@ -104,7 +98,7 @@ class IndexWriter:
         self._settings = dict(settings or {})
         self._background = background
         self._added: dict[str, dict[str, Document]] = {}
-        self._gone: dict[str, set[str]] = {}
+        self._deleted: dict[str, set[str]] = {}
         self._new_systems: dict[str, System] = {}
         self._committing = threading.RLock()
         self._merging: threading.Thread | None = None
@@ -133,13 +127,13 @@ class IndexWriter:
 
     @property
     def index(self) -> OpenIndex:
-        """The index as it was committed last."""
+        """The index at its last commit."""
         return self._index
 
     def add(self, documents: Iterable[Document]) -> int:
-        """Add documents, each in place of the one with its language and id if there is one; how many there were.
+        """Add documents and return their number; each replaces a document of the same language and id.
 
-        A document that does not tell its language has the only one of the index, or that which it looks like.
+        The language of a document without one is the only language of the index, or it is identified.
         """
         count = 0
         for document in documents:
@@ -152,32 +146,34 @@ class IndexWriter:
         return count
 
     def delete(self, ids: Iterable[str], languages: Sequence[str] | None = None) -> int:
-        """Delete documents by id, in the given languages or in all; how many there were."""
+        """Delete documents by id, in these languages or in all; how many there were."""
         wanted = list(dict.fromkeys(ids))
         self._index.choose([name for name in languages or () if name not in self._added])
         count = 0
         for language in languages or dict.fromkeys([*self._index.languages, *self._added]):
-            added, gone = self._added.get(language, {}), self._gone.setdefault(language, set())
-            was_added = {id_ for id_ in wanted if added.pop(id_, None) is not None}
-            count += len(was_added | self._known(language, [id_ for id_ in wanted if id_ not in gone]))
-            gone.update(wanted)
+            added, deleted = self._added.get(language, {}), self._deleted.setdefault(language, set())
+            found = {id_ for id_ in wanted if added.pop(id_, None) is not None}
+            if language in self._index.languages:
+                found |= self._index.languages[language].known([id_ for id_ in wanted if id_ not in deleted])
+            count += len(found)
+            deleted.update(wanted)
         return count
 
     def commit(self) -> int:
-        """Make everything since the last commit seen, and lasting; the generation of the index."""
+        """Commit all changes since the last commit, which readers see from now on; the generation of the index."""
         with self._committing:
             with self._builder() as builder:
-                for language in dict.fromkeys([*self._gone, *self._added]):
+                for language in dict.fromkeys([*self._deleted, *self._added]):
                     documents = Collection(self._added.get(language, {}).values(), language)
-                    builder.change(language, documents, self._gone.get(language, set()), self._system(language))
+                    builder.change(language, documents, self._deleted.get(language, set()), self._system(language))
                 self._finish(builder)
-            self._added, self._gone, self._new_systems = {}, {}, {}
+            self._added, self._deleted, self._new_systems = {}, {}, {}
         if self._background:
             self._merge_in_background()
         return self._index.generation
 
     def compact(self) -> int:
-        """Merge all segments of each language into one, without what is deleted; the generation of the index."""
+        """Merge all segments of each language into one, without deleted documents; the generation of the index."""
         self.wait()
         for merge in merge_all(self._index.commit):
             self._merge(merge)
@@ -185,11 +181,11 @@ class IndexWriter:
 
     @property
     def is_merging(self) -> bool:
-        """Whether segments are being merged at this moment."""
+        """Whether segments are being merged now."""
         return self._merging is not None and self._merging.is_alive()
 
     def wait(self) -> None:
-        """Return when nothing is being merged."""
+        """Wait until no segments are being merged."""
         if self._merging is not None:
             self._merging.join()
             self._merging = None
@@ -208,18 +204,18 @@ class IndexWriter:
             self._merging.start()
 
     def _try_to_merge(self, merge: Merge | None) -> None:
-        """Merge until there is nothing to merge. The index is whole without it, so what goes wrong is only told."""
+        """Merge until no merge is needed. The index is valid without it, so an error is only logged."""
         while merge is not None:
             try:
                 self._merge(merge)
             except (OSError, ValueError, InputError) as error:
                 if {segment.name for segment in self._index.commit.segments}.issuperset(merge.names):
                     logging.getLogger("isogloss").warning("%s: segments could not be merged: %s", self.path, error)
-                    return  # otherwise one has lost all its documents meanwhile, and was taken away
+                    return  # otherwise a segment has lost all its documents meanwhile, and was removed
             merge = choose_merge(self._index.commit)
 
     def _merge(self, merge: Merge) -> None:
-        """Build a merged segment from what is there now; then, at once, put it in the place of its parts."""
+        """Write a merged segment from the current commit; then commit its replacement of its parts."""
         index = self._index
         name = new_name(merge.language, index.generation + 1)
         self._building.add(name)
@@ -228,7 +224,7 @@ class IndexWriter:
                 merged = builder.merge(merge, name)
                 with self._committing:
                     builder.rebase(self._index)
-                    builder.put_in_place(merge, merged)
+                    builder.replace_merged(merge, merged)
                     self._finish(builder)
         finally:
             self._building.discard(name)
@@ -240,21 +236,21 @@ class IndexWriter:
         return known[0] if len(known) == 1 else identify_language(document.text, known)
 
     def _system(self, language: str) -> System:
-        """A system for documents of a language, ready to index them."""
+        """A system for documents of a language, without any."""
         if language in self._index.systems:
             return copy(self._index.systems[language])
         if language not in self._new_systems:
-            self._new_systems[language] = self._made(language)
+            self._new_systems[language] = self._new_system(language)
         return self._new_systems[language]
 
-    def _made(self, language: str) -> System:
+    def _new_system(self, language: str) -> System:
         check_language(language)
         manifest = self._index.manifest
         known = ", ".join(self._index.commit.languages)
-        told = {name: str(value) for name, value in manifest.options.items() if value != ""}
+        options = {name: str(value) for name, value in manifest.options.items() if value != ""}
         pair = (manifest.query_language, language)
         try:
-            system = make_system(manifest.system, pair, {**told, **self._settings})
+            system = make_system(manifest.system, pair, {**options, **self._settings})
             if system.learns:
                 raise InputError(f"{manifest.system} has to learn a language before it can index it")
             system.index_texts([])
@@ -262,11 +258,6 @@ class IndexWriter:
             raise InputError(f"{self.path}: has {known}, and cannot take documents in {language!r}: {error}") from error
         return system
 
-    def _known(self, language: str, ids: Sequence[str]) -> set[str]:
-        """Those of the ids that the index has."""
-        shelf = self._index.languages.get(language)
-        return set() if shelf is None else shelf.known(ids)
-
     def _builder(self) -> CommitBuilder | EngineCommit:
-        index, note = self._index, self._index.manifest.store
+        index, note = self._index, self._index.manifest.engine
         return CommitBuilder(index) if index.engine is None or note is None else EngineCommit(index, index.engine, note)

@@ -1,8 +1,8 @@
-"""Hits: what a search gives back."""
+"""Hits: the result of a search."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from isogloss.data.documents import Document
@@ -13,11 +13,11 @@ CLASSES = ("not relevant", "partially relevant", "relevant")
 
 @dataclass(frozen=True)
 class Hit:
-    """A document found: its place among the hits from 1, its score, and what made the score.
+    """A document that was found: its rank from 1, its score, and the words that made the score.
 
-    ``passage`` is where the best passage begins and ends in what was indexed of the document (``Engine.text_of``), and
-    ``relevance`` one of the classes, both where the system knows. ``reranked``: score, class and explanation are those
-    of a re-ranker, not of the system that found it.
+    ``passage`` is the begin and end of the best passage in the indexed text (``Searcher.text_of``) and ``relevance`` is
+    one of ``CLASSES``, both where the system knows them. ``reranked``: score, class and explanation are those of a
+    re-ranker, not of the system that found the document.
     """
 
     rank: int
@@ -31,23 +31,19 @@ class Hit:
 
 
 class Hits(list[Hit]):
-    """What was found, the best first; ``missing`` says which parts of the index did not answer, if any did not."""
-
-    def __init__(self, hits: Iterable[Hit] = (), missing: Iterable[str] = ()) -> None:
-        super().__init__(hits)
-        self.missing = tuple(dict.fromkeys(missing))
+    """The hits of a search, the best first."""
 
     @property
     def doubtful(self) -> bool:
-        """Whether there is probably nothing to be found: all hits, from the first on, are of the lowest class.
+        """Whether the index probably has nothing relevant: all hits, from rank 1 on, are of the lowest class.
 
-        Never where scores say nothing of relevance, and never of hits after the first page, which may well be bad.
+        False for systems without classes, and for hits after the first page, which may well be bad.
         """
         return bool(self) and self[0].rank == 1 and all(hit.relevance == CLASSES[0] for hit in self)
 
 
 def relevance_of(score: float, thresholds: Sequence[float]) -> str | None:
-    """The class of a score: the lowest and the highest have their names, what is between is partially relevant."""
+    """The class of a score: below all thresholds, above all, or partially relevant in between; None without any."""
     if not thresholds:
         return None
     passed = sum(score >= threshold for threshold in thresholds)

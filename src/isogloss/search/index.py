@@ -1,4 +1,4 @@
-"""``isogloss.Index``: an index made of what a program has, searched and changed."""
+"""``isogloss.Index``: make, search and change an index from a Python program."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from isogloss.systems.base import Contribution
 from isogloss.systems.registry import DEFAULT_SYSTEM, as_settings
 from isogloss.translation.lexicon import Lexicon
 
-LexiconGiven = str | Path | Mapping[str, str | Sequence[str]]
-"""A file, a word for one of the ways to get one (``"induced"``), or words with their translations, the best first."""
+LexiconLike = str | Path | Mapping[str, str | Sequence[str]]
+"""A file, the name of a way to get a lexicon (``"induced"``), or words with their translations, the best first."""
 
 
 class Index:
-    """Documents to search in, on disk or, where no path was given, for as long as this object lives.
+    """Documents to search: on disk, or, without a path, in a temporary directory that lives as long as this object.
 
     >>> index = Index.make(
     ...     ["Las abejas hacen miel.", "El volcán arroja lava."],
@@ -52,18 +52,18 @@ class Index:
     @classmethod
     def make(
         cls, documents: Documents, language: str | Sequence[str], *, path: Path | str | None = None,
-        system: str | Path = DEFAULT_SYSTEM, query_language: str = "en", lexicon: LexiconGiven | None = None,
+        system: str | Path = DEFAULT_SYSTEM, query_language: str = "en", lexicon: LexiconLike | None = None,
         fields: tuple[str, ...] = ("title", "text"), overwrite: bool = False, engine: str = "", **options: Any,
     ) -> Index:  # fmt: skip
-        """Index documents of one or more languages for queries of another, as ``isogloss index`` does.
+        """Index documents of one or more languages for queries in another, as ``isogloss index`` does.
 
-        ``system`` is the name of a system or the path of a run; other options are those of the system
-        (``isogloss systems NAME``). ``engine`` is the address of an engine that is to hold documents and vectors.
+        ``system`` is the name of a system or the path of a run. ``engine`` is the address of an engine that stores the
+        documents and vectors. Other options are those of the system (``isogloss systems NAME``).
         """
         from isogloss.index.making import make_index
 
         if engine and path is None:
-            raise InputError("path: an index in an engine is there to stay, so it needs a path")
+            raise InputError("path: an index in an engine is permanent, so it needs a path")
         scratch = Path(tempfile.mkdtemp(prefix="isogloss-"))
         where = Path(path) if path is not None else scratch / "index"
         try:
@@ -73,53 +73,53 @@ class Index:
                 where, str(system), as_source(documents), languages, query_language, fields, settings, overwrite,
                 engine=engine,
             )  # fmt: skip
-            made = cls.open(where)
+            index = cls.open(where)
         except BaseException:
             shutil.rmtree(scratch)
             raise
         if path is None:
-            weakref.finalize(made, shutil.rmtree, scratch, ignore_errors=True)
+            weakref.finalize(index, shutil.rmtree, scratch, ignore_errors=True)
         else:
             shutil.rmtree(scratch)
-        return made
+        return index
 
     @classmethod
     def open(cls, path: Path | str, skip_damaged: bool = False) -> Index:
-        """An index that was made before; with ``skip_damaged`` without its damaged parts."""
+        """Open an index on disk; with ``skip_damaged``, without its damaged segments."""
         return cls(open_index(path, skip_damaged))
 
     @property
     def path(self) -> Path:
-        """Where it is."""
+        """The directory of the index."""
         return self._opened.path
 
     @property
     def searcher(self) -> Searcher:
-        """What searches it, as it was when it was opened, changed here, or refreshed last."""
+        """A searcher of the index as it was when it was last opened, changed here, or refreshed."""
         searcher = Searcher(self._opened)
         return searcher.reranked_by(self._reranker) if self._reranker else searcher
 
     @property
     def languages(self) -> list[str]:
-        """The languages of its documents."""
+        """The languages of the documents."""
         return list(self.searcher.languages)
 
     def __len__(self) -> int:
-        return sum(shelf.count for shelf in self.searcher.languages.values())
+        return sum(language_index.count for language_index in self.searcher.languages.values())
 
     def __repr__(self) -> str:
         return f"<Index {self.path}: {len(self):,} documents in {', '.join(self.languages)}>"
 
     def close(self) -> None:
-        """Let go of the store that holds the documents, where one does; this happens by itself too, at the end."""
+        """Disconnect from the engine, if there is one. This also happens when the object is deleted."""
         self._closing()
 
     def about(self) -> dict[str, Any]:
-        """What there is to know of it: documents, deleted ones, segments, recall, bytes."""
+        """Facts about the index: documents, deleted documents, segments, recall, bytes."""
         return self._opened.about()
 
     def refresh(self) -> Index:
-        """See what others have changed since."""
+        """Read the latest commit, so that searches see what other processes have changed."""
         before, self._opened = self._opened, self._opened.refreshed()
         if before.engine is not self._opened.engine:  # another index has taken its place
             self.close()
@@ -127,7 +127,7 @@ class Index:
         return self
 
     def rerank(self, run: Path | str | None, depth: int = 50) -> Index:
-        """From now on put the first hits of a search in the order that a run of a matcher gives them; None: no more."""
+        """Re-rank the first ``depth`` hits of every search with a trained run; None turns re-ranking off."""
         from isogloss.search.reranking import load_reranker
 
         self._reranker = None if run is None else load_reranker(Path(run), depth)
@@ -137,9 +137,9 @@ class Index:
         self, query: str, k: int = 10, languages: Sequence[str] | None = None,
         filters: Mapping[str, str] | None = None, offset: int = 0, explain: bool = True,
     ) -> Hits:  # fmt: skip
-        """The ``k`` best documents after the first ``offset``, of the given languages or of all.
+        """The ``k`` best documents after the first ``offset``, of these languages or of all.
 
-        What is given back is a list; its ``missing`` names the parts of an index in a store that did not answer.
+        ``filters``: only documents that have these fields with these values.
         """
         return self.searcher.search(query, k, languages, filters, offset, explain)
 
@@ -147,15 +147,15 @@ class Index:
         self, queries: Sequence[str], k: int = 10, languages: Sequence[str] | None = None,
         filters: Mapping[str, str] | None = None,
     ) -> list[Hits]:  # fmt: skip
-        """The ``k`` best documents for each query, without explanations, on all cores where that pays."""
+        """The ``k`` best documents for each query, without explanations; on all cores where that is faster."""
         return self.searcher.search_many(queries, k, languages, filters)
 
     def explain(
         self, query: str, id_: str, language: str | None = None, reranked: bool = False
     ) -> tuple[Contribution, ...]:
-        """Which words of the query met which words of a document, and what each added to its score.
+        """The words of the query, the words of a document that match each, and their parts of the score.
 
-        ``reranked``: to the score that the run given to ``rerank`` gives it, as hits have it that are ``reranked``.
+        ``reranked``: of the score that the run of ``rerank`` gives, which hits that are ``reranked`` have.
         """
         if reranked and self._reranker:
             language = language or self._reranker.languages[1]
@@ -163,20 +163,20 @@ class Index:
         return self.searcher.explain(query, language or next(holding, self.languages[0]), id_, reranked)
 
     def get(self, id_: str, language: str | None = None) -> Document | None:
-        """A document by its id."""
+        """A document by its id, in this language or in the first that has it."""
         return self.searcher.get(id_, language)
 
     def unknown_words(self, query: str) -> list[str]:
-        """The words of a query that no language of the index can do anything with."""
+        """The words of a query that no language of the index knows."""
         return self.searcher.unknown_words(query)
 
     def add(
-        self, documents: Documents, language: str | None = None, *, lexicon: LexiconGiven | None = None, **options: Any
+        self, documents: Documents, language: str | None = None, *, lexicon: LexiconLike | None = None, **options: Any
     ) -> int:
-        """Add documents, each in place of the one with its language and id if there is one; how many there were.
+        """Add documents and return their number; each replaces a document of the same language and id.
 
-        When this returns they are on disk, and every reader can see them. A lexicon and options are for a language
-        that the index does not have yet.
+        When this returns, the documents are on disk and every reader can see them. ``lexicon`` and options are for a
+        language that the index does not have yet.
         """
         from isogloss.index.writer import IndexWriter
 
@@ -184,14 +184,14 @@ class Index:
             settings = as_settings(options) | _lexicon_setting(lexicon, Path(scratch))
             with IndexWriter(self.path, settings) as writer:
                 source = as_source(documents, self._next_number(Searcher(writer.index)))
-                asked = [language] if language else list(writer.index.commit.languages)
-                added = writer.add(documents_of(source, asked, may_miss=language is None))
+                languages = [language] if language else list(writer.index.commit.languages)
+                added = writer.add(documents_of(source, languages, may_miss=language is None))
                 writer.commit()
         self.refresh()
         return added
 
     def delete(self, ids: Iterable[str], languages: Sequence[str] | None = None) -> int:
-        """Delete documents by id; how many there were."""
+        """Delete documents by id and return how many were deleted."""
         from isogloss.index.writer import IndexWriter
 
         with IndexWriter(self.path) as writer:
@@ -201,7 +201,7 @@ class Index:
         return deleted
 
     def compact(self) -> None:
-        """Merge everything that was added and deleted; this happens by itself too, when there is much of it."""
+        """Merge all segments and drop deleted documents. This also happens by itself, when there are many."""
         from isogloss.index.writer import IndexWriter
 
         with IndexWriter(self.path) as writer:
@@ -209,20 +209,20 @@ class Index:
         self.refresh()
 
     def _next_number(self, searcher: Searcher) -> int:
-        """The first number from which on no document has a number for its id."""
+        """The first number after the count of documents that is no document's id."""
         number = len(self) + 1
         while any(searcher.get(str(number), language) for language in searcher.languages):
             number += 1
         return number
 
 
-def _lexicon_setting(lexicon: LexiconGiven | None, scratch: Path) -> dict[str, str]:
-    """The setting that names a lexicon; words that are given are written into a file first."""
+def _lexicon_setting(lexicon: LexiconLike | None, scratch: Path) -> dict[str, str]:
+    """The setting that names a lexicon; a mapping is written into a file first."""
     if lexicon is None:
         return {}
     if not isinstance(lexicon, Mapping):
         return {"lexicon": str(lexicon)}
-    pairs = ((word, [given] if isinstance(given, str) else given) for word, given in lexicon.items())
+    entries = ((word, [of_word] if isinstance(of_word, str) else of_word) for word, of_word in lexicon.items())
     path = scratch / "lexicon.tsv"
-    Lexicon((word, translation, 0.0) for word, given in pairs for translation in given).save(path)
+    Lexicon((word, translation, 0.0) for word, translations in entries for translation in translations).save(path)
     return {"lexicon": str(path)}

@@ -1,7 +1,7 @@
-"""The best of what was found, looked at again by something slower and better.
+"""Re-ranking: a slower and better scorer re-orders the first hits of a search.
 
-A search over millions of documents can afford little a document; the first fifty can be read with more care, each
-together with the query. ``load_reranker`` makes such a scorer of a trained matcher.
+A search over millions of documents can spend little time on each document. A re-ranker reads the first fifty together
+with the query. ``load_reranker`` loads one from a run of ``isogloss train``.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from isogloss.systems.matchers.base import Matcher
 
 ScoreTexts = Callable[[str, Sequence[str]], Scores]
-"""A query and some texts to the score of each."""
+"""From a query and texts to the score of each text."""
 ExplainText = Callable[[str, str, float], list[Contribution]]
-"""A query, a text and its score to the words that made the score; what they added adds up to it."""
+"""From a query, a text and its score to the parts of the score by words; they sum to the score."""
 
 
 def _unexplained(query: str, text: str, score: float) -> list[Contribution]:
@@ -37,9 +37,9 @@ def _unexplained(query: str, text: str, score: float) -> list[Contribution]:
 class Reranker:
     """Puts the first ``depth`` hits in the order of another score.
 
-    ``languages`` are those of queries and documents that it was trained for; hits in others stay where they are.
-    ``name`` is what its system is called, ``thresholds`` are the scores that separate the system's classes of
-    relevance, and ``explains_quickly`` is as in a ``System``.
+    ``languages`` are those of the queries and documents it was trained for; hits in other languages are not moved.
+    ``name`` is the name of its system, ``thresholds`` are the scores that separate its classes of relevance, and
+    ``explains_quickly`` is as in a ``System``.
     """
 
     score_texts: ScoreTexts
@@ -55,22 +55,23 @@ class Reranker:
         return self.score_texts(query, texts) if len(texts) else np.zeros(0, np.float32)
 
     def reorder(self, query: str, hits: Sequence[Hit]) -> list[Hit]:
-        """The first ``depth`` hits in a better order, equal ones by id; those behind them as they are.
+        """The first ``depth`` hits in the order of their new scores, ties by id; the hits after them unchanged.
 
-        Hits that are moved have the new score, and the class of that if there are thresholds. ``explain`` says what
-        made it; what the system that found them said is gone.
+        Re-ranked hits have the new score and its class, and no explanation: ``explain`` makes a new one.
         """
-        chosen = [place for place, hit in enumerate(hits[: self.depth]) if hit.language == self.languages[1]]
-        scores = self.score(query, [hits[place].document.text for place in chosen])
-        moved = [self._scored(hits[place], score) for place, score in zip(chosen, scores.tolist(), strict=True)]
-        moved.sort(key=lambda hit: (-hit.score, hit.document.id))
-        made = list(hits)
-        for place, hit in zip(chosen, moved, strict=True):
-            made[place] = replace(hit, rank=hits[place].rank)
-        return made
+        positions = [number for number, hit in enumerate(hits[: self.depth]) if hit.language == self.languages[1]]
+        scores = self.score(query, [hits[position].document.text for position in positions])
+        scored = [
+            self._scored(hits[position], score) for position, score in zip(positions, scores.tolist(), strict=True)
+        ]
+        scored.sort(key=lambda hit: (-hit.score, hit.document.id))
+        reordered = list(hits)
+        for position, hit in zip(positions, scored, strict=True):
+            reordered[position] = replace(hit, rank=hits[position].rank)
+        return reordered
 
     def explain(self, query: str, document: Document, score: float | None = None) -> tuple[Contribution, ...]:
-        """What made the score of a document, which is found out where it is not given."""
+        """The words that made the score of a document, which is computed unless it is known."""
         known = float(self.score(query, [document.text])[0]) if score is None else score
         return tuple(self.explain_text(query, document.text, known))
 
@@ -79,11 +80,8 @@ class Reranker:
         return replace(hit, score=score, explanation=(), relevance=relevance, reranked=True)
 
 
-# Re-rankers by the run they were trained in: any matcher, or any system of vectors, without an index.
-
-
 def load_reranker(run: Path, depth: int = 50) -> Reranker:
-    """A re-ranker of the first ``depth`` hits from a run of ``isogloss train``."""
+    """A re-ranker of the first ``depth`` hits from a run of a matcher, or of any system of vectors."""
     from isogloss.systems.dense import DenseSystem
     from isogloss.systems.matchers.base import Matcher
     from isogloss.systems.model_directory import load_model
@@ -99,7 +97,7 @@ def load_reranker(run: Path, depth: int = 50) -> Reranker:
 
 
 def _scoring(system: Matcher | DenseSystem) -> ScoreTexts:
-    """A function that keeps nothing of one call for the next, so that threads may share it."""
+    """A function without state, so that threads may share it."""
     from isogloss.systems.matchers.base import Matcher
 
     if isinstance(system, Matcher):

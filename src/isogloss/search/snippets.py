@@ -1,4 +1,4 @@
-"""The stretch of a document that shows why it was found."""
+"""Snippets and reasons: the span of a document that shows why it was found, and the words that matched."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ from isogloss.systems.base import Contribution
 from isogloss.text.passages import Span
 from isogloss.text.tokenizer import token_spans
 
+_MOST_CHARACTERS = 20_000  # of a document without a known passage are searched for a window
+
 
 @dataclass(frozen=True)
 class Snippet:
-    """A stretch of text, the places of the words that matched in it, and those words as they are written."""
+    """A span of text, the positions of the matching words in it, and those words as they are written."""
 
     text: str
     marks: tuple[tuple[int, int], ...]
@@ -24,9 +26,9 @@ class Snippet:
 
 
 def make_snippet(text: str, is_match: Callable[[str], bool], width: int = 30, passage: Span | None = None) -> Snippet:
-    """The window of ``width`` words with the most different matching words (first of equals), they in its middle.
+    """The first window of ``width`` words with the most different matching words, moved to centre them.
 
-    Where the system knows the best passage, the window lies within it; a passage that is no longer is shown whole.
+    Where the system knows the best passage, the window lies within it; a shorter passage is shown whole.
     """
     spans = token_spans(text)
     low, high = _words_within(spans, passage)
@@ -48,19 +50,19 @@ def make_snippet(text: str, is_match: Callable[[str], bool], width: int = 30, pa
 
 
 def passage_of_text(passage: Span | None, indexed: str, text: str) -> Span | None:
-    """A passage of what was indexed, which may begin with a title, as a passage of the text at its end.
+    """A passage of the indexed text, which may begin with a title, as a passage of the text at its end.
 
     >>> passage_of_text((0, 12), "Sea The sea is salt.", "The sea is salt.")
     (0, 8)
     """
     if passage is None or not indexed.endswith(text):
         return None
-    begin, end = (max(0, place - (len(indexed) - len(text))) for place in passage)
+    begin, end = (max(0, position - (len(indexed) - len(text))) for position in passage)
     return (begin, end) if end else None
 
 
 def _words_within(spans: list[tuple[int, int, str]], passage: Span | None) -> tuple[int, int]:
-    """The first word of a passage and the one after its last; all words where there is no passage, or no word in it."""
+    """The first word of a passage and the one after its last; all words without a passage, or with an empty one."""
     if passage is None:
         return 0, len(spans)
     inside = [number for number, (begin, end, _) in enumerate(spans) if passage[0] <= begin and end <= passage[1]]
@@ -71,7 +73,7 @@ def _best_start(matched: list[str | None], width: int) -> int:
     best, best_start = -1, 0
     for start in range(max(1, len(matched) - width + 1)):
         if start and matched[start - 1] is None and matched[min(start + width, len(matched)) - 1] is None:
-            continue  # neither lost nor won a match: as good as the window before
+            continue  # it has neither lost nor gained a match
         different = len({token for token in matched[start : start + width] if token is not None})
         if different > best:
             best, best_start = different, start
@@ -79,27 +81,22 @@ def _best_start(matched: list[str | None], width: int) -> int:
 
 
 def _centred(matched: list[str | None], start: int, width: int) -> int:
-    """The first best window ends with a match: move it so that what it holds of matches stands in its middle."""
-    places = [place for place in range(start, min(start + width, len(matched))) if matched[place] is not None]
-    if not start or not places:
+    """The first best window ends with a match: move it so that its matches stand in the middle."""
+    positions = [number for number in range(start, min(start + width, len(matched))) if matched[number] is not None]
+    if not start or not positions:
         return 0
-    room = width - (places[-1] - places[0] + 1)
-    return max(0, min(places[0] - room // 2, len(matched) - width))
+    room = width - (positions[-1] - positions[0] + 1)
+    return max(0, min(positions[0] - room // 2, len(matched) - width))
 
 
 def surface_words(text: str, terms: Collection[str], to_term: Callable[[str], str | None]) -> tuple[str, ...]:
-    """The words of a text, as they are written, whose terms are among the given ones."""
+    """The words of a text, as they are written, that have one of these terms."""
     spans = token_spans(text)
     return tuple(dict.fromkeys(text[begin:end] for begin, end, token in spans if to_term(token) in terms))
 
 
-# What is shown of a hit: the stretch of its text that tells why it was found, and the words that met.
-
-_MOST_LETTERS = 20_000  # where nothing says which passage of a long document it is, it is looked for in so much of it
-
-
 class Reason(NamedTuple):
-    """A word of the query, the words it met as the document writes them, and what they added to the score."""
+    """A word of the query, the matching words as the document writes them, and their part of the score."""
 
     query_word: str
     document_words: tuple[str, ...]
@@ -109,7 +106,7 @@ class Reason(NamedTuple):
 def reasons_of(
     searcher: Searcher, language: str, document: Document, parts: Sequence[Contribution], reranked: bool = False
 ) -> list[Reason]:
-    """An explanation, of the re-ranker if ``reranked``, in the words of the document."""
+    """An explanation, of the re-ranker if ``reranked``, with words as the document writes them."""
     term_of = searcher.term_of(language, reranked)
     text = f"{document.title} {document.text}"
     return [
@@ -123,9 +120,9 @@ def reasons_of(
 
 
 def snippet_of(searcher: Searcher, hit: Hit, is_match: Callable[[str], bool]) -> Snippet:
-    """The passage that was found, or else the stretch with the most words that match."""
+    """A snippet of the best passage, or else of the text's best window."""
     text = hit.document.text
     passage = passage_of_text(hit.passage, searcher.text_of(hit.document), text)
-    if passage is None or passage[1] <= _MOST_LETTERS:
-        text = text[:_MOST_LETTERS]
+    if passage is None or passage[1] <= _MOST_CHARACTERS:
+        text = text[:_MOST_CHARACTERS]
     return make_snippet(text, is_match, passage=passage)

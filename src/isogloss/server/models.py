@@ -31,9 +31,6 @@ IndexName = Annotated[
     Literal["main", "compare"],
     Field(description="the index of the service, or the second one (--compare)", examples=["main"]),
 ]
-Missing = Annotated[
-    list[str], Field(description="parts of the index that did not answer: the hits are only those of the others")
-]
 Doubtful = Annotated[
     bool, Field(description="probably nothing here: even the best hit scores below what counts as relevant")
 ]
@@ -211,7 +208,7 @@ class SearchAnswer(BaseModel):
 
     model_config = _example(
         query=_QUERY, query_language="en", expected_language="en", note="", languages=["fr"], offset=0, more=True,
-        hits=[{**_HIT, "explanation": _REASONS}], unknown_words=[], translations={"fr": _TRANSLATIONS}, missing=[],
+        hits=[{**_HIT, "explanation": _REASONS}], unknown_words=[], translations={"fr": _TRANSLATIONS},
         doubtful=False, generation=7, milliseconds=3.4,
     )  # fmt: skip
 
@@ -225,7 +222,6 @@ class SearchAnswer(BaseModel):
     hits: list[HitMessage]
     unknown_words: list[str]
     translations: dict[str, list[Translations]]
-    missing: Missing
     doubtful: Doubtful
     generation: int
     milliseconds: float
@@ -236,7 +232,6 @@ class BatchResult(BaseModel):
 
     query: str
     hits: list[HitMessage]
-    missing: Missing
     doubtful: Doubtful
 
 
@@ -244,7 +239,7 @@ class BatchAnswer(BaseModel):
     """The best documents for each query of a batch, in the order of the queries."""
 
     model_config = _example(
-        results=[{"query": _QUERY, "hits": [_HIT], "missing": [], "doubtful": False}], generation=7, milliseconds=5.1
+        results=[{"query": _QUERY, "hits": [_HIT], "doubtful": False}], generation=7, milliseconds=5.1
     )
 
     results: list[BatchResult]

@@ -118,7 +118,6 @@ class Service:
             ],
             unknown_words=searcher.unknown_words(request.q, languages),
             translations={language: translations_message(words) for language, words in translations.items()},
-            missing=list(hits.missing),
             doubtful=hits.doubtful,
             generation=index.generation,
             milliseconds=_milliseconds(started),
@@ -204,7 +203,7 @@ class Service:
 def _result(searcher: Searcher, query: str, hits: Hits) -> models.BatchResult:
     """The hits of one query; batches are for programs: nothing is marked."""
     shown = [hit_message(searcher, hit, rank, lambda word: False, False) for rank, hit in enumerate(hits, start=1)]
-    return models.BatchResult(query=query, hits=shown, missing=list(hits.missing), doubtful=hits.doubtful)
+    return models.BatchResult(query=query, hits=shown, doubtful=hits.doubtful)
 
 
 def _milliseconds(started: float) -> float:

@@ -110,13 +110,3 @@ def test_an_index_without_documents_says_so(demo_site, open_page):
     )
     empty.goto(demo_site)
     expect(empty.locator(".welcome")).to_contain_text("no documents yet")
-
-
-def test_an_answer_that_lacks_a_part_of_the_index_says_so(demo_site, open_page):
-    page = open_page(demo_site)
-    page.route(
-        "**/api/v1/search*", lambda route: route.fulfill(json={**route.fetch().json(), "missing": ["shard 1 of 2"]})
-    )
-    page.locator("#query").fill("elephant")
-    page.keyboard.press("Enter")
-    expect(page.locator(".remark").first).to_contain_text("Not all of the index answered")

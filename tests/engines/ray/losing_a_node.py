@@ -50,6 +50,7 @@ def main(folder: Path, epochs: int) -> None:
     from ray.cluster_utils import Cluster
 
     import isogloss
+    from isogloss.engines.ray_train import on_ray
 
     os.mkfifo(folder / "pipe")
     cluster = Cluster(initialize_head=True, head_node_args=NODE)
@@ -69,7 +70,7 @@ def main(folder: Path, epochs: int) -> None:
     killer.start()
     try:
         isogloss.train(
-            "smooth", "demo", "en-fr", folder / "run", on="ray", workers=2, epochs=epochs, dimension=8, batch=512
+            "smooth", "demo", "en-fr", folder / "run", launch=on_ray(2), epochs=epochs, dimension=8, batch=512
         )
         killer.join()
     finally:

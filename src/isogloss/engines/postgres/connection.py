@@ -26,12 +26,12 @@ from isogloss.storage.errors import InputError
 Connection = psycopg.Connection[tuple[Any, ...]]
 
 _CONNECT_TIMEOUT = "10"  # seconds, unless the address or PGCONNECT_TIMEOUT says otherwise
-_POOL_SIZE = 16  # connections of one store: a server has a hundred for all
+_POOL_SIZE = 16  # connections of one engine: a server has a hundred for all
 _POOL_WAIT = 5.0  # seconds without a free connection until we find out whether the server is the reason
 _OLDEST_PGVECTOR = (0, 8)  # since then filters and HNSW go together (iterative scans)
 
 _LOST = "the connection was lost ({reason}); nothing of what was being written is kept, try again"
-_GONE = "the store is not there any more; somebody has dropped or renamed it"
+_GONE = "the schema is not there any more; somebody has dropped or renamed it"
 _CONFLICT = "other writers were in the way again and again ({reason}); try again"
 _SENTENCES = {
     "3F000": _GONE,
@@ -43,7 +43,7 @@ _SENTENCES = {
     "22023": "the server does not take a setting ({reason})",
     "25006": "this server is read-only ({reason}); name the one that can be written to",
     "54000": "an id or a field is too long for an index of PostgreSQL ({reason}); shorten it",
-    "2BP01": "something else depends on the store's tables ({reason}); drop that first",
+    "2BP01": "something else depends on the engine's tables ({reason}); drop that first",
     "40P01": _CONFLICT,
     "40001": _CONFLICT,
     "57014": "it took longer than the {timeout:g} seconds allowed, or was cancelled; raise timeout= if it may",
@@ -142,7 +142,7 @@ class Database:
     def _open_pool(self) -> ConnectionPool[Connection]:
         with self._lock:
             if self._is_closed:
-                raise ValueError("this store is closed")
+                raise ValueError("this engine is closed")
             if self._pool is None or self._process != os.getpid():
                 self._pool, self._process = self._new_pool(), os.getpid()
             return self._pool
@@ -172,7 +172,7 @@ class Database:
             except PoolTimeout:
                 with self.connect() as connection:  # which says why, if the server is the reason
                     self.configure(connection)
-        what = f"all {_POOL_SIZE} connections of this store are in use"
+        what = f"all {_POOL_SIZE} connections of this engine are in use"
         raise EngineUnavailableError(f"{self.shown}: {what}; try again later")
 
     @contextmanager

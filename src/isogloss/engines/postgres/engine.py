@@ -1,4 +1,4 @@
-"""A store in PostgreSQL with pgvector: documents and vectors in the user's own database, in a schema of their own.
+"""PostgreSQL with pgvector as an engine: documents and vectors in the user's own database, in a schema of their own.
 
 Every change is one transaction: whatever stops it, a lost connection or a killed server, leaves what was there before.
 """
@@ -14,7 +14,7 @@ import numpy as np
 import psycopg
 
 from isogloss.data.documents import Document, document_of
-from isogloss.engines.base import EngineAnswer, Filters, Matrix, checked_batch, checked_queries
+from isogloss.engines.base import EngineHit, Filters, Matrix, checked_batch, checked_queries
 from isogloss.engines.postgres import hnsw
 from isogloss.engines.postgres import schema as schemas
 from isogloss.engines.postgres.connection import Connection, Database
@@ -33,10 +33,10 @@ Result = TypeVar("Result")
 
 
 class PostgresEngine:
-    """A store in a schema of a database; ``create``, ``begin`` and ``open`` make them. Threads may share one.
+    """Documents and vectors in a schema of a database, from ``create``, ``begin`` or ``open``. Threads may share it.
 
-    ``url`` is ``postgresql://user@host/database``; empty, it is taken from ``ISOGLOSS_ENGINE``, and what that leaves out
-    from ``PGHOST``, ``PGPASSWORD`` and the like. ``timeout`` is what a statement may take, in seconds.
+    ``url`` is ``postgresql://user@host/database``; if empty, ``ISOGLOSS_ENGINE``. What it leaves out comes from
+    ``PGHOST``, ``PGPASSWORD`` and the like. ``timeout`` is the limit of a statement, in seconds.
     """
 
     def __init__(self, database: Database, schema: Schema) -> None:
@@ -51,10 +51,10 @@ class PostgresEngine:
         cls, url: str, dimension: int, *, name: str = NAME, languages: Iterable[str] = (), storage: str = "float32",
         timeout: float = TIMEOUT,
     ) -> Self:  # fmt: skip
-        """A new store in a schema of that name, which must not hold any tables.
+        """A new schema of that name, or one without any tables.
 
         ``languages`` makes partitions for some before their documents come; whoever adds documents in others has to own
-        the store. ``storage`` is ``float32`` or ``float16``.
+        the schema. ``storage`` is ``float32`` or ``float16``.
         """
         schema, database = Schema(name, dimension, storage).checked(), Database(url, timeout)
         with database.separate_connection(configure=False) as connection:
@@ -67,27 +67,27 @@ class PostgresEngine:
 
     @classmethod
     def open(cls, url: str, *, name: str = NAME, timeout: float = TIMEOUT) -> Self:
-        """The store of that name."""
+        """The schema of that name."""
         database = Database(url, timeout)
         with database.separate_connection() as connection:
             return cls(database, schemas.read_schema(connection, name, database.shown))
 
     @classmethod
     def begin(cls, url: str, dimension: int, *, name: str) -> Self:
-        """A new store that ``sweep`` drops unless ``finish`` is called by the process that began it."""
+        """A new schema that ``sweep`` drops unless ``finish`` is called by the process that began it."""
         database = Database(url, TIMEOUT)
         with database.errors():
             maker = database.connect()
             try:
                 schemas.begin_unfinished(maker, name, database.shown)
-                store = cls.create(url, dimension, name=name)
+                engine = cls.create(url, dimension, name=name)
             except BaseException:
                 with suppress(psycopg.Error):
                     schemas.drop_unfinished(maker, name)
                 maker.close()
                 raise
-        store._maker = maker
-        return store
+        engine._maker = maker
+        return engine
 
     def finish(self) -> None:
         """It is whole: from now on it stays."""
@@ -97,7 +97,7 @@ class PostgresEngine:
         with self._database.errors():
             try:
                 schemas.mark_finished(maker, name)
-            except psycopg.OperationalError:  # the connection is lost, and the lock with it: is the store still there?
+            except psycopg.OperationalError:  # the connection is lost, and the lock with it: is the schema still there?
                 with self._database.separate_connection(configure=False) as connection:
                     if not schemas.lock(connection, name) or name not in schemas.unfinished(connection):
                         what = f"{name} was swept away while it was made; make it again"
@@ -146,7 +146,7 @@ class PostgresEngine:
 
     def search(
         self, language: str, queries: Matrix, k: int, filters: Filters | None = None, exact: bool = False
-    ) -> list[EngineAnswer]:
+    ) -> list[list[EngineHit]]:
         """The best ``k`` documents of a language for each query.
 
         Through the HNSW index where there is one that reaches its recall at this depth, unless ``exact``. With a filter
@@ -154,14 +154,14 @@ class PostgresEngine:
         """
         matrix, scope = checked_queries(queries, self.schema.dimension), Scope(language, filters)
         if k < 1 or not len(matrix) or not scope.is_storable:
-            return [EngineAnswer(())] * len(matrix)
+            return [[] for _ in matrix]
         exact = exact or not np.isfinite(self.schema.rounded(matrix)).all()
         with self._database.connection() as connection:
             ef_search = None if exact else hnsw.ef_search_for(self._hnsw.recent(connection).get(language), k)
             if ef_search is None or is_selective(connection, self.schema, scope):
                 return search_exact(connection, self.schema, scope, matrix, k)
             answers = search_hnsw(connection, self.schema, scope, matrix, k, ef_search)
-            short = [number for number, answer in enumerate(answers) if len(answer.found) < k]
+            short = [number for number, answer in enumerate(answers) if len(answer) < k]
             complete = search_exact(connection, self.schema, scope, matrix[short], k)
         for number, answer in zip(short, complete, strict=True):
             answers[number] = answer
@@ -278,7 +278,7 @@ class PostgresEngine:
         self.close()
 
     def _change(self, change: Callable[[Connection], Result]) -> Result:
-        """Change the store in a transaction, again if it conflicts with other writers."""
+        """Change tables in a transaction, again if it conflicts with other writers."""
         with self._database.connection() as connection:
             for _ in range(_ATTEMPTS - 1):
                 with suppress(*_CONFLICTS), connection.transaction():
@@ -291,7 +291,7 @@ class PostgresEngine:
         known = schemas.known_languages(connection, self.schema)
         unknown = [language for language in languages or () if language not in known]
         if unknown:
-            raise InputError(f"language: {unknown[0]!r} is not in this store; it has {', '.join(sorted(known))}")
+            raise InputError(f"language: {unknown[0]!r} is not in this engine; it has {', '.join(sorted(known))}")
         return list(languages or sorted(known))
 
     def _add_languages(self, documents: Sequence[Document]) -> None:

@@ -3,7 +3,7 @@
     recall@k = |first k of HNSW  and  first k exactly| / k        over queries made of the vectors themselves
 
 ``hnsw.ef_search``, the number of candidates that a search follows, is raised until the recall is ``TARGET``; both are
-recorded in the store. A depth at which it is not reached is searched exactly.
+recorded in the schema. A depth at which it is not reached is searched exactly.
 
 Vectors scaled for the smooth cosine are shorter than 1, and the usual advice is to index (d, sqrt(1 - |d|^2)), so that
 inner product and distance give one order. pgvector's inner-product operators do without: they build and walk the graph
@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from psycopg import sql
 
-from isogloss.engines.base import EngineAnswer, Matrix
+from isogloss.engines.base import EngineHit, Matrix
 from isogloss.engines.postgres.connection import Connection
 from isogloss.engines.postgres.schema import Schema
 from isogloss.engines.postgres.searching import MAX_EF_SEARCH, Scope, search_exact, search_hnsw
@@ -160,15 +160,15 @@ def _measured(
     return {"k": k, "ef_search": ef_search, "recall": round(recall, 4), "reached": recall >= target}
 
 
-def _recall(found: list[EngineAnswer], exact: list[EngineAnswer]) -> float:
-    ids = ([{hit.id for hit in answer.found} for answer in answers] for answers in (found, exact))
+def _recall(found: list[list[EngineHit]], exact: list[list[EngineHit]]) -> float:
+    ids = ([{hit.id for hit in answer} for answer in answers] for answers in (found, exact))
     pairs = list(zip(*ids, strict=True))
     count = sum(len(wanted) for _, wanted in pairs)
     return sum(len(one & wanted) for one, wanted in pairs) / count if count else 1.0
 
 
 class HnswMetadata:
-    """What is recorded in a store of its HNSW indexes; threads may share it.
+    """The record of the HNSW indexes of a schema; threads may share it.
 
     A search reads it again after a second: other processes build indexes too.
     """

@@ -1,4 +1,4 @@
-"""The schema of a store: its tables, their version, the partitions of its languages, and the mark of an unfinished one.
+"""The schema of an index: its tables, their version, the partitions of its languages, the mark of an unfinished one.
 
     settings    one row: version of the schema, dimension and storage of the vectors, the norm of the longest
     languages   a row a language: what is recorded of its HNSW index
@@ -142,7 +142,7 @@ def read_schema(connection: Connection, name: str, shown: str) -> Schema:
             Schema(name, 1).checked().statement("SELECT version, dimension, storage FROM {settings}")
         ).fetchone()
     except (psycopg.errors.UndefinedTable, psycopg.errors.InvalidSchemaName) as error:
-        what = f"there is no store {name!r} in this database"
+        what = f"there is no schema {name!r} of an index in this database"
         raise InputError(f"{shown}: {what}; make one, or correct the name") from error
     except psycopg.errors.UndefinedColumn:
         found = None

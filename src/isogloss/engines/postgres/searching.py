@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from psycopg import sql
 
-from isogloss.engines.base import EngineAnswer, EngineHit, Filters, Matrix
+from isogloss.engines.base import EngineHit, Filters, Matrix
 from isogloss.engines.postgres.connection import Connection
 from isogloss.engines.postgres.schema import Schema
 from isogloss.engines.postgres.writing import is_storable
@@ -60,7 +60,9 @@ class Scope(NamedTuple):
         return {"language": self.language, "keys": self.keys}
 
 
-def search_exact(connection: Connection, schema: Schema, scope: Scope, queries: Matrix, k: int) -> list[EngineAnswer]:
+def search_exact(
+    connection: Connection, schema: Schema, scope: Scope, queries: Matrix, k: int
+) -> list[list[EngineHit]]:
     """The ``k`` best for each query, of all vectors of the language.
 
     The 0 that is added keeps PostgreSQL from taking an HNSW index for it.
@@ -82,7 +84,7 @@ def search_exact(connection: Connection, schema: Schema, scope: Scope, queries: 
 
 def search_hnsw(
     connection: Connection, schema: Schema, scope: Scope, queries: Matrix, k: int, ef_search: int
-) -> list[EngineAnswer]:
+) -> list[list[EngineHit]]:
     """The ``k`` best for each query of those that HNSW finds; with a filter it goes on until there are enough."""
     statement = schema.statement(
         "SELECT id, vector FROM {vectors} WHERE {condition} ORDER BY vector <#> %(query)s::{type} LIMIT %(limit)s",
@@ -154,7 +156,7 @@ def _near_ties(
             yield rows
 
 
-def _rescored(query: NDArray[np.float32], chunks: Iterable[list[Row]], k: int) -> EngineAnswer:
+def _rescored(query: NDArray[np.float32], chunks: Iterable[list[Row]], k: int) -> list[EngineHit]:
     """The first ``k`` of some rows by their exact scores; ties by id."""
     best: list[EngineHit] = []
     for rows in chunks:
@@ -163,4 +165,4 @@ def _rescored(query: NDArray[np.float32], chunks: Iterable[list[Row]], k: int) -
             scores = np.einsum("rd,d->r", vectors, query.astype(np.float64)).astype(np.float32)
             best += map(EngineHit, (row[0] for row in rows), scores.tolist())
             best = sorted(best, key=lambda found: (-found.score, found.id))[:k]
-    return EngineAnswer(tuple(best))
+    return best

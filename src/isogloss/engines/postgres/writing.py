@@ -1,6 +1,6 @@
-"""Documents into the tables: copied in bulk into a temporary table, and from there merged into the store.
+"""Documents into the tables: copied in bulk into a temporary table, and from there merged.
 
-COPY is the fastest way into PostgreSQL, but it cannot replace rows; so a batch is copied beside the store, and one
+COPY is the fastest way into PostgreSQL, but it cannot replace rows; so a batch is copied beside the tables, and one
 statement a table merges it.
 """
 

@@ -44,7 +44,6 @@ export async function askSearch(state, size, { signal, other = false, remembered
     language: found.query_language ?? "",
     expected: found.expected_language ?? "",
     unknown: found.unknown_words ?? [],
-    missing: found.missing ?? [],
     doubtful: found.doubtful ?? false,
     translations: found.translations ?? {},
     milliseconds: found.milliseconds ?? null,

@@ -58,7 +58,6 @@ export function tooLong(characters, longest, cut) {
 /** Nothing found: the likely reasons, the likeliest first, each with its way out. */
 export function nothingFound(state, answer) {
   const ways = [];
-  if (answer.missing.length) ways.push(el("li", {}, "Not all of the index answered. Try again in a moment."));
   if (state.offset) ways.push(way(state, { offset: 0 }, "There are not that many results.", "Go to the first page"));
   if (answer.unknown.length)
     ways.push(

@@ -38,10 +38,8 @@ export async function resultsView(state, status, { signal, remembered }) {
 
 /** What the reader should know of how the query was read. */
 export function remarks(state, answer) {
-  const { language, expected, unknown, missing } = answer;
+  const { language, expected, unknown } = answer;
   const made = [];
-  if (missing.length)
-    made.push(el("p", { class: "remark" }, "Not all of the index answered; there may be better results. Try again."));
   if (language && expected && language !== expected) {
     const expects = `this index is made for queries in ${nameOf(expected)}`;
     made.push(

@@ -1,9 +1,8 @@
-"""An index whose documents and vectors are in a store: it answers, changes and fails like one in files."""
+"""An index whose documents and vectors are in an engine: it answers, changes and fails like one in files."""
 
 import json
 from contextlib import closing
 
-import numpy as np
 import pytest
 from tests.engines.inputs import few_pages
 from tests.engines.kept import kept_engine, names_in
@@ -14,7 +13,6 @@ from isogloss.index.making import make_index
 from isogloss.index.re_encoding import re_encode
 from isogloss.index.reader import open_index
 from isogloss.index.writer import IndexWriter
-from isogloss.search.reranking import Reranker
 from isogloss.search.searcher import Searcher
 from isogloss.storage.errors import InputError
 
@@ -96,8 +94,10 @@ def test_languages_with_vectors_of_different_lengths_share_a_store(tmp_path, sea
     manifest = make_index(tmp_path / "stored", "aligned", source, ["fr", "it"], settings=settings, engine=store)
     make_index(tmp_path / "files", "aligned", source, ["fr", "it"], settings=settings)
     with closing(open_index(tmp_path / "stored")) as opened:
-        widths = {shelf.system.encode_queries(["salt"]).shape[1] for shelf in opened.languages.values()}
-        assert manifest.store.dimension == max(widths)
+        widths = {
+            language_index.system.encode_queries(["salt"]).shape[1] for language_index in opened.languages.values()
+        }
+        assert manifest.engine.dimension == max(widths)
         alike(Searcher(opened).search("honey bee"), Searcher(open_index(tmp_path / "files")).search("honey bee"))
 
 
@@ -135,7 +135,7 @@ def test_documents_are_added_replaced_and_deleted(made):
         assert {hit.document.id for hit in kinds} == {"new", "sw-new"}
         assert Searcher(opened).get("fr-tea").text == "Plus rien."
         assert opened.about()["segments"] == 0
-        assert opened.about()["store"]["engine"] == "kept"
+        assert opened.about()["engine"]["engine"] == "kept"
 
 
 def test_a_reader_sees_what_a_writer_adds_and_counts_it_when_refreshed(made):
@@ -147,7 +147,7 @@ def test_a_reader_sees_what_a_writer_adds_and_counts_it_when_refreshed(made):
         assert Searcher(opened).get("new") is not None
         later = opened.refreshed()
         assert later.manifest.documents == {"fr": 11}
-        assert later.store is opened.store
+        assert later.engine is opened.engine
         assert later.refreshed() is later
 
 
@@ -266,20 +266,7 @@ def test_another_index_takes_its_place_whole_or_not_at_all(tmp_path, made, searc
     assert new != old
     make_index(stored, "bm25", few_pages(tmp_path), ["fr"], overwrite=True)
     assert names_in(tmp_path / "kept") == []
-    assert open_index(stored).store is None
-
-
-def test_parts_that_do_not_answer_are_named_once(made, searcher):
-    _, stored = made(["fr", "sw"])
-    searcher.missing = ("shard 2",)
-    with closing(open_index(stored)) as opened:
-        hits = Searcher(opened).search("tea")
-        assert hits
-        assert hits.missing == ("shard 2",)
-        assert [each.missing for each in Searcher(opened).search_many(["tea", "honey"])] == [("shard 2",)] * 2
-        reordered = Searcher(opened).reranked_by(Reranker(lambda query, texts: np.zeros(len(texts)), ("en", "fr"), 5))
-        assert reordered.search("tea").missing == ("shard 2",)
-        assert reordered.search_many(["tea"])[0].missing == ("shard 2",)
+    assert open_index(stored).engine is None
 
 
 def test_a_document_that_goes_between_search_and_fetch_is_left_out(made, searcher, monkeypatch):
@@ -309,7 +296,7 @@ def test_no_file_holds_the_password_but_this_process_knows_it(tmp_path, searcher
             pass
     finally:
         searcher.open = classmethod(connect)
-    assert manifest.store.url == f"kept:{tmp_path / 'kept'}"
+    assert manifest.engine.url == f"kept:{tmp_path / 'kept'}"
     assert seen == [store]
     assert not any(b"s3cret" in path.read_bytes() for path in (tmp_path / "index").rglob("*") if path.is_file())
 
@@ -344,7 +331,7 @@ def test_all_its_documents_are_encoded_anew_by_another_model(made, tmp_path):
     (new,) = names_in(tmp_path / "kept")
     assert new != old
     with closing(open_index(stored)) as opened:
-        assert opened.manifest.store.dimension == 7
+        assert opened.manifest.engine.dimension == 7
         assert opened.manifest.documents == {"fr": 10, "sw": 10}
         assert opened.generation == 3
         for query in QUERIES:
@@ -360,22 +347,22 @@ def test_what_fails_to_be_encoded_anew_stays_as_it_was(made, tmp_path, searcher,
         re_encode(stored, "aligned", few_pages(tmp_path), {"dimension": "7"})
     assert names_in(tmp_path / "kept") == before
     with closing(open_index(stored)) as opened:
-        assert opened.manifest.store.dimension == 12
+        assert opened.manifest.engine.dimension == 12
         assert Searcher(opened).search("tea")
 
 
-def test_documents_that_a_store_does_not_list_are_not_encoded_anew(made, tmp_path, monkeypatch):
+def test_documents_that_an_engine_does_not_list_are_not_encoded_anew(made, tmp_path, monkeypatch):
     _, stored = made()
-    monkeypatch.setattr("isogloss.index.re_encoding.Listing", tuple)  # which no store is
+    monkeypatch.setattr("isogloss.index.re_encoding.Listing", tuple)  # which no engine is
     with pytest.raises(InputError, match="cannot be encoded anew"):
         re_encode(stored, "aligned", few_pages(tmp_path))
     with pytest.raises(InputError, match="one vector"):
         monkeypatch.undo()
         re_encode(stored, "bm25", few_pages(tmp_path))
-    assert "store" in json.loads((stored / "index.json").read_text())
+    assert "engine" in json.loads((stored / "index.json").read_text())
 
 
-def test_an_index_in_files_says_nothing_of_stores(made):
+def test_an_index_in_files_says_nothing_of_engines(made):
     files, _ = made()
-    assert "store" not in json.loads((files / "index.json").read_text())
-    assert "store" not in open_index(files).about()
+    assert "engine" not in json.loads((files / "index.json").read_text())
+    assert "engine" not in open_index(files).about()

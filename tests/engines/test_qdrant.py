@@ -5,7 +5,7 @@ import pytest
 
 pytest.importorskip("qdrant_client", reason="needs the extra 'qdrant'")
 
-from tests.engines.conformance import StoreConformance
+from tests.engines.conformance import EngineConformance
 from tests.engines.inputs import DIMENSION, page, unit
 
 from isogloss.engines.qdrant import QdrantEngine
@@ -24,7 +24,7 @@ class LocalFolders:
         return QdrantEngine.open(self._url, name="pages")
 
 
-class TestQdrantLocally(StoreConformance):
+class TestQdrantLocally(EngineConformance):
     """Local mode only."""
 
     @pytest.fixture
@@ -53,7 +53,7 @@ def test_a_store_may_be_closed_twice_while_another_uses_the_folder(tmp_path):
     store.close()
     store.close()
     other.add([page("a")], unit(0))
-    assert other.search("fr", np.ones((1, DIMENSION), np.float32), 1)[0].found[0].id == "a"
+    assert other.search("fr", np.ones((1, DIMENSION), np.float32), 1)[0][0].id == "a"
     other.close()
 
 

@@ -31,7 +31,7 @@ def test_a_folder_is_named_so_that_it_holds_from_anywhere(tmp_path, monkeypatch)
     monkeypatch.chdir(tmp_path)
     index = tmp_path / "pages.index"
     assert complete("qdrant:folder", index) == f"qdrant:{tmp_path}/folder"
-    assert complete("qdrant:", index) == f"qdrant:{tmp_path}/pages.index.store"
+    assert complete("qdrant:", index) == f"qdrant:{tmp_path}/pages.index.engine"
     for url in ("postgresql://db/pages", "qdrant+http://localhost:6333", "postgresql:///pages"):
         assert complete(url, index) == url
 
