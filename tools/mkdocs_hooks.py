@@ -17,6 +17,7 @@ from mkdocs.structure.files import File, Files
 
 import isogloss
 from isogloss.cli.main import COMMANDS, add_module
+from isogloss.systems.registry import system_names, system_type
 
 _PROJECT_PAGES = {"CHANGELOG.md": "project/changelog.md", "CONTRIBUTING.md": "project/contributing.md"}
 _DOCTEST = re.compile(r"^>>> .*?(?=\n\n|\Z)", re.MULTILINE | re.DOTALL)
@@ -26,7 +27,11 @@ _FENCE_MARKS = re.compile(r"^(\s*```\w+) [\w -]+$", re.MULTILINE)
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the generated pages."""
     root = Path(config.config_file_path).parent
-    generated = {"reference/commands.md": command_reference(), "reference/api.md": api_reference()}
+    generated = {
+        "reference/commands.md": command_reference(),
+        "reference/api.md": api_reference(),
+        "reference/systems.md": system_reference(),
+    }
     for name, page in _PROJECT_PAGES.items():
         generated[page] = (root / name).read_text(encoding="utf-8").replace("](docs/", "](../")
     for page, text in generated.items():
@@ -57,6 +62,26 @@ def api_reference() -> str:
         "Every public name of the package `isogloss`. The guide [Use it from Python](../guides/python.md) has examples."
         f"\n\n{entries}\n"
     )
+
+
+def system_reference() -> str:
+    """The page of all systems and their options, made from the registry."""
+    types = [system_type(name) for name in system_names()]
+    rows = [
+        f"| [`{each.name}`](#{each.name}) | {_escaped(each.summary)} | {'yes' if each.learns is True else 'no'} "
+        f"| {_escaped(each.paper)} |"
+        for each in types
+    ]
+    sections = [
+        f"## {each.name}\n\n{_escaped(each.summary)[:1].upper()}{_escaped(each.summary)[1:]}.\n\n"
+        + "\n".join(["| option | default | meaning |", "|---|---|---|"])
+        + "".join(
+            f"\n| `{name}` | `{value!r}` | {_escaped(text)} |" for name, value, text in each.options_type.describe()
+        )
+        for each in types
+    ]
+    table = "\n".join(["| system | what it does | trained | paper |", "|---|---|---|---|", *rows])
+    return "\n\n".join(["# Systems", "`isogloss systems NAME` prints the same.", table, *sections]) + "\n"
 
 
 def command_reference() -> str:
