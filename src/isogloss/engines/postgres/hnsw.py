@@ -26,7 +26,7 @@ from isogloss.engines.base import EngineHit, Matrix
 from isogloss.engines.postgres.connection import Connection
 from isogloss.engines.postgres.schema import Schema
 from isogloss.engines.postgres.searching import MAX_EF_SEARCH, Scope, search_exact, search_hnsw
-from isogloss.retrieval.vectors.recall import sample_queries
+from isogloss.retrieval.vectors.approximate import sample_queries
 from isogloss.storage.errors import InputError
 
 DEPTHS = (10, 100)

@@ -21,9 +21,8 @@ from typing import Any, NamedTuple, Self, TypeVar
 import numpy as np
 
 from isogloss.retrieval.ranking import Allowed, Ranking, Rows, top_k
-from isogloss.retrieval.vectors.approximate import ApproximateIndex
+from isogloss.retrieval.vectors.approximate import DEPTHS, ApproximateIndex, K, Level, recall, sample_queries
 from isogloss.retrieval.vectors.exact import ExactIndex, Vector
-from isogloss.retrieval.vectors.recall import DEPTHS, K, Level, recall, sample_queries
 from isogloss.retrieval.vectors.storage import (
     STORAGES,
     Floats,
