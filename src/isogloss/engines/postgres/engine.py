@@ -20,6 +20,7 @@ from isogloss.engines.postgres.connection import Connection, Database
 from isogloss.engines.postgres.schema import Schema
 from isogloss.engines.postgres.searching import Scope, is_selective, search_exact, search_hnsw
 from isogloss.engines.postgres.writing import delete_documents, is_storable, write_batch
+from isogloss.retrieval.vectors.approximate import TARGET
 from isogloss.storage.errors import InputError
 
 NAME = "isogloss"
@@ -214,7 +215,7 @@ class PostgresEngine:
 
     def build_hnsw(
         self, languages: Sequence[str] | None = None, m: int = 16, ef_construction: int = 64,
-        target: float = hnsw.TARGET, memory: str | None = None,
+        target: float = TARGET, memory: str | None = None,
     ) -> dict[str, Any]:  # fmt: skip
         """Build HNSW indexes, of all languages or of some, and measure the recall they reach, which is returned.
 
@@ -226,7 +227,7 @@ class PostgresEngine:
                 self._hnsw.write(connection, language, built)
         return self.measure_hnsw(languages, target)
 
-    def measure_hnsw(self, languages: Sequence[str] | None = None, target: float = hnsw.TARGET) -> dict[str, Any]:
+    def measure_hnsw(self, languages: Sequence[str] | None = None, target: float = TARGET) -> dict[str, Any]:
         """Measure anew what HNSW indexes reach, when there are many more documents than there were."""
         with self._database.connection() as connection:
             known = self._hnsw.read(connection)
