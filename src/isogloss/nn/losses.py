@@ -6,8 +6,7 @@ Thresholds cut the scores [-1, 1] into one segment a grade. :func:`make_loss` ma
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -219,9 +218,8 @@ def _sigmoid(x: Array) -> Any:
     return namespace(x).exp(-_softplus(-x))
 
 
-_LOSSES: Mapping[str, Callable[..., Loss]] = MappingProxyType(
-    {loss.name: loss for loss in (SmoothOrdinalSearchLoss, ThreePartSquaredHinge, MeanSquaredError, ProportionalOdds)}
-)
+_NAMED = (SmoothOrdinalSearchLoss, ThreePartSquaredHinge, MeanSquaredError, ProportionalOdds)
+_LOSSES: dict[str, Callable[..., Loss]] = {loss.name: loss for loss in _NAMED}
 LOSSES = tuple(_LOSSES)
 
 
