@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from isogloss.engines.base import EngineHit, EngineUnavailableError, checked_batch
-from isogloss.engines.registry import ENGINES, EngineEntry
+from isogloss.engines.registry import ENGINES
 from isogloss.storage.errors import InputError
 
 
@@ -96,7 +96,7 @@ class KeptEngine:
 @contextmanager
 def kept_engine() -> Iterator[type[KeptEngine]]:
     """The engine is known from here to the end, where all that was opened has to be closed."""
-    ENGINES["kept"] = EngineEntry("tests.engines.kept:KeptEngine", "json", "none")
+    ENGINES["kept"] = ("tests.engines.kept", "KeptEngine", "json", "none")
     KeptEngine.additions_left, KeptEngine.is_down, KeptEngine.open_now = None, False, 0
     try:
         yield KeptEngine

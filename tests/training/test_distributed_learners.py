@@ -166,8 +166,7 @@ def tables(dropout=0.2, shared=False):
 
 def layerwise(negatives=RandomNegatives, alphas=(-0.5, 1.0), shared=False, whole_maps=False, **how):
     made = tables(shared=shared)
-    from isogloss.nn.encoders.layered_cnn import LayeredCnn
-    from isogloss.nn.matchers.layered import LayeredScorer, VectorPairNetwork
+    from isogloss.nn.matchers.layered import LayeredCnn, LayeredScorer, VectorPairNetwork
     from isogloss.training.adversary import CriticSettings, LayerwiseAdversary
 
     tower = LayeredCnn(SIZE, 2, (2, 3), kernels=3, k=2)

@@ -11,9 +11,8 @@ from isogloss.training.triples import HardNegatives, InBatchNegatives, RandomNeg
 torch = pytest.importorskip("torch")
 torch.set_num_threads(1)
 
-from isogloss.nn.encoders.layered_cnn import LayeredCnn
 from isogloss.nn.inference import DeviceTexts
-from isogloss.nn.matchers.layered import LayeredScorer, VectorPairNetwork
+from isogloss.nn.matchers.layered import LayeredCnn, LayeredScorer, VectorPairNetwork
 from isogloss.nn.matchers.scorer import Compared, Scorer, Texts, WordTables
 from isogloss.training.adversary import CriticSettings, LayerwiseAdversary, doubts
 from isogloss.training.torch_triples import TorchTriples

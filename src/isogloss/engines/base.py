@@ -43,31 +43,24 @@ class VectorEngine(Protocol):
 
     def add(self, documents: Sequence[Document], vectors: Matrix) -> None:
         """Add or replace documents: all or none of them, and kept when this returns."""
-        ...
 
     def delete(self, language: str, ids: Sequence[str]) -> int:
         """Delete documents; how many there were."""
-        ...
 
     def search(self, language: str, queries: Matrix, k: int, filters: Filters | None = None) -> list[list[EngineHit]]:
         """The best ``k`` documents of a language for each query, of those that have these fields with these values."""
-        ...
 
     def get(self, language: str, ids: Sequence[str]) -> list[Document | None]:
         """Documents by their ids, None for those that are not there."""
-        ...
 
     def counts(self) -> dict[str, int]:
         """How many documents there are of each language."""
-        ...
 
     def about(self) -> dict[str, Any]:
         """Facts about it, as plain values: the engine, how it searches."""
-        ...
 
     def close(self) -> None:
         """Close files and connections."""
-        ...
 
 
 def checked_batch(documents: Sequence[Document], vectors: Matrix, dimension: int | None) -> Matrix:
@@ -75,27 +68,22 @@ def checked_batch(documents: Sequence[Document], vectors: Matrix, dimension: int
 
     ``dimension`` is the number of components of the engine's vectors; None if it is not decided yet.
     """
-    matrix = _checked(vectors, dimension, "document")
+    matrix = checked_vectors(vectors, dimension, "document")
     if len(matrix) != len(documents):
         raise InputError(f"{len(matrix):,} vectors for {len(documents):,} documents: give one for each")
     seen = set()
     for document in documents:
         if not document.id or not document.language:
-            raise InputError(
-                f"document: {document.id!r} has no {'language' if document.id else 'id'}; give each its own"
-            )
+            missing = "language" if document.id else "id"
+            raise InputError(f"document: {document.id!r} has no {missing}; give each its own")
         if (document.language, document.id) in seen:
             raise InputError(f"document: {document.id!r} is twice among those to add; leave one out")
         seen.add((document.language, document.id))
     return matrix
 
 
-def checked_queries(queries: Matrix, dimension: int | None) -> Matrix:
-    """The same for the vectors of queries."""
-    return _checked(queries, dimension, "query")
-
-
-def _checked(vectors: Matrix, dimension: int | None, what: str) -> Matrix:
+def checked_vectors(vectors: Matrix, dimension: int | None, what: str = "query") -> Matrix:
+    """The vectors of queries or documents as contiguous float32, if they are finite rows of that dimension."""
     matrix = np.ascontiguousarray(vectors, dtype=np.float32)
     if matrix.ndim != 2:
         raise InputError(f"{what}: vectors of shape {matrix.shape} are not the rows of a matrix")

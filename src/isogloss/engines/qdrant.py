@@ -14,8 +14,8 @@ import os
 import shutil
 import threading
 import uuid
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,14 +25,7 @@ from qdrant_client import QdrantClient, models
 from qdrant_client.http.exceptions import ApiException
 
 from isogloss.data.documents import Document, document_of, page_object
-from isogloss.engines.base import (
-    EngineHit,
-    EngineUnavailableError,
-    Filters,
-    Matrix,
-    checked_batch,
-    checked_queries,
-)
+from isogloss.engines.base import EngineHit, EngineUnavailableError, Filters, Matrix, checked_batch, checked_vectors
 from isogloss.retrieval.field_lists import field_keys
 from isogloss.storage.errors import InputError
 
@@ -65,31 +58,22 @@ class QdrantEngine:
     @classmethod
     def create(cls, url: str, dimension: int, *, name: str) -> QdrantEngine:
         """A new collection of that name."""
-        connection = _connect(url)
-        try:
+        with _connected(url) as connection:
             if _exists(connection, name):
                 raise InputError(f"{name}: there is such a collection in Qdrant already; choose another name")
             how = models.VectorParams(size=dimension, distance=models.Distance.DOT)
             connection.client.create_collection(name, vectors_config=how)
-            if connection.folder is None:
-                for key in ("language", "keys"):
-                    connection.client.create_payload_index(name, key, models.PayloadSchemaType.KEYWORD)
+            for key in ("language", "keys") if connection.folder is None else ():
+                connection.client.create_payload_index(name, key, models.PayloadSchemaType.KEYWORD)
             return cls(connection, name)
-        except BaseException:
-            _let_go(connection)
-            raise
 
     @classmethod
     def open(cls, url: str, *, name: str) -> QdrantEngine:
         """The collection of that name."""
-        connection = _connect(url)
-        try:
+        with _connected(url) as connection:
             if not _exists(connection, name):
                 raise InputError(f"{name}: there is no such collection in Qdrant; make the index again")
             return cls(connection, name)
-        except BaseException:
-            _let_go(connection)
-            raise
 
     def add(self, documents: Sequence[Document], vectors: Matrix) -> None:
         """Add or replace documents in one request."""
@@ -100,7 +84,6 @@ class QdrantEngine:
                 self._connection.client.upsert(self._name, points, wait=True)
 
     def delete(self, language: str, ids: Sequence[str]) -> int:
-        """Take documents out."""
         wanted = [_number(language, id_) for id_ in dict.fromkeys(ids)]
         with self._connection.turn:
             found = self._connection.client.retrieve(self._name, wanted, with_payload=False) if wanted else []
@@ -110,16 +93,14 @@ class QdrantEngine:
         return len(there)
 
     def search(self, language: str, queries: Matrix, k: int, filters: Filters | None = None) -> list[list[EngineHit]]:
-        """The best ``k`` documents of a language for each query."""
-        asked = checked_queries(queries, self._dimension)
+        checked = checked_vectors(queries, self._dimension)
         must: list[models.Condition] = [_having("language", language)]
         must += [_having("keys", f"{name}={value}") for name, value in (filters or {}).items()]
         with self._connection.turn:
-            found = [self._best(query, k, models.Filter(must=must)) if k > 0 else [] for query in asked.tolist()]
+            found = [self._best(query, k, models.Filter(must=must)) if k > 0 else [] for query in checked.tolist()]
         return [sorted(each, key=lambda hit: (-hit.score, hit.id))[:k] for each in found]
 
     def get(self, language: str, ids: Sequence[str]) -> list[Document | None]:
-        """Documents by their ids."""
         numbers = [_number(language, id_) for id_ in ids]
         with self._connection.turn:
             points = self._connection.client.retrieve(self._name, numbers, with_payload=["page"]) if numbers else []
@@ -127,13 +108,11 @@ class QdrantEngine:
         return [document_of(json.loads(found[number])) if number in found else None for number in numbers]
 
     def counts(self) -> dict[str, int]:
-        """How many documents there are of each language."""
         with self._connection.turn:
             hits = self._connection.client.facet(self._name, "language", limit=_LANGUAGES, exact=True).hits
         return {str(hit.value): hit.count for hit in hits if hit.count}
 
     def about(self) -> dict[str, Any]:
-        """Which collection it is."""
         mode = "server" if self._connection.folder is None else "local"
         return {
             "engine": "qdrant", "search": "exact", "mode": mode, "collection": self._name, "dimension": self._dimension
@@ -183,15 +162,25 @@ def _having(key: str, value: str) -> models.FieldCondition:
     return models.FieldCondition(key=key, match=models.MatchValue(value=value))
 
 
+@contextmanager
+def _connected(url: str) -> Iterator[_Connection]:
+    """A connection that its user lets go of, or this if an error occurs."""
+    connection = _connect(url)
+    try:
+        yield connection
+    except BaseException:
+        _let_go(connection)
+        raise
+
+
 def _connect(url: str) -> _Connection:
     scheme, _, where = url.partition(":")
     if "+" in scheme:
         address = urlsplit(f"{scheme.partition('+')[2]}:{where}")
         host = address.netloc.rpartition("@")[2]
         key = address.password or os.environ.get("QDRANT_API_KEY")
-        return _Connection(
-            QdrantClient(url=f"{address.scheme}://{host}{address.path}", api_key=key, check_compatibility=False)
-        )
+        server = f"{address.scheme}://{host}{address.path}"
+        return _Connection(QdrantClient(url=server, api_key=key, check_compatibility=False))
     folder = Path(where).resolve()
     with _opening:
         if folder not in _local:
@@ -204,9 +193,8 @@ def _exists(connection: _Connection, name: str) -> bool:
     try:
         return connection.client.collection_exists(name)
     except (ApiException, OSError) as error:
-        raise EngineUnavailableError(
-            f"Qdrant does not answer ({' '.join(str(error).split())[:200]}); is it there?"
-        ) from error
+        reason = " ".join(str(error).split())[:200]
+        raise EngineUnavailableError(f"Qdrant does not answer ({reason}); is it there?") from error
 
 
 def _local_client(folder: Path) -> QdrantClient:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -28,8 +29,6 @@ from isogloss.engines.ray_cluster import check_versions, connected, versions
 from isogloss.storage.errors import InputError, import_extra
 from isogloss.storage.progress import set_quiet
 from isogloss.training.distributed import PeerLost, ProcessRank, Team
-
-# A worker on Ray: waits for others, makes a team with them, does its part of a job.
 
 _PATIENCE = timedelta(minutes=5)
 
@@ -107,28 +106,22 @@ class _Lost(Exception):  # noqa: N818 - it is expected
 
 
 def on_ray(workers: int) -> Callable[[Job[Result], bool], Result]:
-    """What runs a job on so many workers of a Ray cluster: ``isogloss.train(…, launch=on_ray(4))``."""
+    """What runs a job on so many workers of a Ray cluster: ``isogloss.train(…, launch=on_ray(4))``.
+
+    Each worker has a core, and a GPU where asked for.
+    """
 
     def launch(job: Job[Result], gpu: bool) -> Result:
-        with connected():
-            return run_on_ray(job, workers, gpu)
+        with connected(), closing(_Crew(workers, gpu)) as crew:
+            for _ in range(_MOST_LOSSES):
+                crew.fill_up()
+                try:
+                    return crew.run(job)
+                except _Lost as lost:
+                    crew.remove(lost.members)
+        raise InputError(f"training: workers were lost {_MOST_LOSSES} times; look at the nodes' memory and Ray's logs")
 
     return launch
-
-
-def run_on_ray(job: Job[Result], workers: int, gpu: bool = False) -> Result:
-    """Run a job on so many workers of the cluster that was joined, a core each, and a GPU each where asked for."""
-    crew = _Crew(workers, gpu)
-    try:
-        for _ in range(_MOST_LOSSES):
-            crew.fill_up()
-            try:
-                return crew.run(job)
-            except _Lost as lost:
-                crew.remove(lost.members)
-        raise InputError(f"training: workers were lost {_MOST_LOSSES} times; look at the nodes' memory and Ray's logs")
-    finally:
-        crew.remove(crew.members)
 
 
 class _Crew:
@@ -140,14 +133,9 @@ class _Crew:
         self.members: list[_Member] = []
         self._began = False
 
-    @property
-    def size(self) -> int:
-        """How many there are now."""
-        return len(self.members)
-
     def fill_up(self) -> None:
         """Find workers for the places that are free; go on with those that are found in time."""
-        missing = self._wanted - self.size
+        missing = self._wanted - len(self.members)
         first_is_here = any(member.node == self._here for member in self.members[:1])
         actors = [self._start(bool(self._here) and not first_is_here and number == 0) for number in range(missing)]
         asked = {actor.node.remote(versions()): actor for actor in actors}
@@ -156,8 +144,7 @@ class _Crew:
         for actor in actors:
             if all(member.actor is not actor for member in found):
                 ray.kill(actor)
-        everyone = [*self.members, *found]
-        self.members = sorted(everyone, key=lambda member: member.node != self._here)
+        self.members = sorted([*self.members, *found], key=lambda member: member.node != self._here)
         self._tell()
 
     def _start(self, here: bool) -> Any:
@@ -168,11 +155,13 @@ class _Crew:
     def _tell(self) -> None:
         if not self.members or (self._here and self.members[0].node != self._here):
             raise InputError("training: Ray has no free core on this machine for the worker that keeps the run")
-        if self.size < self._wanted:
-            _log.warning("training: only %d of %d workers found a place", self.size, self._wanted)
+        if len(self.members) < self._wanted:
+            _log.warning("training: only %d of %d workers found a place", len(self.members), self._wanted)
         if self._began:
             where = ", ".join(member.address for member in self.members)
-            _log.warning("training: going on from the last checkpoint with %d workers (on %s)", self.size, where)
+            _log.warning(
+                "training: going on from the last checkpoint with %d workers (on %s)", len(self.members), where
+            )
         self._began = True
 
     def run(self, job: Job[Result]) -> Result:
@@ -181,8 +170,9 @@ class _Crew:
         address = _answer(actors[0].open.remote())
         if address is None:
             raise _Lost(self.members[:1])
-        ranks = [ProcessRank(rank, self.size) for rank in range(len(actors))]
-        references = [actor.work.remote(job, rank, address) for rank, actor in zip(ranks, actors, strict=True)]
+        references = [
+            actor.work.remote(job, ProcessRank(rank, len(actors)), address) for rank, actor in enumerate(actors)
+        ]
         done, running = ray.wait(references, num_returns=1)
         while running and not _failed(done):
             done, running = ray.wait(references, num_returns=len(done) + 1)
@@ -213,6 +203,10 @@ class _Crew:
         for member in members:
             ray.kill(member.actor)
         self.members = [member for member in self.members if member not in members]
+
+    def close(self) -> None:
+        """End all of them."""
+        self.remove(self.members)
 
 
 def _node_for(needs: dict[str, float]) -> str | None:

@@ -13,7 +13,7 @@ import secrets
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
-from typing import NamedTuple, Protocol, Self, cast, runtime_checkable
+from typing import Protocol, Self, cast, runtime_checkable
 from urllib.parse import unquote
 
 from isogloss.data.documents import Document
@@ -71,19 +71,11 @@ def without_password(url: str) -> str:
     return where + (mark if shown else "") + "&".join(shown)
 
 
-class EngineEntry(NamedTuple):
-    """The class of an engine, the package that it needs, and the extra that installs that."""
-
-    where: str
-    package: str
-    extra: str
-
-
 ENGINES = {
-    "postgresql": EngineEntry("isogloss.engines.postgres:PostgresEngine", "psycopg_pool", "pgvector"),
-    "qdrant": EngineEntry("isogloss.engines.qdrant:QdrantEngine", "qdrant_client", "qdrant"),
+    "postgresql": ("isogloss.engines.postgres", "PostgresEngine", "psycopg_pool", "pgvector"),
+    "qdrant": ("isogloss.engines.qdrant", "QdrantEngine", "qdrant_client", "qdrant"),
 }
-"""Engines are imported when they are used, so that an engine may need any package."""
+"""The module and class of an engine, imported when it is used, the package that it needs, the extra that has it."""
 _LONGEST_NAME = 31
 
 
@@ -93,16 +85,13 @@ class IndexEngine(VectorEngine, Protocol):
     @classmethod
     def create(cls, url: str, dimension: int, *, name: str) -> Self:
         """A new and empty one; an ``InputError`` if there is one of that name."""
-        ...
 
     @classmethod
     def open(cls, url: str, *, name: str) -> Self:
         """One that is there; an ``InputError`` if it is not."""
-        ...
 
     def drop(self) -> None:
         """Remove everything that ``create`` made and that was added to it, and close."""
-        ...
 
 
 @runtime_checkable
@@ -112,16 +101,13 @@ class Sweeping(Protocol):
     @classmethod
     def begin(cls, url: str, dimension: int, *, name: str) -> IndexEngine:
         """A new and empty one that ``sweep`` removes unless ``finish`` is called."""
-        ...
 
     @classmethod
     def sweep(cls, url: str) -> list[str]:
         """Drop what ended processes have begun and not finished; the names."""
-        ...
 
     def finish(self) -> None:
         """Mark it as complete."""
-        ...
 
 
 @runtime_checkable
@@ -130,11 +116,9 @@ class Approximating(Protocol):
 
     def approximate(self, how: str) -> dict[str, float]:
         """Begin to (``yes``; ``auto``: where it pays) or cease to (``no``); what ``recalls`` then says."""
-        ...
 
     def recalls(self) -> dict[str, float]:
         """The recall@10 that was measured in each language that is searched approximately."""
-        ...
 
 
 @runtime_checkable
@@ -143,7 +127,6 @@ class Listing(Protocol):
 
     def documents(self, language: str) -> Iterator[Document]:
         """The documents of a language, one after the other."""
-        ...
 
 
 def create_engine(url: str, dimension: int, name: str) -> IndexEngine:
@@ -194,7 +177,6 @@ def _engine(url: str) -> type[IndexEngine]:
     name = engine_of(url)
     if name not in ENGINES:
         raise InputError(f"engine: {name!r} is not one of {', '.join(ENGINES)}")
-    engine = ENGINES[name]
-    import_extra(engine.package, engine.extra, f"an index in {name}")
-    module, _, made = engine.where.partition(":")
-    return cast("type[IndexEngine]", getattr(import_module(module), made))
+    module, class_name, package, extra = ENGINES[name]
+    import_extra(package, extra, f"an index in {name}")
+    return cast("type[IndexEngine]", getattr(import_module(module), class_name))

@@ -1,1 +1,1 @@
-"""Building blocks of neural systems: encoders, matchers, critics, losses, similarities, attribution."""
+"""Building blocks of neural systems: encoders, matchers, losses, similarities, attribution."""

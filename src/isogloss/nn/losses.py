@@ -6,14 +6,13 @@ Thresholds cut the scores [-1, 1] into one segment a grade. :func:`make_loss` ma
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from isogloss.nn.namespace import Array, constants, floats, namespace
+from isogloss.nn.similarity import Array, constants, floats, namespace
 from isogloss.storage.errors import InputError
 
 BAND = 0
@@ -37,14 +36,17 @@ class CompiledLoss(NamedTuple):
 
 
 class Loss(ABC):
-    """The price of giving score r to a pair of grade g.
+    """The price of giving score r to a pair of grade g, whose segment ends at ``lower[g]`` and ``upper[g]``.
 
     Grades are gains 0 .. K - 1; the papers' ordered classes are y = g + 1.
     """
 
     name: ClassVar[str]
-    grades: int
-    """K, how many grades there are."""
+    kind: ClassVar[int]
+    slope = 1.0
+
+    def __init__(self, lower: NDArray[np.float64], upper: NDArray[np.float64]) -> None:
+        self.lower, self.upper, self.grades = lower, upper, len(lower)
 
     @abstractmethod
     def values(self, scores: Array, grades: Array) -> Any:
@@ -54,9 +56,9 @@ class Loss(ABC):
     def slopes(self, scores: ArrayLike, grades: ArrayLike) -> Any:
         """The derivative of the loss with respect to each score."""
 
-    @abstractmethod
     def compiled(self) -> CompiledLoss:
         """The loss as numbers."""
+        return CompiledLoss(self.kind, self.lower.astype(np.float32), self.upper.astype(np.float32), self.slope)
 
 
 def check_thresholds(loss: str, thresholds: Sequence[float]) -> NDArray[np.float64]:
@@ -88,10 +90,7 @@ class BandLoss(Loss):
     without an end on one side has an infinite one.
     """
 
-    def __init__(self, lower: NDArray[np.float64], upper: NDArray[np.float64]) -> None:
-        self.lower = lower
-        self.upper = upper
-        self.grades = len(lower)
+    kind = BAND
 
     def values(self, scores: Array, grades: Array) -> Any:
         above, below = self._outside(scores, grades)
@@ -107,9 +106,6 @@ class BandLoss(Loss):
         above = (scores - constants(self.upper, scores)[grades]).clip(min=0)
         below = (constants(self.lower, scores)[grades] - scores).clip(min=0)
         return above, below
-
-    def compiled(self) -> CompiledLoss:
-        return CompiledLoss(BAND, self.lower.astype(np.float32), self.upper.astype(np.float32), 1.0)
 
 
 class SmoothOrdinalSearchLoss(BandLoss):
@@ -166,10 +162,7 @@ class ThreePartSquaredHinge(BandLoss):
         if len(thresholds) != 3:
             raise InputError(f"loss '3part': takes three thresholds such as 0.2,0.55,0.9, not {len(thresholds)}")
         irrelevant, partial, relevant = check_thresholds(self.name, thresholds)
-        super().__init__(
-            lower=np.array([-np.inf, -np.inf, relevant]),
-            upper=np.array([irrelevant, partial, np.inf]),
-        )
+        super().__init__(np.array([-np.inf, -np.inf, relevant]), np.array([irrelevant, partial, np.inf]))
 
 
 class ProportionalOdds(Loss):
@@ -191,13 +184,13 @@ class ProportionalOdds(Loss):
     """
 
     name = "po"
+    kind = ODDS
 
     def __init__(self, thresholds: Sequence[float] = (0.2, 0.7), slope: float = 1.0) -> None:
         if not 0 < slope < np.inf:
             raise InputError(f"loss 'po': slope {slope:g} is not a positive number; 1 is the paper's, 10 learns better")
+        super().__init__(*segments(check_thresholds(self.name, thresholds), end=np.inf))
         self.slope = float(slope)
-        self.lower, self.upper = segments(check_thresholds(self.name, thresholds), end=np.inf)
-        self.grades = len(self.lower)
         self._width_terms = -np.log(-np.expm1(-self.slope * (self.upper - self.lower)))
 
     def values(self, scores: Array, grades: Array) -> Any:
@@ -215,9 +208,6 @@ class ProportionalOdds(Loss):
         to_lower = self.slope * (constants(self.lower, scores)[grades] - scores)
         return to_upper, to_lower
 
-    def compiled(self) -> CompiledLoss:
-        return CompiledLoss(ODDS, self.lower.astype(np.float32), self.upper.astype(np.float32), self.slope)
-
 
 def _softplus(x: Array) -> Any:
     module = namespace(x)
@@ -228,9 +218,8 @@ def _sigmoid(x: Array) -> Any:
     return namespace(x).exp(-_softplus(-x))
 
 
-_LOSSES: Mapping[str, Callable[..., Loss]] = MappingProxyType(
-    {loss.name: loss for loss in (SmoothOrdinalSearchLoss, ThreePartSquaredHinge, MeanSquaredError, ProportionalOdds)}
-)
+_NAMED = (SmoothOrdinalSearchLoss, ThreePartSquaredHinge, MeanSquaredError, ProportionalOdds)
+_LOSSES: dict[str, Callable[..., Loss]] = {loss.name: loss for loss in _NAMED}
 LOSSES = tuple(_LOSSES)
 
 

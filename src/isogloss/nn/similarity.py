@@ -1,13 +1,38 @@
-"""The smooth cosine similarity (Liu et al., eq. 1), for numpy arrays and torch tensors alike."""
+"""The smooth cosine similarity (Liu et al., eq. 1), in functions that take numpy arrays and torch tensors alike."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from isogloss.nn.namespace import Array, floats, namespace
+Array = Any
+"""A numpy array or a torch tensor."""
+
+
+def namespace(array: Array) -> Any:
+    """The module whose functions take this array: torch (which made it, so it is loaded) or numpy.
+
+    >>> namespace([1.0, 2.0]).__name__
+    'numpy'
+    """
+    return sys.modules["torch"] if type(array).__module__.partition(".")[0] == "torch" else np
+
+
+def floats(array: Array) -> Array:
+    """A tensor as it is; anything else as a numpy array of its own or else double precision."""
+    if namespace(array) is not np:
+        return array
+    array = np.asarray(array)
+    return array if np.issubdtype(array.dtype, np.floating) else array.astype(np.float64)
+
+
+def constants(values: Sequence[float] | NDArray[np.float64], like: Array) -> Array:
+    """Numbers of ours as an array of the same kind, precision and device as ``like``."""
+    return np.asarray(values, dtype=like.dtype) if namespace(like) is np else like.new_tensor(values)
 
 
 def smooth_scale(vectors: Array, eps: float) -> Any:
@@ -47,17 +72,15 @@ def smooth_cosine_gradient(
     """
     query, document = floats(queries), floats(documents)
     scores = smooth_cosine(query, document, eps)[..., None]
-    by_query = _gradient(query, smooth_scale(document, eps), scores, eps)
-    by_document = _gradient(document, smooth_scale(query, eps), scores, eps)
-    return by_query, by_document
+    return _gradient(query, document, scores, eps), _gradient(document, query, scores, eps)
 
 
 def _gradient(
-    vectors: NDArray[Any], scaled_others: NDArray[Any], scores: NDArray[Any], eps: float
+    vectors: NDArray[Any], others: NDArray[Any], scores: NDArray[Any], eps: float
 ) -> NDArray[np.floating[Any]]:
     length = _norms(vectors) + eps
     rates = np.divide(1.0, length, out=np.zeros_like(length), where=length != 0)
-    gradient: NDArray[np.floating[Any]] = rates * (scaled_others - scores * smooth_scale(vectors, 0.0))
+    gradient: NDArray[np.floating[Any]] = rates * (smooth_scale(others, eps) - scores * smooth_scale(vectors, 0.0))
     return gradient
 
 

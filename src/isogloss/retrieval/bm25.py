@@ -30,6 +30,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
+from importlib import import_module
 from itertools import accumulate
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -158,15 +159,9 @@ class BM25:
         return documents, sums[documents]
 
 
-def _compiled() -> ModuleType:
-    from isogloss.retrieval import compiled
-
-    return compiled
-
-
 def compile_later(many: float = MANY) -> CompileLater:
     """The compiled search, for a process that has searched so many documents without it."""
-    return CompileLater(_compiled, many)
+    return CompileLater(lambda: import_module("isogloss.retrieval.compiled"), many)
 
 
 FAST = compile_later()
@@ -217,8 +212,7 @@ class BM25Search:
     """Searches what a BM25 scores; ``fast`` decides when compiled code does. Threads may share it."""
 
     def __init__(self, bm25: BM25, fast: CompileLater | None = None) -> None:
-        self._bm25 = bm25
-        self._fast = fast or FAST
+        self._bm25, self._fast = bm25, fast or FAST
         self._statistics: dict[Terms, _TermStatistics | None] = {}
         lists = bm25.postings
         self._size = lists.document_count
@@ -236,9 +230,8 @@ class BM25Search:
             return self._best_of_all(concepts, k, id_order, allowed)
         query = self._query_terms(concepts)
         fits = len(id_order) == self._size and (allowed is None or len(allowed) == self._size)
-        if not query.concepts or not fits or not (query.factors > 0).all():
-            return self._best_of_all(concepts, k, id_order, allowed)
-        if compiled and query.entries < _ENTRIES_A_LOOKUP * query.terms * k:
+        short = compiled is not None and query.entries < _ENTRIES_A_LOOKUP * query.terms * k
+        if short or not query.concepts or not fits or not (query.factors > 0).all():
             return self._best_of_all(concepts, k, id_order, allowed)
         if compiled:
             return self._best_compiled(compiled, query, k, id_order, allowed)

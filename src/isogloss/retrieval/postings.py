@@ -91,11 +91,8 @@ class Postings:
     """The inverted lists of a collection, and the length of each of its documents in terms."""
 
     def __init__(self, terms: StringTable, offsets: Numbers, documents: Ids, frequencies: Ids, lengths: Ids) -> None:
-        self.terms = terms
-        self.offsets = offsets
-        self.documents = documents
-        self.frequencies = frequencies
-        self.lengths = lengths
+        self.terms, self.lengths = terms, lengths
+        self.offsets, self.documents, self.frequencies = offsets, documents, frequencies
         self._find = lru_cache(maxsize=50_000)(terms.find)
 
     @classmethod

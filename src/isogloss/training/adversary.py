@@ -8,7 +8,12 @@ The encoder descends L: alpha_j > 0 makes layer j alike for both languages (it f
 differ (it helps), alpha_j = 0 only measures. That is the paper's text; its eq. 7 has the opposite sign. Before each
 step of the encoder the critics take ``steps`` of their own, on the same texts. Where several processes share a batch,
 each of them sees the vectors of all of it and takes the same steps: critics are small, and a critic's gradient would
-have to travel ``steps`` times.
+have to travel ``steps`` times. A critic (Arjovsky et al. 2017) estimates the distance of two sets of vectors,
+
+    W(P, Q) = max over 1-Lipschitz D of  E_P[D(x)] - E_Q[D(y)]          (eq. 5)
+
+and is kept near 1-Lipschitz by a penalty on its gradient (Gulrajani et al. 2017), or Lipschitz for some constant by
+clipping its weights.
 
 The adversary of CLANN (Joty et al. 2017) is a classifier of languages whose gradient is reversed in the encoder:
 
@@ -29,7 +34,6 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from isogloss.nn.critics import Critic, between, gradient_penalty
 from isogloss.nn.encoders.torch_encoder import fill
 from isogloss.nn.matchers.clann import Clann
 from isogloss.nn.matchers.scorer import Compared, Features
@@ -41,9 +45,65 @@ from isogloss.training.torch_steps import NamedAdam, arrays
 from isogloss.training.torch_triples import ExtraTerm
 
 _BETAS = (0.5, 0.9)  # the features that critics follow move: a long memory would mislead (Gulrajani et al. 2017)
+_LEAK = 0.2
 _FLAT = 1e-6
 _EXPLODED = 10.0
 _STEEPNESS = 10.0
+
+
+class Critic(nn.Module):
+    """D(x) = w . leaky(W x + b): input -> 64 -> 1. A constant more would change no difference."""
+
+    def __init__(self, inputs: int, hidden: int = 64) -> None:
+        super().__init__()
+        self.hidden, self.output = nn.Linear(inputs, hidden), nn.Linear(hidden, 1, bias=False)
+
+    def forward(self, vectors: Tensor) -> Tensor:
+        """One number a row."""
+        values: Tensor = self.output(nn.functional.leaky_relu(self.hidden(vectors), _LEAK))
+        return values[:, 0]
+
+    def gradients(self, vectors: Tensor) -> Tensor:
+        """dD/dx of each row:  sum_h w_h leaky'(W_h x + b_h) W_h.
+
+        Written out, so that its own derivative by the weights needs no second pass backwards.
+        """
+        rising = (self.hidden(vectors).detach() > 0).to(vectors.dtype)
+        gradients: Tensor = ((rising + _LEAK * (1 - rising)) * self.output.weight) @ self.hidden.weight
+        return gradients
+
+    def difference(self, left: Tensor, right: Tensor) -> Tensor:
+        """E[D(left)] - E[D(right)], what the critic makes as large as it can."""
+        difference: Tensor = self(left).mean() - self(right).mean()
+        return difference
+
+    def distance(self, left: Tensor, right: Tensor) -> Tensor:
+        """The critic's estimate of W, which is never below 0 (D = 0 is a critic too).
+
+        A negative estimate is of a critic that lags behind; its gradient would lead the wrong way, so it is cut off.
+        """
+        return self.difference(left, right).clamp(min=0)
+
+    def clip(self, bound: float) -> None:
+        """Bring every weight into [-bound, bound]."""
+        with torch.no_grad():
+            for parameter in self.parameters():
+                parameter.clamp_(-bound, bound)
+
+
+def between(left: Tensor, right: Tensor, generator: torch.Generator | None) -> Tensor:
+    """A random point on the way from each row of ``left`` to some row of ``right``, which has as many or more.
+
+    The rows of ``right`` are taken one further on, so that a query does not meet its own positive.
+    """
+    share = torch.empty_like(left[:, :1]).uniform_(generator=generator)
+    return left + share * (right.roll(1, dims=0)[: len(left)] - left)
+
+
+def gradient_penalty(gradients: Tensor) -> Tensor:
+    """E[(|dD/dx| - 1)^2]."""
+    lengths: Tensor = torch.linalg.vector_norm(gradients, dim=1)
+    return (lengths - 1).square().mean()
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +141,6 @@ class LayerwiseAdversary(ExtraTerm):
         self._sums = {name: torch.zeros(layers, device=device) for name in ("distance", "gradient")}
         self._taken, self._worst = torch.zeros((), device=device), torch.zeros(layers, device=device)
         self._epoch = -1
-        self._shared: SharedSteps | None = None
-
-    def join(self, shared: SharedSteps) -> None:
-        self._shared = shared
 
     def prepare(self, compared: Compared, stopped: Tensor) -> None:
         features = tuple((query.detach(), document.detach()) for query, document in compared.features)
@@ -197,10 +253,6 @@ class LanguageAdversary(ExtraTerm):
         self._lambda = torch.zeros((), device=device)
         self._sums = torch.zeros(2, device=device)
         self._epoch = -1
-        self._shared: SharedSteps | None = None
-
-    def join(self, shared: SharedSteps) -> None:
-        self._shared = shared
 
     def prepare(self, compared: Compared, stopped: Tensor) -> None:
         """It has no steps of its own."""

@@ -27,7 +27,6 @@ operations in the same order, hence the same numbers, and twice as fast on the w
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,7 +76,8 @@ class SoftmaxAverage:
     ) -> tuple[Table, Table]:
         """The words' vectors after ``epochs`` more epochs, the rate falling from ``rate`` to 0 in equal steps."""
         steps = epochs * len(_batches(self._pairs, batch))
-        for step, members in enumerate(track(self._drawn(epochs, batch), label, steps)):
+        drawn = (members for epoch in range(epochs) for members in _batches(self.order(epoch), batch))
+        for step, members in enumerate(track(drawn, label, steps)):
             loss, gradients = self.gradients(members, self._drop)
             self.losses.append(loss)
             for side, (touched, rows) in zip(self._sides, gradients, strict=True):
@@ -103,10 +103,6 @@ class SoftmaxAverage:
             along = np.einsum("ij,ij->i", of_vectors, vectors)[:, None]
             gradients.append(side.share_out((of_vectors - along * vectors) / size, *bag))
         return loss, gradients
-
-    def _drawn(self, epochs: int, batch: int) -> Iterator[Numbers]:
-        for epoch in range(epochs):
-            yield from _batches(self.order(epoch), batch)
 
     def order(self, epoch: int) -> Numbers:
         """The order of the pairs in an epoch."""

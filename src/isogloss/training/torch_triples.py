@@ -33,13 +33,15 @@ _QUERIES = 1024  # compared with all documents at a time
 class ExtraTerm(ABC):
     """A term added to the ranking loss of each batch, with parameters and steps of its own: an adversary."""
 
+    _shared: SharedSteps | None = None
+
     @abstractmethod
     def use(self, device: torch.device, generator: torch.Generator) -> None:
         """Compute there, with random numbers from there; called before anything else."""
 
-    @abstractmethod
     def join(self, shared: SharedSteps) -> None:
         """See only this process's share of each batch from now on; called before ``prepare``."""
+        self._shared = shared
 
     @abstractmethod
     def prepare(self, compared: Compared, stopped: Tensor) -> None:

@@ -5,7 +5,6 @@ Everything depends on the seed, the epoch and the batch alone, so that a trainin
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -61,7 +60,7 @@ def _distinct_texts(texts: TextIds) -> NDArray[np.int64]:
     return np.fromiter(found, dtype=np.int64, count=len(texts))
 
 
-class Negatives(ABC):
+class Negatives:
     """Gives a negative for each pair: never a positive of its query, nor a document of the same words as one."""
 
     def __init__(self, triples: Triples, seed: int) -> None:
@@ -88,12 +87,8 @@ class Negatives(ABC):
         """Continue from a state."""
         self._epoch, self._drawn = int(state["negatives_epoch"]), np.asarray(state["negatives"], np.int32)
 
-    @abstractmethod
     def _draw(self, rng: np.random.Generator) -> Ids:
-        """One document a pair."""
-
-    def _random(self, rng: np.random.Generator) -> Ids:
-        """Any document but the query's positives, each as likely as the others."""
+        """One document a pair: any but the query's positives, each as likely as the others."""
         drawn, missing = np.empty(len(self.triples), np.int32), np.arange(len(self.triples))
         while len(missing):
             drawn[missing] = rng.integers(len(self.triples.documents), size=len(missing), dtype=np.int32)
@@ -104,18 +99,12 @@ class Negatives(ABC):
 class RandomNegatives(Negatives):
     """Any document of the collection that is no positive of the query."""
 
-    def _draw(self, rng: np.random.Generator) -> Ids:
-        return self._random(rng)
-
 
 class InBatchNegatives(Negatives):
     """The positive of the next pair of the batch that is none of the query's own; a random document if there is none.
 
     The batches are new in every epoch, and so are the negatives. Documents are drawn as often as they are positives.
     """
-
-    def _draw(self, rng: np.random.Generator) -> Ids:
-        return self._random(rng)
 
     def of(self, pairs: NDArray[np.int64]) -> Ids:
         found, queries = self._drawn[pairs], self.triples.query_of[pairs]
@@ -153,7 +142,7 @@ class HardNegatives(Negatives):
         super().begin_epoch(epoch)
 
     def _draw(self, rng: np.random.Generator) -> Ids:
-        drawn = self._random(rng)
+        drawn = super()._draw(rng)
         hard = np.flatnonzero(rng.random(len(drawn)) < self.share)
         queries = self.triples.query_of[hard]
         rows = self.candidates[queries]

@@ -17,6 +17,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 from pathlib import Path
+from string import ascii_lowercase, ascii_uppercase, digits
 from typing import NamedTuple
 
 from isogloss.storage.errors import InputError
@@ -24,9 +25,7 @@ from isogloss.storage.files import atomic_file
 from isogloss.storage.lines import Location, find_file, open_bytes, read_lines
 from isogloss.text.tokenizer import tokenize
 
-_DIGITS = {
-    digit: value for value, digit in enumerate("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
-}
+_DIGITS = {digit: value for value, digit in enumerate(f"{ascii_uppercase}{ascii_lowercase}{digits}+/")}
 _NUMBERED = re.compile(r"^\s*\d+\.\s*")
 _REMARK = re.compile(r"<[^>]*>|\[[^\]]*\]|\([^)]*\)|\{[^}]*\}")
 _PRONUNCIATION = re.compile(r"(?:^|\s)/[^/]*/\s*$")  # stands last; other slashes are the word's own
@@ -66,9 +65,7 @@ class Lexicon:
     @classmethod
     def read(cls, path: Path | str) -> Lexicon:
         """Read a lexicon file of any of the formats."""
-        lexicon = cls(
-            (word, translation, probability) for _, word, translation, probability in read_entries(Path(path))
-        )
+        lexicon = cls(entry[1:] for entry in read_entries(Path(path)))
         if not len(lexicon):
             raise InputError(f"{path}: holds no entry")
         return lexicon

@@ -58,22 +58,16 @@ class TranslationCache:
         lines = "".join(json.dumps(pair) + "\n" for pair in translations.items())
         with contextlib.suppress(OSError):
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            with open(self.path, "ab", buffering=0) as file:
-                file.write(("\n" + lines if self._cut_off() else lines).encode())
+            with open(self.path, "a+b", buffering=0) as file:
+                file.seek(max(0, file.seek(0, os.SEEK_END) - 1))
+                cut_off = file.read(1) not in (b"", b"\n")
+                file.write(("\n" * cut_off + lines).encode())
 
     def _read(self, line: bytes) -> None:
         with contextlib.suppress(ValueError):
             pair = json.loads(line)
             if isinstance(pair, list) and len(pair) == 2 and all(isinstance(part, str) for part in pair):
                 self._translations[pair[0]] = pair[1]
-
-    def _cut_off(self) -> bool:
-        """Whether the file ends within a line."""
-        with open(self.path, "rb") as file:
-            if not file.seek(0, os.SEEK_END):
-                return False
-            file.seek(-1, os.SEEK_END)
-            return file.read(1) != b"\n"
 
 
 def cache_directory() -> Path:
@@ -85,6 +79,8 @@ def cache_directory() -> Path:
 
 
 _BATCH = 200  # texts a call: what is lost when a run is killed
+_NAMED = 3  # texts without a translation
+_ABSENT = "is not installed"
 _PARAGRAPH = "\n\n"
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _CODES = {
@@ -123,10 +119,9 @@ class Apertium(Translator):
 
     def translate(self, texts: Sequence[str], ids: Sequence[str] = ()) -> list[str]:
         lines = [_one_line(text) for text in texts]
-        new = [line for line in dict.fromkeys(lines) if _has_words(line) and self._cache.get(line) is None]
+        new = [line for line in dict.fromkeys(lines) if any(map(str.isalpha, line)) and self._cache.get(line) is None]
         batches = [new[start : start + _BATCH] for start in range(0, len(new), _BATCH)]
-        sizes = map(len, batches)
-        for batch in track(batches, f"translating with apertium {self.mode}", len(new), sizes):
+        for batch in track(batches, f"translating with apertium {self.mode}", len(new), map(len, batches)):
             self._cache.add(dict(zip(batch, self._run(batch), strict=True)))
         return [self._cache.get(line) or line for line in lines]
 
@@ -141,9 +136,6 @@ class Apertium(Translator):
             middle = len(texts) // 2
             yield from self._run(texts[:middle])
             yield from self._run(texts[middle:])
-
-
-_ABSENT = "is not installed"
 
 
 def installed_modes() -> list[str]:
@@ -179,13 +171,6 @@ def _one_line(text: str) -> str:
     return " ".join(_CONTROL.sub(" ", text).split())
 
 
-def _has_words(text: str) -> bool:
-    return any(map(str.isalpha, text))
-
-
-_NAMED = 3
-
-
 class ReadyTranslations(Translator):
     """A file of lines ``text<TAB>translation`` or ``id<TAB>translation``, plain or ``.gz``; spaces may differ.
 
@@ -200,18 +185,15 @@ class ReadyTranslations(Translator):
 
     def translate(self, texts: Sequence[str], ids: Sequence[str] = ()) -> list[str]:
         names = list(ids) if len(ids) else [""] * len(texts)
-        found = [self._find(text, name) for text, name in zip(texts, names, strict=True)]
-        missing = [name or text for text, name, ready in zip(texts, names, found, strict=True) if ready is None]
+        ready = self._translations
+        found = [ready.get(name) or ready.get(_collapsed(text)) for text, name in zip(texts, names, strict=True)]
+        missing = [name or text for text, name, each in zip(texts, names, found, strict=True) if each is None]
         if missing and not self._keep_missing:
             first = ", ".join(f"{text[:60]!r}" for text in missing[:_NAMED])
             more = ", …" if len(missing) > _NAMED else ""
             what = f"{self.path}: has no translation of {len(missing):,} of {len(texts):,} texts ({first}{more})"
             raise InputError(f"{what}; add lines 'text or id<TAB>translation', or set missing=keep")
-        return [text if ready is None else ready for text, ready in zip(texts, found, strict=True)]
-
-    def _find(self, text: str, name: str) -> str | None:
-        ready = self._translations.get(name) if name else None
-        return self._translations.get(_collapsed(text)) if ready is None else ready
+        return [each or text for text, each in zip(texts, found, strict=True)]
 
 
 def _read(path: Path) -> dict[str, str]:
@@ -255,7 +237,7 @@ class LexiconTranslator(Translator):
         self._known: dict[Phrase, str] = {}
 
     def translate(self, texts: Sequence[str], ids: Sequence[str] = ()) -> list[str]:
-        return [self._translate(text) for text in texts]
+        return [" ".join(translation for _, translation in self.phrases(text)) for text in texts]
 
     def phrases(self, text: str) -> list[tuple[str, str]]:
         """The words and phrases of a text, each with what it becomes; without those that are left out."""
@@ -265,14 +247,10 @@ class LexiconTranslator(Translator):
                 self._known[phrase] = self._best(phrase)
         return [(" ".join(phrase), self._known[phrase]) for phrase in phrases if self._known[phrase]]
 
-    def _translate(self, text: str) -> str:
-        return " ".join(translation for _, translation in self.phrases(text))
-
     def _best(self, phrase: Phrase) -> str:
         found = self._find(phrase)
-        if found:
-            best = max(found, key=lambda translation: translation.probability)  # of equals, max() takes the first
-            return " ".join(best.phrase)
+        if found:  # of equals, max() takes the first
+            return " ".join(max(found, key=lambda translation: translation.probability).phrase)
         return " ".join(word for word in phrase if word not in self._stop_words)
 
 
@@ -302,9 +280,8 @@ def open_translator(
     if kind == "file" and where:
         return ReadyTranslations(Path(where), keep_missing)
     if kind == "lexicon" and (where or lexicon is not None):
-        return LexiconTranslator(
-            Lexicon.read(where) if where or lexicon is None else lexicon, source_language, target_language
-        )
+        used = Lexicon.read(where) if where or lexicon is None else lexicon
+        return LexiconTranslator(used, source_language, target_language)
     if kind in ("lexicon", "file"):
         raise InputError(f"translator: {spec!r} names no file; write {kind}:FILE")
     raise InputError(f"translator: {spec!r} is none of {TRANSLATOR_HELP}")

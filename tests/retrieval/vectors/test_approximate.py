@@ -7,10 +7,16 @@ import numpy as np
 import pytest
 
 from isogloss.retrieval.ranking import Ranking
-from isogloss.retrieval.vectors.approximate import ApproximateIndex, list_count
+from isogloss.retrieval.vectors.approximate import (
+    DEPTHS,
+    TARGET,
+    ApproximateIndex,
+    list_count,
+    recall,
+    sample_queries,
+)
 from isogloss.retrieval.vectors.exact import ExactIndex
 from isogloss.retrieval.vectors.index import VectorIndex
-from isogloss.retrieval.vectors.recall import DEPTHS, TARGET, recall, sample_queries
 from isogloss.retrieval.vectors.storage import stored_as
 from isogloss.storage.errors import InputError
 

@@ -7,20 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from types import TracebackType
 from typing import Any, Self, TypeVar
 
 import numpy as np
 import psycopg
 
 from isogloss.data.documents import Document, document_of
-from isogloss.engines.base import EngineHit, Filters, Matrix, checked_batch, checked_queries
+from isogloss.engines.base import EngineHit, Filters, Matrix, checked_batch, checked_vectors
 from isogloss.engines.postgres import hnsw
 from isogloss.engines.postgres import schema as schemas
 from isogloss.engines.postgres.connection import Connection, Database
 from isogloss.engines.postgres.schema import Schema
 from isogloss.engines.postgres.searching import Scope, is_selective, search_exact, search_hnsw
 from isogloss.engines.postgres.writing import delete_documents, is_storable, write_batch
+from isogloss.retrieval.vectors.approximate import TARGET
 from isogloss.storage.errors import InputError
 
 NAME = "isogloss"
@@ -152,7 +152,7 @@ class PostgresEngine:
         Through the HNSW index where there is one that reaches its recall at this depth, unless ``exact``. With a filter
         that lets few pass, or where HNSW does not find enough, every document that passes is scored.
         """
-        matrix, scope = checked_queries(queries, self.schema.dimension), Scope(language, filters)
+        matrix, scope = checked_vectors(queries, self.schema.dimension), Scope(language, filters)
         if k < 1 or not len(matrix) or not scope.is_storable:
             return [[] for _ in matrix]
         exact = exact or not np.isfinite(self.schema.rounded(matrix)).all()
@@ -168,7 +168,6 @@ class PostgresEngine:
         return answers
 
     def get(self, language: str, ids: Sequence[str]) -> list[Document | None]:
-        """Documents by their ids."""
         if not is_storable(language):
             return [None] * len(ids)
         statement = self.schema.statement("SELECT id, page FROM {documents} WHERE language = %s AND id = ANY(%s)")
@@ -191,7 +190,6 @@ class PostgresEngine:
                 yield document_of(page)
 
     def counts(self) -> dict[str, int]:
-        """How many documents there are of each language."""
         statement = self.schema.statement("SELECT language, count(*) FROM {documents} GROUP BY 1 ORDER BY 1")
         with self._database.connection() as connection:
             return dict(connection.execute(statement).fetchall())
@@ -217,7 +215,7 @@ class PostgresEngine:
 
     def build_hnsw(
         self, languages: Sequence[str] | None = None, m: int = 16, ef_construction: int = 64,
-        target: float = hnsw.TARGET, memory: str | None = None,
+        target: float = TARGET, memory: str | None = None,
     ) -> dict[str, Any]:  # fmt: skip
         """Build HNSW indexes, of all languages or of some, and measure the recall they reach, which is returned.
 
@@ -229,7 +227,7 @@ class PostgresEngine:
                 self._hnsw.write(connection, language, built)
         return self.measure_hnsw(languages, target)
 
-    def measure_hnsw(self, languages: Sequence[str] | None = None, target: float = hnsw.TARGET) -> dict[str, Any]:
+    def measure_hnsw(self, languages: Sequence[str] | None = None, target: float = TARGET) -> dict[str, Any]:
         """Measure anew what HNSW indexes reach, when there are many more documents than there were."""
         with self._database.connection() as connection:
             known = self._hnsw.read(connection)
@@ -250,14 +248,12 @@ class PostgresEngine:
         return self.recalls()
 
     def recalls(self) -> dict[str, float]:
-        """The recall@10 that was measured in each language that is searched through an HNSW index."""
         with self._database.connection() as connection:
             known = self._hnsw.read(connection)
         levels = {language: (metadata or {}).get("levels") for language, metadata in known.items()}
         return {language: found[0]["recall"] for language, found in levels.items() if found and found[0]["reached"]}
 
     def close(self) -> None:
-        """Close the connections."""
         if self._maker is not None:
             self._maker.close()
             self._maker = None
@@ -272,9 +268,7 @@ class PostgresEngine:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _change(self, change: Callable[[Connection], Result]) -> Result:

@@ -26,13 +26,9 @@ from isogloss.engines.base import EngineHit, Matrix
 from isogloss.engines.postgres.connection import Connection
 from isogloss.engines.postgres.schema import Schema
 from isogloss.engines.postgres.searching import MAX_EF_SEARCH, Scope, search_exact, search_hnsw
-from isogloss.retrieval.vectors.recall import sample_queries
+from isogloss.retrieval.vectors.approximate import DEPTHS, sample_queries
 from isogloss.storage.errors import InputError
 
-DEPTHS = (10, 100)
-"""Numbers of results that recall is measured for; more than the last are searched exactly."""
-TARGET = 0.984
-"""The recall to reach on the sample: .98 for other queries, with a margin."""
 MANY = 50_000
 """Documents of a language from which on ``auto`` builds an index: there an exact search takes as long as people notice.
 

@@ -168,9 +168,6 @@ def _has_tables(connection: Connection, name: str) -> bool:
     return connection.execute(query, (name,)).fetchone() is not None
 
 
-# languages
-
-
 def known_languages(connection: Connection, schema: Schema) -> set[str]:
     """The languages that have partitions."""
     return {language for (language,) in connection.execute(schema.statement("SELECT language FROM {languages}"))}
@@ -197,9 +194,6 @@ def add_languages(connection: Connection, schema: Schema, languages: Iterable[st
                         language=sql.Literal(language),
                     )
                 )
-
-
-# unfinished schemas
 
 
 def begin_unfinished(connection: Connection, name: str, shown: str) -> None:

@@ -58,9 +58,7 @@ class AverageEncoder:
             raise ValueError("a float32 table of as many rows as words is needed")
         if isinstance(words, StringTable) and not _seems_ascending(words):
             raise ValueError("the words of a StringTable have to be in ascending order")
-        self.words = words
-        self.table = table
-        self.maximum_words = maximum_words
+        self.words, self.table, self.maximum_words = words, table, maximum_words
 
     @property
     def dimension(self) -> int:
@@ -92,14 +90,11 @@ class AverageEncoder:
 
     def known(self, text: str) -> list[str]:
         """The words of a text that have a vector, each once."""
-        return [word for word in self._distinct_words(text) if self._row(word) >= 0]
+        return [word for word in dict.fromkeys(self._words(text)) if self._row(word) >= 0]
 
     def unknown(self, text: str) -> list[str]:
         """The words of a text that have none, each once."""
-        return [word for word in self._distinct_words(text) if self._row(word) < 0]
-
-    def _distinct_words(self, text: str) -> list[str]:
-        return list(dict.fromkeys(self._words(text)))
+        return [word for word in dict.fromkeys(self._words(text)) if self._row(word) < 0]
 
     def _words(self, text: str) -> list[str]:
         return tokenize(text)[: self.maximum_words or None]

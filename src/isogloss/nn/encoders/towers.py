@@ -43,11 +43,6 @@ def beyond(words: Tensor, lengths: Tensor) -> Tensor:
     return torch.arange(words.shape[1], device=words.device) >= lengths[:, None]
 
 
-def longest_text(offsets: Tensor) -> int:
-    """The length of the longest text."""
-    return int(offsets.diff().max()) if len(offsets) > 1 else 0
-
-
 class Tower(nn.Module, ABC):
     """What comes after the word vectors."""
 
@@ -75,7 +70,8 @@ class TextEncoder(nn.Module):
     def forward(self, ids: Tensor, offsets: Tensor) -> Tensor:
         """``ids[offsets[i]:offsets[i + 1]]`` are the words of text ``i``; its vector is row ``i``."""
         texts = torch.arange(len(offsets) - 1, device=offsets.device)
-        return self.encode(*pad_texts(ids, offsets, texts, max(1, longest_text(offsets))))
+        longest = max(1, int(offsets.diff().max()) if len(texts) else 0)
+        return self.encode(*pad_texts(ids, offsets, texts, longest))
 
     def encode(self, words: Tensor, lengths: Tensor) -> Tensor:
         """The same for texts that are padded already, as ``pad_texts`` gives them."""

@@ -7,7 +7,7 @@ same numbers.
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 
 import numpy as np
@@ -26,15 +26,20 @@ _WORDS_AT_ONCE = 65_536
 def encode(table: Table, texts: TextIds) -> Table:
     """One row a text: the sum of its words' rows, of length 1; zero for a text without words."""
     vectors = np.zeros((len(texts), table.shape[1]), np.float32)
-    start = 0
-    while start < len(texts):
-        end = int(np.searchsorted(texts.offsets, texts.offsets[start] + _WORDS_AT_ONCE, side="right")) - 1
-        end = max(start + 1, end)
+    for start, end in whole_texts(texts.offsets, _WORDS_AT_ONCE):
         ids = texts.ids[texts.offsets[start] : texts.offsets[end]]
         sums = add_runs(table, ids, texts.lengths[start:end])
         np.divide(sums, row_lengths(sums), out=vectors[start:end])
-        start = end
     return vectors
+
+
+def whole_texts(offsets: Numbers, words: int) -> Iterator[tuple[int, int]]:
+    """Runs of texts (first, last + 1) of at most so many words, or of one text."""
+    start = 0
+    while start < len(offsets) - 1:
+        end = max(start + 1, int(np.searchsorted(offsets, offsets[start] + words, side="right")) - 1)
+        yield start, end
+        start = end
 
 
 def row_lengths(sums: Table) -> Table:

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from isogloss.nn.encoders.unit_sums import whole_texts
 from isogloss.text.batches import TokenizedTexts, tokenize_texts
 from isogloss.text.tokenizer import tokenize
 from isogloss.translation.vectors.word_vectors import Matrix, WordVectors
@@ -26,8 +27,7 @@ class WeightedAverage:
     def __init__(self, vectors: WordVectors, weights: NDArray[np.float32]) -> None:
         if len(weights) != len(vectors):
             raise ValueError("as many weights as words are needed")
-        self.vectors = vectors
-        self.weights = weights
+        self.vectors, self.weights = vectors, weights
 
     def encode(self, texts: Sequence[str], label: str = "encoding") -> Matrix:
         """One row a text."""
@@ -38,7 +38,7 @@ class WeightedAverage:
         row_of = self.vectors.row_of
         rows = np.fromiter((row_of.get(term, -1) for term in texts.terms), dtype=np.int64, count=len(texts.terms))
         encoded = np.zeros((len(texts), self.vectors.dimension), dtype=np.float32)
-        for first, last in _blocks(texts.offsets):
+        for first, last in whole_texts(texts.offsets, _BLOCK_TOKENS):
             span = slice(int(texts.offsets[first]), int(texts.offsets[last]))
             text_of = np.repeat(np.arange(first, last), np.diff(texts.offsets[first : last + 1]))
             self._add(encoded, rows[texts.ids[span]], text_of)
@@ -59,16 +59,6 @@ class WeightedAverage:
         sums = np.add.reduceat(self.vectors.matrix[rows] * weights[:, None], starts, axis=0)
         totals = np.add.reduceat(weights, starts)
         encoded[text_of[starts]] = sums / np.where(totals > 0, totals, 1.0)[:, None]
-
-
-def _blocks(offsets: NDArray[np.int64]) -> list[tuple[int, int]]:
-    """Chunks of texts of about so many tokens, each text whole."""
-    blocks, first = [], 0
-    while first < len(offsets) - 1:
-        last = int(np.searchsorted(offsets, offsets[first] + _BLOCK_TOKENS, side="right")) - 1
-        blocks.append((first, min(max(last, first + 1), len(offsets) - 1)))
-        first = blocks[-1][1]
-    return blocks
 
 
 def term_statistics(texts: TokenizedTexts) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

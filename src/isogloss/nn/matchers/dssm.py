@@ -26,15 +26,11 @@ class Dssm(VectorScorer):
         self.document_tower = self.query_tower if shared else FeedForward([tables.dimension, hidden, outputs])
 
     def encode_queries(self, queries: Texts) -> Tensor:
-        return _encoded(self.query_tower, self.tables.query_means(queries), queries.lengths)
+        return zero_where_empty(self.query_tower(self.tables.query_means(queries).tanh()), queries.lengths)
 
     def encode_documents(self, documents: Texts) -> Tensor:
-        return _encoded(self.document_tower, self.tables.document_means(documents), documents.lengths)
+        return zero_where_empty(self.document_tower(self.tables.document_means(documents).tanh()), documents.lengths)
 
     def match(self, queries: Tensor, documents: Tensor) -> Tensor:
         scores: Tensor = self.gamma * smooth_cosine(queries, documents, 0.0)
         return scores
-
-
-def _encoded(tower: FeedForward, means: Tensor, lengths: Tensor) -> Tensor:
-    return zero_where_empty(tower(means.tanh()), lengths)

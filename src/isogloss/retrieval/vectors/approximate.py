@@ -8,6 +8,10 @@ so that lists of near rows (spherical k-means) are also lists of rows with a lar
 of the rows. With rows of unequal length (log-normal, sigma .3, 200,000 x 256) the plain rows need all lists for a
 recall@10 of .98, these an eighth. faiss finds candidates; the exact index scores them with the vectors as they are
 stored, so that an error here can miss a row and never misplace one.
+
+How much is missed is measured against an exact search, over sample queries, and the settings are chosen by it:
+
+    recall@k = |found first k  and  exact first k| / |exact first k|
 """
 
 from __future__ import annotations
@@ -18,18 +22,25 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from isogloss.retrieval.ranking import Allowed, Ranking
 from isogloss.retrieval.vectors.exact import ExactIndex
-from isogloss.retrieval.vectors.recall import DEPTHS, TARGET, Level, recall
 from isogloss.retrieval.vectors.storage import Floats, Stored, float32_rows
 from isogloss.storage.arrays import load_array, save_array
 from isogloss.storage.errors import import_extra
 
+DEPTHS = (10, 100)
+"""Numbers of results that an approximate search is tuned for. More than the last are searched exactly."""
+K = DEPTHS[0]
+"""The number of results of the recall that an index reports."""
+TARGET = 0.984
+"""The recall that tuning reaches on the sample: .98 for other queries, with a margin."""
+_PUSH = 0.25  # of the length of a row
+_EQUAL = 1e-18  # the distance of rows that are equal, or so near that a quotient could overflow
 _SEED = 1
 _ROUNDS = 8  # of k-means
 _ROWS_A_LIST = 40  # that k-means is trained on; faiss warns below 39
@@ -45,6 +56,44 @@ _TRIED_LISTS = 60  # numbers of lists, each about a tenth more than the last
 _SCAN_COST, _FETCH_COST, _SCORE_COST = 0.07, 400, 0.5  # ns a code; components as slow as a fetch; ns a component
 _HEADER = struct.Struct("<4siq16x?iQ")  # kind, dimension, rows, whether trained, metric, lists
 _reading = threading.Lock()  # faiss's limit on what it allocates is one for the process
+
+
+class Level(NamedTuple):
+    """The settings for up to ``k`` results: lists to probe, candidates to re-score, and the measured recall."""
+
+    k: int
+    probes: int
+    candidates: int
+    recall: float
+
+
+def sample_queries(rows: Stored, count: int) -> Floats:
+    """Queries made of the rows, the same each time; fewer where there are fewer rows.
+
+    A query is a row moved by a quarter of its length in the direction from one random row to another: near a document,
+    and different from it in the ways documents differ.
+    """
+    random = np.random.default_rng(_SEED)
+    draws = (np.sort(random.choice(len(rows), size=min(count, len(rows)), replace=False)) for _ in range(3))
+    chosen, other, another = (float32_rows(rows[draw]) for draw in draws)
+    random.shuffle(another)
+    push = another - other
+    lengths, pushes = (np.linalg.norm(each, axis=1, keepdims=True) for each in (chosen, push))
+    push *= np.float32(_PUSH) * lengths / np.where(pushes > _EQUAL, pushes, np.float32(1))
+    queries: Floats = (chosen + push).astype(np.float32)
+    return queries
+
+
+def recall(found: Sequence[Ranking], exact: Sequence[Ranking], k: int = K) -> float:
+    """The share of the first ``k`` of an exact search that is among the first ``k`` found.
+
+    >>> first, second = (Ranking(np.asarray(rows), np.zeros(2)) for rows in ([1, 2], [3, 1]))
+    >>> recall([first], [second])
+    0.5
+    """
+    pairs = [(set(one.rows[:k].tolist()), other.rows[:k].tolist()) for one, other in zip(found, exact, strict=True)]
+    expected = sum(len(rows) for _, rows in pairs)
+    return sum(row in there for there, rows in pairs for row in rows) / expected if expected else 1.0
 
 
 class ApproximateIndex:

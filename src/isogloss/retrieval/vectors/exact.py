@@ -65,7 +65,10 @@ class ExactIndex:
         """``longest`` is the length of the longest row where it is known: finding it reads the whole matrix."""
         if len(matrix.shape) != 2 or id_order.shape != matrix.shape[:1]:
             raise ValueError(f"vectors of shape {matrix.shape} do not fit an order of {id_order.shape} ids")
-        self.matrix: Stored = matrix if isinstance(matrix, Quantised) else _contiguous(matrix)
+        if not isinstance(matrix, Quantised):
+            kept = matrix.dtype if matrix.dtype in (np.float16, np.float32) else np.float32
+            matrix = np.ascontiguousarray(as_dtype(matrix, kept))
+        self.matrix: Stored = matrix
         self.id_order = id_order
         if block is not None and block < 1:
             raise ValueError(f"a block of {block} rows: at least 1 is needed")
@@ -94,11 +97,7 @@ class ExactIndex:
 
     def scores(self, query: Vector) -> Floats:
         """The score of every row."""
-        wanted = self._double(query)
-        found = np.empty(len(self), dtype=np.float32)
-        for start in range(0, len(self), _EXACT_ROWS):
-            found[start : start + _EXACT_ROWS] = _inner_products(self.matrix[start : start + _EXACT_ROWS], wanted)
-        return found
+        return self._score(self._double(query))
 
     def score(self, query: Vector, rows: Rows) -> Floats:
         """The scores of some rows, the same as in ``scores`` to the last bit."""
@@ -135,12 +134,12 @@ class ExactIndex:
         widest = max(count, self.dimension) if copied else count
         return min(self._block or max(_BLOCK_VALUES // max(widest, 1), 1), max(len(selection), 1))
 
-    def _score(self, query: Doubles, rows: Rows) -> Floats:
-        """Second pass: the scores of some rows."""
-        found = np.empty(len(rows), dtype=np.float32)
-        for start in range(0, len(rows), _EXACT_ROWS):
+    def _score(self, query: Doubles, rows: Rows | None = None) -> Floats:
+        """Second pass: the scores of some rows, or of all."""
+        found = np.empty(len(self) if rows is None else len(rows), dtype=np.float32)
+        for start in range(0, len(found), _EXACT_ROWS):
             part = slice(start, start + _EXACT_ROWS)
-            found[part] = _inner_products(self.matrix[rows[part]], query)
+            found[part] = _inner_products(self.matrix[part if rows is None else rows[part]], query)
         return found
 
     def _margins(self, queries: Doubles) -> Doubles:
@@ -151,8 +150,7 @@ class ExactIndex:
 
     def checked(self, queries: Matrix) -> Floats:
         """Queries as float32, if they fit this index."""
-        checked: Floats = np.asarray(queries)
-        checked = checked if checked.dtype == np.float32 else as_dtype(checked, np.float32)
+        checked: Floats = as_dtype(np.asarray(queries), np.float32)
         if checked.ndim != 2:
             raise ValueError(f"queries of shape {checked.shape}: the rows of a matrix are needed")
         if checked.shape[1] != self.dimension:
@@ -206,11 +204,6 @@ class _Selection:
         if self.gathered is not None:
             return self.gathered[positions]
         return positions if self._allowed is None else positions[self._allowed[positions]]
-
-
-def _contiguous(matrix: Matrix) -> Matrix:
-    kept = matrix.dtype if matrix.dtype in (np.float16, np.float32) else np.float32
-    return np.ascontiguousarray(as_dtype(matrix, kept))
 
 
 def _group_maxima(selection: _Selection, columns: Floats, block: int) -> Floats:

@@ -16,14 +16,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from isogloss.retrieval.ranking import Allowed, Ranking, Rows, top_k
-from isogloss.retrieval.vectors.approximate import ApproximateIndex
+from isogloss.retrieval.vectors.approximate import DEPTHS, ApproximateIndex, K, Level, recall, sample_queries
 from isogloss.retrieval.vectors.exact import ExactIndex, Vector
-from isogloss.retrieval.vectors.recall import DEPTHS, K, Level, recall, sample_queries
 from isogloss.retrieval.vectors.storage import (
     STORAGES,
     Floats,
@@ -45,8 +44,6 @@ _SLOW = 24_000_000  # components: 375,000 rows of 64; 5 ms as float32, 10 ms as 
 _QUERIES = 1_000
 _FEWEST_ROWS = 1_000  # for inverted lists
 _NO_SCORES: Floats = np.zeros(0, dtype=np.float32)
-
-Result = TypeVar("Result")
 
 
 class Settings(NamedTuple):
@@ -244,14 +241,17 @@ class VectorIndex:
             raise ValueError(f"a mask of shape {allowed.shape} does not fit {len(self)} rows")
         if len(self.parts) == 1:
             return self.parts[0].search_batch(queries, k, allowed)
-        found = self._each(lambda part, rows: part.search_batch(queries, k, None if allowed is None else allowed[rows]))
+        found = [
+            part.search_batch(queries, k, None if allowed is None else allowed[rows])
+            for part, rows in zip(self.parts, self._spans, strict=True)
+        ]
         if not found:
             return [Ranking(np.zeros(0, dtype=np.int64), _NO_SCORES)] * len(queries)
         return [self._merged(rankings, k) for rankings in zip(*found, strict=True)]
 
     def scores(self, query: Vector) -> Floats:
         """The score of every row."""
-        return np.concatenate([_NO_SCORES, *self._each(lambda part, _: part.exact.scores(query))])
+        return np.concatenate([_NO_SCORES, *(part.exact.scores(query) for part in self.parts)])
 
     def score(self, query: Vector, rows: Rows) -> Floats:
         """The scores of some rows, the same as in ``scores`` to the last bit."""
@@ -294,9 +294,6 @@ class VectorIndex:
             except (OSError, ValueError, KeyError, TypeError) as error:
                 raise InputError(f"{directory}: not a whole vector index ({error}); make it again") from error
         return cls(parts, id_order)
-
-    def _each(self, what: Callable[[VectorPart, slice], Result]) -> list[Result]:
-        return [what(part, span) for part, span in zip(self.parts, self._spans, strict=True)]
 
     def _merged(self, rankings: Sequence[Ranking], k: int) -> Ranking:
         rows = [ranking.rows + start for ranking, start in zip(rankings, self._starts, strict=False)]

@@ -101,9 +101,9 @@ def storage_of(rows: Stored) -> str:
 
 def float32_rows(rows: Stored) -> Floats:
     """Rows of any storage as float32: as they are, or widened without loss."""
-    if isinstance(rows, Quantised) or rows.dtype != np.float16:
-        return rows.astype(np.float32) if isinstance(rows, Quantised) else rows.astype(np.float32, copy=False)
-    return _widened(rows)
+    if isinstance(rows, Quantised):
+        return rows.astype(np.float32)
+    return _widened(rows) if rows.dtype == np.float16 else rows.astype(np.float32, copy=False)
 
 
 def float64_rows(rows: Stored) -> Doubles:

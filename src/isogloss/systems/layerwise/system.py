@@ -25,8 +25,7 @@ from isogloss.translation.vectors.word_vectors import Matrix
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from isogloss.nn.encoders.layered_cnn import Layer
-    from isogloss.nn.matchers.layered import LayeredScorer
+    from isogloss.nn.matchers.layered import Layer, LayeredScorer
     from isogloss.nn.matchers.scorer import Scorer, Texts, WordTables
     from isogloss.systems.layerwise.explaining import LayerwiseExplainer
     from isogloss.systems.matchers.data import RankingData
@@ -62,8 +61,7 @@ class Layerwise(Matcher, DenseSystem):
         self.ranks_by_product = self.explains_quickly = self.settings.scorer == "cosine"
 
     def build(self, tables: WordTables) -> LayeredScorer:
-        from isogloss.nn.encoders.layered_cnn import LayeredCnn
-        from isogloss.nn.matchers.layered import LayeredScorer, VectorPairNetwork
+        from isogloss.nn.matchers.layered import LayeredCnn, LayeredScorer, VectorPairNetwork
 
         s = self.settings
         tower = LayeredCnn(tables.dimension, s.layers, s.all_widths(), s.kernels, s.k, s.pooling)

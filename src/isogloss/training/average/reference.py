@@ -37,7 +37,10 @@ class NumpyAverage(PairLearner):
     ) -> None:
         self.pairs = pairs
         self.loss, self.eps, self.clip = loss, eps, clip
-        self._tables = [_with_moments(query_table), _with_moments(document_table)]
+        self._tables: list[Table] = [
+            np.pad(table.astype(np.float32)[:, None], ((0, 0), (0, 2), (0, 0)))
+            for table in (query_table, document_table)
+        ]
         self._step = 0
         self._team: Team = Alone()
 
@@ -81,11 +84,10 @@ class NumpyAverage(PairLearner):
         )
         losses, slopes = _loss(self.loss, smooth_cosine(queries, documents, self.eps), self.pairs.grades[pairs])
         towards = smooth_cosine_gradient(queries, documents, self.eps)
+        sides = zip((queries, documents), towards, (query_words, document_words), strict=True)
         made = [
             toward * (1 - vectors**2) * (slopes / number / np.maximum(lengths, 1))[:, None]
-            for vectors, toward, lengths in zip(
-                (queries, documents), towards, (query_words, document_words), strict=True
-            )
+            for vectors, toward, lengths in sides
         ]
         return np.concatenate([*made, losses[:, None]], axis=1).astype(np.float32)
 
@@ -107,12 +109,6 @@ class NumpyAverage(PairLearner):
                 raise ValueError(f"word vectors of the shape {kept.shape}, not {table.shape}")
             table[...] = kept
         self._step = int(state["step"])
-
-
-def _with_moments(table: Table) -> Table:
-    rows = np.zeros((len(table), 3, table.shape[1]), dtype=np.float32)
-    rows[:, 0] = table
-    return rows
 
 
 def _pool(table: Table, texts: TextIds, numbers: Ids) -> tuple[NDArray[np.float64], NDArray[np.int64]]:

@@ -73,19 +73,13 @@ def frequent_pairs(
     def best(word: str) -> Phrase:
         def worth(translation: Translation) -> tuple[float, bool, bool, int]:
             phrase, probability = translation
-            return probability, phrase != (word,), _all_in(phrase, target_words), _frequency(phrase, target_counts)
+            has_vectors = target_words is None or all(each in target_words for each in phrase)
+            frequency = min(target_counts.get(each, 0) for each in phrase) if target_counts else 0
+            return probability, phrase != (word,), has_vectors, frequency
 
         return max(lexicon[(word,)], key=worth).phrase  # of equals, max() takes the first
 
     return [(word, " ".join(best(word))) for word in chosen]
-
-
-def _all_in(phrase: Phrase, words: Container[str] | None) -> bool:
-    return words is None or all(word in words for word in phrase)
-
-
-def _frequency(phrase: Phrase, counts: Mapping[str, int] | None) -> int:
-    return min(counts.get(word, 0) for word in phrase) if counts else 0
 
 
 METHODS = ("pinv", "ridge", "procrustes")

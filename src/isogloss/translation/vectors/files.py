@@ -52,7 +52,10 @@ def read_vectors(path: Path | str, limit: int | None = None, problems: Problems 
         raise InputError(f"a limit of {limit} words: at least 1 is needed")
     path = Path(path)
     if path.is_dir():
-        return _first(WordVectors.load(path), limit)
+        vectors = WordVectors.load(path)
+        if limit is None or limit >= len(vectors):
+            return vectors
+        return WordVectors([vectors.words[row] for row in range(limit)], vectors.matrix[:limit])
     path = find_file(path)
     with unpacked(path) as file:
         head = file.read(_HEAD_BYTES)
@@ -80,12 +83,6 @@ def write_vectors(vectors: WordVectors, target: str, overwrite: bool = False) ->
             word2vec.write(vectors, file)
         else:
             text.write(vectors, file, header=form == "word2vec")
-
-
-def _first(vectors: WordVectors, limit: int | None) -> WordVectors:
-    if limit is None or limit >= len(vectors):
-        return vectors
-    return WordVectors([vectors.words[row] for row in range(limit)], vectors.matrix[:limit])
 
 
 def _refuse_unreadable(word: str, form: str, target: str) -> None:

@@ -23,8 +23,7 @@ class WordVectors:
     def __init__(self, words: Sequence[str], matrix: Matrix) -> None:
         if len(words) != len(matrix) or matrix.ndim != 2:
             raise ValueError("as many rows as words are needed")
-        self.words = words
-        self.matrix = matrix
+        self.words, self.matrix = words, matrix
 
     def __len__(self) -> int:
         return len(self.words)
@@ -48,8 +47,7 @@ class WordVectors:
 
     def rows(self, words: Iterable[str]) -> list[int]:
         """The rows of the known words, in order; unknown ones are left out."""
-        row_of = self.row_of
-        return [row_of[word] for word in words if word in row_of]
+        return [self.row_of[word] for word in words if word in self.row_of]
 
     def save(self, directory: Path | str, overwrite: bool = False) -> None:
         """Write isogloss's own format: a directory that is mapped, not read."""

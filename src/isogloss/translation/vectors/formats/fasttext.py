@@ -138,9 +138,8 @@ def _open(path: Path) -> _Model:
     words = _words(parts)
     rows = parts.matrix("input matrix")
     if not rows.shape[1] or rows.shape[1] != 4 * settings.dimension:
-        raise InputError(
-            f"{path}: vectors of {rows.shape[1] // 4} dimensions, but the settings say {settings.dimension}"
-        )
+        width = rows.shape[1] // 4
+        raise InputError(f"{path}: vectors of {width} dimensions, but the settings say {settings.dimension}")
     needed = len(words) + (settings.buckets if settings.longest > 0 else 0)
     if len(rows) < needed or (settings.longest > 0 and settings.buckets < 1):
         raise InputError(f"{path}: {len(words)} words and {settings.buckets} buckets, but {len(rows)} vectors")
@@ -152,9 +151,7 @@ class _Parts:
     """Takes a file apart from its beginning; where it ends too early is an error that names the part."""
 
     def __init__(self, path: Path, data: mmap.mmap | bytes) -> None:
-        self.path = path
-        self._data = data
-        self._at = 0
+        self.path, self._data, self._at = path, data, 0
 
     def take(self, form: str, part: str) -> tuple[Any, ...]:
         """Numbers in the form of :mod:`struct`."""
@@ -205,10 +202,9 @@ def _words(parts: _Parts) -> list[bytes]:
 
 def _batches(model: _Model, gathering: Gathering) -> Iterator[tuple[list[bytes], Matrix]]:
     start = 0
-    while start < len(model.words) and not gathering.full:
-        end = min(start + (_BATCH if gathering.room is None else min(_BATCH, gathering.room)), len(model.words))
-        yield model.words[start:end], _means(model, start, end)
-        start = end
+    while size := gathering.room(min(_BATCH, len(model.words) - start)):
+        yield model.words[start : start + size], _means(model, start, start + size)
+        start += size
 
 
 def _means(model: _Model, start: int, end: int) -> Matrix:

@@ -33,21 +33,13 @@ class Gathering:
 
     def __init__(self, path: Path, dimension: int, limit: int | None, problems: Problems) -> None:
         self.dimension = dimension
-        self._path = path
-        self._limit = limit
-        self._problems = problems
+        self._path, self._limit, self._problems = path, limit, problems
         self._rows: dict[str, int] = {}
         self._matrix: Matrix = np.empty((0, dimension), dtype=np.float32)
 
-    @property
-    def room(self) -> int | None:
-        """How many more words are wanted; None is no limit."""
-        return None if self._limit is None else self._limit - len(self._rows)
-
-    @property
-    def full(self) -> bool:
-        """Whether the limit is reached."""
-        return self.room == 0
+    def room(self, most: int) -> int:
+        """How many of the next ``most`` words are wanted."""
+        return most if self._limit is None else min(most, self._limit - len(self._rows))
 
     def add(self, words: Sequence[bytes], rows: Matrix, lines: Sequence[int] | None = None) -> None:
         """Take rows with their words (UTF-8) and, of text, the numbers of their lines."""

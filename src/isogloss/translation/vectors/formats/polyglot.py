@@ -46,10 +46,9 @@ def read(path: Path, limit: int | None, problems: Problems) -> WordVectors:
         raise InputError(f"{path}: a damaged pickle ({reason[:100]})") from error
     gathering = Gathering(path, matrix.shape[1], limit, problems)
     start = 0
-    while start < len(words) and not gathering.full:
-        end = len(words) if gathering.room is None else start + gathering.room
-        gathering.add(words[start:end], matrix[start:end])
-        start = end
+    while size := gathering.room(len(words) - start):
+        gathering.add(words[start : start + size], matrix[start : start + size])
+        start += size
     return gathering.vectors()
 
 
@@ -63,8 +62,7 @@ class _Type:
     __slots__ = ("name", "order")
 
     def __init__(self, name: object, *_: object) -> None:
-        self.name = _text(name)
-        self.order = "="
+        self.name, self.order = _text(name), "="
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         self.order = _text(state[1])
@@ -122,10 +120,9 @@ class _Unpickler(pickle._Unpickler):
     }
 
     def find_class(self, module: str, name: str) -> Any:
-        try:
-            return _ADMITTED[module, name]
-        except KeyError:
-            raise _RefusedError(f"a pickle that asks for {f'{module}.{name}'[:100]!r}") from None
+        if (module, name) not in _ADMITTED:
+            raise _RefusedError(f"a pickle that asks for {f'{module}.{name}'[:100]!r}")
+        return _ADMITTED[module, name]
 
 
 def _pair(content: object) -> tuple[list[bytes], Matrix]:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, islice, repeat
+from itertools import chain, islice, repeat, takewhile
 from pathlib import Path
 from typing import IO
 
@@ -156,7 +156,7 @@ def read(path: Path, limit: int | None, problems: Problems) -> WordVectors:
         blocks = _blocks(chain([] if header else [first], file), block_lines, gathering)
         for start, block in track(blocks, "reading vectors", limit or promised, repeat(block_lines)):
             gathering.add(*lines.parse(start + bool(header), block))
-    if promised is not None and lines.rows != promised and not gathering.full:
+    if promised is not None and lines.rows != promised and gathering.room(1):
         how = "cut off?" if lines.rows < promised else "two files in one?"
         raise InputError(f"{path}: its first line promises {promised:,} words, but {lines.rows:,} follow: {how}")
     return gathering.vectors()
@@ -176,9 +176,7 @@ class _Lines:
 
     def __init__(self, path: Path, dimension: int, problems: Problems) -> None:
         self.rows = 0
-        self._path = path
-        self._dimension = dimension
-        self._problems = problems
+        self._path, self._dimension, self._problems = path, dimension, problems
 
     def parse(self, start: int, lines: Sequence[bytes]) -> tuple[list[bytes], Matrix, list[int]]:
         """Words, rows and line numbers of the lines that are in order; the others are reported."""
@@ -224,18 +222,13 @@ class _Lines:
 
 def _dimension(line: bytes) -> int:
     """How many numbers the first line of a file without header ends with; its first field is a word in any case."""
-    fields = line.split()
-    count = 0
-    while count < len(fields) - 1 and is_number(fields[-1 - count]):
-        count += 1
-    return count
+    return sum(1 for _ in takewhile(is_number, reversed(line.split()[1:])))
 
 
 def _blocks(lines: Iterable[bytes], block_lines: int, gathering: Gathering) -> Iterator[tuple[int, list[bytes]]]:
     """Lines in blocks with the number of the first; no more than are wanted, so that none is reported beyond."""
-    lines = iter(lines)
-    start = 1
-    while block := list(islice(lines, block_lines if gathering.room is None else min(block_lines, gathering.room))):
+    lines, start = iter(lines), 1
+    while block := list(islice(lines, gathering.room(block_lines))):
         yield start, block
         start += len(block)
 

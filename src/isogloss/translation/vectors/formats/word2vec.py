@@ -78,18 +78,17 @@ def _looks_binary(data: bytes) -> bool:
 
 def _blocks(path: Path, file: IO[bytes], promised: int, gathering: Gathering) -> Iterator[tuple[list[bytes], Matrix]]:
     read, rest = 0, b""
-    while wanted := promised - read if gathering.room is None else min(promised - read, gathering.room):
+    while wanted := gathering.room(promised - read):
         more = file.read(_BLOCK_BYTES)
         rest += more
         words, vectors, end = _split(rest, 4 * gathering.dimension, wanted)
         if not words and not more:
-            raise InputError(
-                f"{path}: its first line promises {promised:,} words, but it ends after {read:,}: cut off?"
-            )
+            what = f"its first line promises {promised:,} words, but it ends after {read:,}"
+            raise InputError(f"{path}: {what}: cut off?")
         rest = rest[end:]
         read += len(words)
         yield words, np.frombuffer(vectors, dtype="<f4").reshape(-1, gathering.dimension)
-    if not gathering.full and (rest + file.read(1)).strip(b"\n"):
+    if gathering.room(1) and (rest + file.read(1)).strip(b"\n"):
         raise InputError(f"{path}: goes on after the {promised:,} words that its first line promises")
 
 

@@ -8,9 +8,8 @@ import pytest
 torch = pytest.importorskip("torch")
 torch.set_num_threads(1)
 
-from isogloss.nn.critics import Critic, between, gradient_penalty
 from isogloss.nn.matchers.scorer import Compared
-from isogloss.training.adversary import CriticSettings, LayerwiseAdversary
+from isogloss.training.adversary import Critic, CriticSettings, LayerwiseAdversary, between, gradient_penalty
 
 SIZE, TEXTS = 4, 200
 

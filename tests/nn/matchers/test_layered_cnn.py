@@ -8,8 +8,8 @@ from isogloss.storage.errors import InputError
 torch = pytest.importorskip("torch")
 torch.set_num_threads(1)
 
-from isogloss.nn.encoders.layered_cnn import LayeredCnn, k_max
 from isogloss.nn.encoders.towers import word_vectors
+from isogloss.nn.matchers.layered import LayeredCnn, k_max
 
 WORDS, DIMENSION = 20, 3
 
