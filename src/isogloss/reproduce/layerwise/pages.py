@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,10 +16,9 @@ from isogloss.evaluation.measures import PerQuery
 from isogloss.evaluation.significance import paired_t_test
 from isogloss.reproduce.figures import line_style, new_figure, save_figure
 from isogloss.reproduce.layerwise import plan
-from isogloss.reproduce.layerwise.data import MEASURED, VALIDATION, limits
+from isogloss.reproduce.layerwise.data import MEASURED, VALIDATION, Trial, limits
 from isogloss.reproduce.layerwise.plan import CROSS_LANGUAGE, MODEL, MONOLINGUAL, TRANSLATED, Experiment, Groups, Result
 from isogloss.reproduce.layerwise.published import CLAIMS, MEASURES, OURS, PUBLISHED, Claim, published_data
-from isogloss.reproduce.layerwise.trial import Trial
 from isogloss.reproduce.pages import Item, Page, Summary, markdown_table, summarise
 
 Rows = Mapping[str, Sequence[Result]]
@@ -52,24 +52,16 @@ def table1(experiment: Experiment) -> Page:
     return _page(experiment, "table1", sections, values)
 
 
-def table2(experiment: Experiment) -> Page:
-    """The encoder's ablations."""
-    return _ablations(experiment, "table2")
-
-
-def table3(experiment: Experiment) -> Page:
-    """The adversary's ablations."""
-    return _ablations(experiment, "table3")
-
-
-def _ablations(experiment: Experiment, item: str) -> Page:
+def _ablations(experiment: Experiment, item: str, groups_of: Callable[[Experiment, Pair], Groups]) -> Page:
     sections, values = [], {}
-    groups_of = plan.table2_trials if item == "table2" else plan.table3_trials
     for pair in experiment.setup.cross_language():
-        planned = groups_of(experiment, pair)
-        section, values["-".join(pair)] = _section(experiment, item, [pair], planned)
+        section, values["-".join(pair)] = _section(experiment, item, [pair], groups_of(experiment, pair))
         sections += [f"## {'-'.join(pair)}", _alphas_line(experiment, pair), *section]
     return _page(experiment, item, sections, values)
+
+
+table2 = partial(_ablations, item="table2", groups_of=plan.table2_trials)
+table3 = partial(_ablations, item="table3", groups_of=plan.table3_trials)
 
 
 def figure_distance(experiment: Experiment) -> Page:

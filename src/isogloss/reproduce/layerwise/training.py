@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 import isogloss
 from isogloss.evaluation.measures import PerQuery
 from isogloss.evaluation.protocols import make_task
-from isogloss.reproduce.layerwise.data import MEASURED, Arrays, PackedData, TrialData
+from isogloss.reproduce.layerwise.data import MEASURED, Arrays, PackedData, Trial, TrialData
 from isogloss.reproduce.layerwise.published import MEASURES
-from isogloss.reproduce.layerwise.trial import Trial
 from isogloss.reproduce.running import PACKED, PlanRunner
 from isogloss.reproduce.trials import Outcome, device_name
 from isogloss.systems.evaluate import evaluate_system

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 import zipfile
-from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,23 +24,91 @@ from isogloss.data.judgments import Judgments
 from isogloss.data.problems import Problems
 from isogloss.data.source import Pair, Source
 from isogloss.reproduce.running import PACKED
-from isogloss.reproduce.smooth.trial import Trial
-from isogloss.reproduce.trials import dataset_fingerprint
+from isogloss.reproduce.trials import PaperTrial, dataset_fingerprint, file_name
 from isogloss.storage.arrays import save_packed
 from isogloss.storage.errors import InputError
 from isogloss.storage.lines import Location
 from isogloss.storage.strings import StringTable
 from isogloss.systems.smooth.learning import Prepared
-from isogloss.systems.smooth.options import SmoothOptions
+from isogloss.systems.smooth.options import RECIPES, SmoothOptions
 from isogloss.text.batches import TokenizedTexts, tokenize_texts
 from isogloss.text.ids import choose_words, text_ids
 from isogloss.training.examples import Examples, Pairs, graded_examples
 from isogloss.translation.vectors.training import VectorTraining, train_on_tokens
 from isogloss.translation.vectors.word_vectors import WordVectors
 
+Start = Literal["random", "monolingual"]
+NEGATIVES = 40
+_PAPER: dict[str, Any] = {"dev_queries": 0}  # trials are measured at their end, not after each epoch
+_NAMED = ("encoder", "loss", "seed")
 _KINDS = ("documents", "queries", "source_documents")
 
 Value = TypeVar("Value")
+
+
+@dataclass(frozen=True)
+class Trial(PaperTrial):
+    """``train_share``: of the train queries, drawn by the seed; ``ranked_negatives``: irrelevant documents a query."""
+
+    data: str
+    pair: Pair
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    split: str = "dev"
+    ranked_negatives: int = NEGATIVES
+    train_share: float = 1.0
+    start: Start = "random"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "settings", settings_of(self.settings))
+
+    @property
+    def name(self) -> str:
+        """The name of its files.
+
+        >>> Trial("demo", ("en", "fr"), {"eps": 0.5, "seed": 2}).name
+        'en-fr_average_sosl_eps-0.5_seed-2'
+        """
+        options = self.options()
+        parts = ["-".join(self.pair), options.encoder, options.loss]
+        parts += [f"{key}-{value}" for key, value in self.settings.items() if key not in _NAMED]
+        parts += [
+            f"{each.name}-{value}" for each in fields(self)[3:] if (value := getattr(self, each.name)) != each.default
+        ]
+        return file_name([*parts, f"seed-{options.seed}"])
+
+    def options(self, device: str = "auto") -> SmoothOptions:
+        """The options it trains with."""
+        return SmoothOptions(**{**_PAPER, **self.settings, "device": device})
+
+    @property
+    def thresholds(self) -> str:
+        """Those of its loss, for three grades."""
+        options = self.options()
+        return options.thresholds or ("0.2,0.55,0.9" if options.loss == "3part" else "0.2,0.7")
+
+    @classmethod
+    def from_json(cls, found: Mapping[str, Any]) -> Trial:
+        trial = super().from_json(found)
+        trial.options().check()
+        if trial.start not in get_args(Start):
+            raise InputError(f"plan: start {trial.start!r} is not one of {', '.join(get_args(Start))}")
+        return trial
+
+
+def settings_of(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Options without those that have the paper's own value anyway, in the order of the options.
+
+    >>> settings_of({"seed": 0, "eps": 0.5, "epochs": 30})
+    {'eps': 0.5}
+    """
+    defaults = asdict(SmoothOptions(**_PAPER))
+    if unknown := [key for key in values if key not in defaults]:
+        raise InputError(f"smooth: has no option {unknown[0]!r}; it has {', '.join(defaults)}")
+    recipe = RECIPES[values.get("encoder", defaults["encoder"])]
+    for key in ("epochs", "batch", "rate", "decay"):
+        if values.get(key) == recipe[key]:
+            values = {**values, key: defaults[key]}
+    return {key: values[key] for key in defaults if key in values and values[key] != defaults[key]}
 
 
 class Latest(Generic[Value]):

@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 
 import isogloss
 from isogloss.reproduce.running import PACKED, PlanRunner
-from isogloss.reproduce.smooth.data import PackedData, TrialData
+from isogloss.reproduce.smooth.data import PackedData, Trial, TrialData
 from isogloss.reproduce.smooth.measuring import Measured, measure_model
 from isogloss.reproduce.smooth.published import MEASURES
-from isogloss.reproduce.smooth.trial import Trial
 from isogloss.reproduce.trials import Outcome, device_name
 from isogloss.systems.smooth.learning import Prepared, make_learner
 from isogloss.systems.smooth.model import SIDES, SmoothModel
