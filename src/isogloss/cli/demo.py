@@ -82,21 +82,18 @@ def run(options: argparse.Namespace) -> None:
             index = open_index(path)
             searcher = Searcher(index)
             _answer(out, searcher)
-        _next_steps(options.output, options.quiet)
+        where = options.output or "demo-index"
+        if not options.output:
+            note(f"Keep the index:   isogloss demo -o {where}", options.quiet)
+        note(f"Search in it:     isogloss search {where} 'why is the sea salty'", options.quiet)
+        note("Your own data:    isogloss index --help, isogloss evaluate --help", options.quiet)
         if options.serve:
-            _serve(path, Path(scratch), options)
+            other = "psq" if options.system == "bm25-dict" else "bm25-dict"  # to compare rankings with
+            compare = Path(scratch) / other
+            make_index(compare, other, Demo(), list(LANGUAGES))
+            serve_index(path, options, browse=sys.stdout.isatty(), compare=compare, log=False)
         elif options.json != "-" and sys.stdin and sys.stdin.isatty() and sys.stdout.isatty():
             Prompt(index.manifest, searcher, console(), k=5).run("the demo")
-
-
-def _serve(path: Path, scratch: Path, options: argparse.Namespace) -> None:
-    """The page, with a second system's rankings to compare."""
-    from isogloss.data.readers.demo import Demo
-    from isogloss.index.making import make_index
-
-    other = "psq" if options.system == "bm25-dict" else "bm25-dict"
-    make_index(scratch / other, other, Demo(), list(LANGUAGES))
-    serve_index(path, options, browse=sys.stdout.isatty(), compare=scratch / other, log=False)
 
 
 def _evaluate(settings: Mapping[str, Mapping[str, str]]) -> list[dict[str, Any]]:
@@ -156,11 +153,3 @@ def _answer(out: Console, searcher: Searcher) -> None:
             topic = hit.document.id.removeprefix(f"{hit.language}-")
             rows.append((LANGUAGES[hit.language], f"{hit.document.title} ({topic})", because))
         print_table(out, f"“{query}”", ("", "best document", "because of"), rows, left=3)
-
-
-def _next_steps(index: str | None, quiet: bool) -> None:
-    where = index or "demo-index"
-    if not index:
-        note(f"Keep the index:   isogloss demo -o {where}", quiet)
-    note(f"Search in it:     isogloss search {where} 'why is the sea salty'", quiet)
-    note("Your own data:    isogloss index --help, isogloss evaluate --help", quiet)

@@ -16,7 +16,6 @@ from isogloss.engines.base import EngineUnavailableError
 from isogloss.index.lock import IndexBusyError
 from isogloss.index.reader import OpenIndex, open_index
 from isogloss.index.writer import IndexWriter
-from isogloss.search.hits import Hits
 from isogloss.search.query_language import guess_query_language, language_note
 from isogloss.search.reranking import Reranker
 from isogloss.search.searcher import Searcher
@@ -145,7 +144,11 @@ class Service:
             check()
             queries = request.queries[begin : begin + _TOGETHER]
             found = searcher.search_many(queries, request.k, request.languages or None, request.filters or None)
-            results += [_result(searcher, query, hits) for query, hits in zip(queries, found, strict=True)]
+            for query, hits in zip(queries, found, strict=True):  # batches are for programs: nothing is marked
+                shown = [
+                    hit_message(searcher, hit, rank, lambda word: False, False) for rank, hit in enumerate(hits, 1)
+                ]
+                results.append(models.BatchResult(query=query, hits=shown, doubtful=hits.doubtful))
         return models.BatchAnswer(results=results, generation=index.generation, milliseconds=_milliseconds(started))
 
     def searcher(self, index: OpenIndex, which: str) -> Searcher:
@@ -209,12 +212,6 @@ class Service:
             uptime_seconds=round(time.monotonic() - self._started, 3),
             limits=limits,
         )
-
-
-def _result(searcher: Searcher, query: str, hits: Hits) -> models.BatchResult:
-    """The hits of one query; batches are for programs: nothing is marked."""
-    shown = [hit_message(searcher, hit, rank, lambda word: False, False) for rank, hit in enumerate(hits, start=1)]
-    return models.BatchResult(query=query, hits=shown, doubtful=hits.doubtful)
 
 
 def _milliseconds(started: float) -> float:

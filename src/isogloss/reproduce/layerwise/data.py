@@ -1,4 +1,6 @@
-"""The data of the layer-wise paper's trials: a pair with its candidate lists, and the arrays that networks train on.
+"""A trial of the layer-wise paper, named by what differs from the defaults of its system, and the data of trials.
+
+The data are a pair with its candidate lists, and the arrays that networks train on.
 
 *Lists.* What is ranked are the lists that the data bring, or BM25's best. The paper samples 500 questions, has BM25
 search with them in the language of the collection and keeps the top 20; the questions are then translated. Here a query
@@ -133,7 +135,9 @@ def _without_defaults(system: str, settings: Mapping[str, str]) -> dict[str, str
         options = _written_out(options)
     unset = asdict(defaults)
     return {
-        key: _text(value) for key, value in asdict(options).items() if value != unset[key] and key not in _NO_SETTINGS
+        key: f"{value:g}" if isinstance(value, float) else str(value)
+        for key, value in asdict(options).items()
+        if value != unset[key] and key not in _NO_SETTINGS
     }
 
 
@@ -145,10 +149,6 @@ def _written_out(options: LayerwiseOptions) -> LayerwiseOptions:
     alphas = made.all_alphas()
     plain = not made.beta or all(alpha == 1 for alpha in alphas)
     return replace(made, alphas="" if plain else ",".join(f"{alpha:g}" for alpha in alphas))
-
-
-def _text(value: object) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def source_with_lists(source: Source, lists: Mapping[str, Judgments]) -> Source:
@@ -166,7 +166,8 @@ def source_with_lists(source: Source, lists: Mapping[str, Judgments]) -> Source:
 
 def with_lists(dataset: Dataset, drawing: Drawing) -> Dataset:
     """The dataset with the splits ``train``, ``measured`` and ``dev`` (the other queries, for validation)."""
-    own = _own_lists(dataset, drawing.split)
+    listed = dataset.source.candidates(dataset.pair, drawing.split, Problems(stop_at_errors=False)) is not None
+    own = dataset.candidates(drawing.split) if listed else None
     judged = sorted(query.id for query in judged_queries(dataset, drawing.split, dataset.judgments))
     drawn = [judged[i] for i in np.random.default_rng(0).permutation(len(judged))]
     if own is not None:
@@ -291,13 +292,10 @@ def write_pack(
         path, arrays = _path(folder, pair, key), data.arrays(trial)
         vectors = {side: (rows, found.astype(vector_type)) for side, (rows, found) in arrays.data.vectors.items()}
         replace(arrays.data, vectors=vectors).save(path)
-        _save_lists(path.with_suffix(".lists.npz"), arrays.measured)
-
-
-def _own_lists(dataset: Dataset, split: str) -> Judgments | None:
-    if dataset.source.candidates(dataset.pair, split, Problems(stop_at_errors=False)) is None:
-        return None
-    return dataset.candidates(split)
+        lists = arrays.measured
+        listed = {name: getattr(lists, name) for name in _LIST_ARRAYS}
+        listed |= {"ids": lists.queries.ids, "offsets": lists.queries.offsets, "top": np.asarray(lists.top)}
+        save_packed(path.with_suffix(".lists.npz"), listed)
 
 
 def _drawn(dataset: Dataset, queries: Sequence[str], depth: int) -> Judgments:
@@ -326,12 +324,6 @@ def _in_language(dataset: Dataset, queries: Sequence[str]) -> dict[str, Query] |
 
 def _path(folder: Path, pair: Pair, key: str) -> Path:
     return folder / f"{'-'.join(pair)}_{key}.npz"
-
-
-def _save_lists(path: Path, lists: RankedLists) -> None:
-    arrays = {name: getattr(lists, name) for name in _LIST_ARRAYS}
-    arrays |= {"ids": lists.queries.ids, "offsets": lists.queries.offsets, "top": np.asarray(lists.top)}
-    save_packed(path, arrays)
 
 
 def _load_lists(path: Path) -> RankedLists:

@@ -1,4 +1,6 @@
-"""The data of the smooth paper's trials: the words of a pair, read or packed, and what trials prepare of them.
+"""A trial of the smooth paper (one training of ``smooth`` on a pair, and what it is measured on) and its data.
+
+``settings`` of a trial has only what differs from the paper's own settings, and a trial is named by it.
 
 A pack has the words of a pair in one file, for a machine that has neither the data nor the tokeniser's dictionaries. It
 is written ``PAIR.npz`` into a directory; as a source it is called ``packed:DIRECTORY``.
@@ -32,7 +34,7 @@ from isogloss.storage.strings import StringTable
 from isogloss.systems.smooth.learning import Prepared
 from isogloss.systems.smooth.options import RECIPES, SmoothOptions
 from isogloss.text.batches import TokenizedTexts, tokenize_texts
-from isogloss.text.ids import choose_words, text_ids
+from isogloss.text.ids import TextIds, choose_words, running_sum, text_ids
 from isogloss.training.examples import Examples, Pairs, graded_examples
 from isogloss.translation.vectors.training import VectorTraining, train_on_tokens
 from isogloss.translation.vectors.word_vectors import WordVectors
@@ -140,7 +142,7 @@ class TrialData:
         self._prepared = Latest[Prepared]()
         self._drawn = Latest[Prepared]()
         self._ranked = Latest[Ranked]()
-        self._vectors = Latest[tuple[WordVectors, WordVectors]]()
+        self._vectors = Latest[list[WordVectors]]()
 
     @cached_property
     def dataset(self) -> Dataset:
@@ -184,8 +186,9 @@ class TrialData:
             if not examples.queries:
                 pair = "-".join(part.pair)
                 raise InputError(f"{part.source.name}: no query of the train split is judged for {pair}")
-            base = self._prepared.get(key, lambda: self._to_ids(options, examples))
-            return _with_examples(base, examples)
+            base = self._prepared.get(key, lambda: self._to_ids(options, examples))  # the same texts in other pairs
+            numbers = {name: getattr(examples, name) for name in ("query_of", "document_of", "grades")}
+            return replace(base, examples=examples, pairs=replace(base.pairs, **numbers))
 
         return self._drawn.get((key, options.negatives, options.seed), draw)
 
@@ -200,20 +203,18 @@ class TrialData:
 
         return self._ranked.get((split, negatives), draw)
 
-    def start_vectors(self, dimension: int, spread: float) -> tuple[WordVectors, WordVectors]:
+    def start_vectors(self, dimension: int, spread: float) -> list[WordVectors]:
         """First word vectors, each language's trained on its own documents, as the paper's Polyglot vectors were.
 
         Their components are as large as random ones would be. No query and no judgment is used.
         """
-        return self._vectors.get((dimension, spread), lambda: self._train_vectors(dimension, spread))
-
-    def _train_vectors(self, dimension: int, spread: float) -> tuple[WordVectors, WordVectors]:
         if self.source_documents is None:
             language = self.dataset.pair[0]
             raise InputError(f"{self.dataset.source.name}: has no documents in {language!r} to train first vectors on")
-        how = VectorTraining(dimension=dimension, minimum_count=2)
-        made = [_scaled(train_on_tokens(texts, how), spread) for texts in (self.source_documents, self.documents)]
-        return made[0], made[1]
+        how, sides = VectorTraining(dimension=dimension, minimum_count=2), (self.source_documents, self.documents)
+        return self._vectors.get(
+            (dimension, spread), lambda: [_scaled(train_on_tokens(texts, how), spread) for texts in sides]
+        )
 
     def _to_ids(self, options: SmoothOptions, examples: Examples) -> Prepared:
         queries, documents = self._words_of(examples), self.documents
@@ -316,22 +317,13 @@ def chosen_texts(texts: TokenizedTexts, rows: NDArray[np.int64]) -> TokenizedTex
     >>> chosen_texts(tokenize_texts(["to be", "or not", "to be"]), np.asarray([1, 0])).text(0)
     ['or', 'not']
     """
-    lengths = np.diff(texts.offsets)[rows]
-    offsets = np.zeros(len(rows) + 1, dtype=np.int64)
-    np.cumsum(lengths, out=offsets[1:])
-    positions = np.repeat(texts.offsets[rows] - offsets[:-1], lengths) + np.arange(offsets[-1])
-    return TokenizedTexts(texts.terms, texts.ids[positions], offsets)
+    found = TextIds(texts.ids, texts.offsets)
+    return TokenizedTexts(texts.terms, found.words_of(rows), running_sum([found.lengths[rows]]))
 
 
 def _scaled(vectors: WordVectors, spread: float) -> WordVectors:
     size = float(np.sqrt(np.mean(np.square(vectors.matrix, dtype=np.float64))))
     return WordVectors(vectors.words, (vectors.matrix * np.float32(spread / max(size, 1e-12))).astype(np.float32))
-
-
-def _with_examples(base: Prepared, examples: Examples) -> Prepared:
-    """The same texts in other pairs."""
-    pairs = replace(base.pairs, query_of=examples.query_of, document_of=examples.document_of, grades=examples.grades)
-    return replace(base, examples=examples, pairs=pairs)
 
 
 def _path(directory: Path, pair: Pair) -> Path:

@@ -55,13 +55,14 @@ def figure3(experiment: Experiment) -> Page:
     found = {name: results[0] for name, results in groups.items() if results}
     _need(found)
     counts = {name: result.arrays["score_counts"] for name, result in found.items()}
-    classes = _class_names(len(next(iter(counts.values()))))
+    number = len(next(iter(counts.values())))
+    classes = ["NR", "SR", "MR"] if number == 3 else [f"grade {grade}" for grade in range(number)]
     panels = {
         loss: {name: binned_scores(each) for name, each in zip(classes, by, strict=True)} for loss, by in counts.items()
     }
     highest = max(float(scores.max(initial=-1)) for classes_of in panels.values() for scores in classes_of.values())
     lines = {
-        name: [threshold for threshold in _numbers(result.trial.thresholds) if threshold <= highest]
+        name: [threshold for threshold in map(float, result.trial.thresholds.split(",")) if threshold <= highest]
         for name, result in found.items()
     }
     draw_densities(experiment.output / "figure3", panels, lines if len(classes) == 3 else {})
@@ -329,14 +330,6 @@ def _curve(
 def _need(found: Mapping[str, Result]) -> None:
     if not found:
         raise InputError("reproduce: none of the trials of this figure was run to its end, so there is nothing to draw")
-
-
-def _numbers(thresholds: str) -> list[float]:
-    return [float(threshold) for threshold in thresholds.split(",")]
-
-
-def _class_names(number: int) -> list[str]:
-    return ["NR", "SR", "MR"] if number == 3 else [f"grade {grade}" for grade in range(number)]
 
 
 def _quantiles(counts: NDArray[np.int32]) -> dict[str, float]:

@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -257,8 +258,8 @@ def _hessians(random: np.random.Generator, samples: int = 200) -> Iterator[Check
         one = both = 0.0
         for dimension in (1, 2, 8):
             queries, documents = _pairs(random, samples, dimension, lengths=(-4, 3))
-            joint = _joint_gradient(eps)
-            hessians = _differentiate(joint, np.concatenate([queries, documents], axis=1))
+            joint = np.concatenate([queries, documents], axis=1)
+            hessians = _differentiate(partial(_joint_gradient, eps=eps), joint)
             one = max(one, _largest_norm(hessians[:, :dimension, :dimension]))
             both = max(both, _largest_norm(hessians))
         count = 3 * samples
@@ -275,7 +276,7 @@ def _models(random: np.random.Generator, samples: int = 200) -> Iterator[Check]:
         words = np.concatenate(_pairs(random, samples, dimension, lengths=(-4, 1)), axis=1)
         steepest = most_curved = 0.0
         for grade in range(3):
-            gradient = _model_gradient(eps, SmoothOrdinalSearchLoss(thresholds), grade)
+            gradient = partial(_model_gradient, eps=eps, loss=SmoothOrdinalSearchLoss(thresholds), grade=grade)
             steepest = max(steepest, _largest_norm(gradient(words)))
             most_curved = max(most_curved, _largest_norm(_differentiate(gradient, words)))
         count = 3 * samples
@@ -295,27 +296,18 @@ def _pairs(
     return wanted[0] * smooth_scale(queries, 0.0), wanted[1] * smooth_scale(documents, 0.0)
 
 
-def _joint_gradient(eps: float) -> Gradient:
+def _joint_gradient(rows: Vectors, eps: float) -> Vectors:
     """The gradient of r_eps at rows that hold a query and a document side by side."""
-
-    def gradient(rows: Vectors) -> Vectors:
-        queries, documents = np.split(rows, 2, axis=1)
-        return np.concatenate(smooth_cosine_gradient(queries, documents, eps), axis=1, dtype=np.float64)
-
-    return gradient
+    queries, documents = np.split(rows, 2, axis=1)
+    return np.concatenate(smooth_cosine_gradient(queries, documents, eps), axis=1, dtype=np.float64)
 
 
-def _model_gradient(eps: float, loss: SmoothOrdinalSearchLoss, grade: int) -> Gradient:
+def _model_gradient(rows: Vectors, eps: float, loss: SmoothOrdinalSearchLoss, grade: int) -> Vectors:
     """The gradient of SOSL(r_eps(tanh a, tanh b)) / 4 at rows that hold a and b."""
-    by_vectors = _joint_gradient(eps)
-
-    def gradient(rows: Vectors) -> Vectors:
-        vectors = np.tanh(rows)
-        queries, documents = np.split(vectors, 2, axis=1)
-        slopes = loss.slopes(smooth_cosine(queries, documents, eps), grade)[:, None]
-        return np.asarray(slopes / SOSL_MAXIMUM * by_vectors(vectors) * (1 - vectors**2))
-
-    return gradient
+    vectors = np.tanh(rows)
+    queries, documents = np.split(vectors, 2, axis=1)
+    slopes = loss.slopes(smooth_cosine(queries, documents, eps), grade)[:, None]
+    return np.asarray(slopes / SOSL_MAXIMUM * _joint_gradient(vectors, eps) * (1 - vectors**2))
 
 
 def _differentiate(gradient: Gradient, rows: Vectors) -> NDArray[np.float64]:
@@ -339,9 +331,8 @@ def _largest_norm(values: NDArray[np.floating[Any]]) -> float:
 def theory(experiment: Experiment) -> Page:
     """Constants, bound, gap."""
     checks = check_constants()
-    bounds = [
-        (size, [sosl_bound(size, steps, eps, THRESHOLDS) for eps in EPS for steps in _steps(size)]) for size in SIZES
-    ]
+    steps = {size: (max(1, _EPOCHS * size // _BATCH), _PAPER_STEPS) for size in SIZES}
+    bounds = [(n, [sosl_bound(n, taken, eps, THRESHOLDS) for eps in EPS for taken in steps[n]]) for n in SIZES]
     found = {share: experiment.results(trials) for share, trials in theory_trials(experiment.setup).items()}
     points = gap_points(found)
     parts = ["# Theory", *_constants(checks), *_bounds(bounds)]
@@ -382,10 +373,6 @@ def _bounds(bounds: Sequence[tuple[int, Sequence[float]]]) -> list[str]:
         f"paper's French run. SOSL is never above {SOSL_MAXIMUM:g}: a bound above that is empty.",
         markdown_table(("n", *columns), rows),
     ]
-
-
-def _steps(size: int) -> tuple[int, int]:
-    return max(1, _EPOCHS * size // _BATCH), _PAPER_STEPS
 
 
 class Point(NamedTuple):
