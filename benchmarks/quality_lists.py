@@ -15,8 +15,7 @@ from isogloss.data.documents import Judgment
 from isogloss.data.judgments import Judgments
 from isogloss.data.source import Pair
 from isogloss.evaluation.protocols import judged_queries, make_task
-from isogloss.reproduce.layerwise.data import MEASURED, VALIDATION, TrialData, source_with_lists
-from isogloss.reproduce.layerwise.trial import Drawing
+from isogloss.reproduce.layerwise.data import MEASURED, VALIDATION, Drawing, TrialData, source_with_lists
 from isogloss.training.examples import graded_examples
 
 MOST_HELD = 200

@@ -24,8 +24,8 @@ from quality_trials import MEASURES, Trial
 
 from isogloss.data.source import parse_pair
 from isogloss.reproduce.layerwise.data import PackedData, TrialData, write_pack
+from isogloss.reproduce.layerwise.data import Trial as ArrayTrial
 from isogloss.reproduce.layerwise.training import train_on_arrays
-from isogloss.reproduce.layerwise.trial import Trial as ArrayTrial
 from isogloss.reproduce.running import DataOf, PlanRunner
 from isogloss.reproduce.trials import Outcome, file_name
 from isogloss.storage.errors import InputError

@@ -177,7 +177,7 @@ def test_segments_are_merged_behind_the_back_of_the_requests(writable, index):
 
 
 def test_a_lock_of_another_process_is_reported(serving, index, monkeypatch):
-    monkeypatch.setattr("isogloss.server.writing._PATIENCE", 0.05)
+    monkeypatch.setattr("isogloss.server.service._PATIENCE", 0.05)
     client = serving(index, token=TOKEN)
     with IndexWriter(index):
         answer = client.put(DOCUMENTS, json=NEW, headers=BEARER)

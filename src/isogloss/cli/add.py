@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from isogloss.cli.options import SOURCE_HELP, add_index, add_settings, settings_for
+from isogloss.cli.options import SOURCE_HELP, add_index, add_settings, add_skip_bad, settings_for
 from isogloss.cli.output import counted, note, note_problems
 from isogloss.storage.errors import InputError
 
@@ -27,57 +27,40 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Define the arguments."""
     add_index(parser)
     parser.add_argument("documents", metavar="DOCUMENTS", help=SOURCE_HELP)
-    parser.add_argument(
-        "--system",
-        metavar="SYSTEM_OR_RUN",
-        help="refuse unless this model made the index",
-    )
+    parser.add_argument("--system", metavar="SYSTEM_OR_RUN", help="refuse unless this model made the index")
     parser.add_argument(
         "--language", action="append", metavar="LANG",
         help="language of the documents (repeatable; default: those of the index)",
     )  # fmt: skip
-    parser.add_argument(
-        "--skip-bad", action="store_true", help="skip documents that are wrong, and count them, instead of stopping"
-    )
+    add_skip_bad(parser, "documents that are wrong, and count them,")
     add_settings(parser)
 
 
 def run(options: argparse.Namespace) -> None:
-    """Add documents to an index."""
+    """Add documents to an index in one commit."""
     from isogloss.data.formats import open_source
+    from isogloss.data.in_memory import documents_of
     from isogloss.data.problems import Problems
     from isogloss.index.manifest import Manifest
+    from isogloss.index.writer import IndexWriter
 
     name = options.system or Manifest.load(Path(options.index)).system
     problems, source = Problems(not options.skip_bad), open_source(options.documents)
     settings = settings_for(name, [name], options.settings)
     if options.system:
         _refuse_another_model(options, source, settings, problems)
-    add_documents(options.index, source, options.language, settings, problems, options.quiet)
-    note_problems(problems, options.quiet)
-
-
-def add_documents(
-    path: str, source: Source, languages: Sequence[str] | None, settings: Mapping[str, str], problems: Problems,
-    quiet: bool,
-) -> None:  # fmt: skip
-    """Add the documents of a source to an index in one commit, and tell it."""
-    from isogloss.data.in_memory import documents_of
-    from isogloss.index.writer import IndexWriter
-
-    with IndexWriter(path, settings) as writer:
+    with IndexWriter(options.index, settings) as writer:
         before = sum(writer.index.manifest.documents.values())
-        wanted = list(languages or writer.index.commit.languages)
-        count = writer.add(documents_of(source, wanted, not languages, problems))
+        wanted = list(options.language or writer.index.commit.languages)
+        count = writer.add(documents_of(source, wanted, not options.language, problems))
         if not count:
             raise InputError(f"{source.name}: has no documents in {', '.join(wanted)}")
         writer.commit()
         after = sum(writer.index.manifest.documents.values())
     replaced = count - (after - before)
-    what = f"{counted(count, 'document')} added" + (
-        f", {replaced:,} of them in place of older ones" if replaced else ""
-    )
-    note(f"{path}: {what}; {after:,} in all", quiet)
+    instead = f", {replaced:,} of them in place of older ones" if replaced else ""
+    note(f"{options.index}: {counted(count, 'document')} added{instead}; {after:,} in all", options.quiet)
+    note_problems(problems, options.quiet)
 
 
 def _refuse_another_model(

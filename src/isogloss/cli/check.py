@@ -25,15 +25,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Check an index, or mend it."""
-    if options.repair:
-        _repair(options)
-    else:
-        _check(options)
-
-
-def _check(options: argparse.Namespace) -> None:
     from isogloss.index.checking import check_index
 
+    if options.repair:
+        _repair(options)
+        return
     count, problems = check_index(Path(options.index))
     if problems:
         more = f", and {len(problems) - 1} more" if len(problems) > 1 else ""

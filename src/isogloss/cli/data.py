@@ -6,21 +6,9 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from isogloss.cli import options as shared
 from isogloss.cli.main import add_command
-from isogloss.cli.options import (
-    SOURCE_HELP,
-    add_data,
-    add_json,
-    add_output,
-    add_overwrite,
-    add_pair,
-    add_reading,
-    add_settings,
-    count,
-    read_dataset,
-    seed,
-    settings_for,
-)
+from isogloss.cli.options import SOURCE_HELP, count, read_dataset, seed, settings_for
 from isogloss.cli.output import check_outputs, console, note, print_table, write_json
 from isogloss.storage.errors import InputError
 
@@ -49,10 +37,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     show_ = add_command(parts, "show", "counts, languages, grades and validation problems of data", _SHOW_EXAMPLE, show)
     show_.add_argument("source", metavar="SOURCE", help=SOURCE_HELP)
-    add_pair(show_)
+    shared.add_pair(show_)
     show_.add_argument("--seed", type=seed, default=0, help="fixes the split where the data have none (default 0)")
-    add_json(show_, "it")
-    add_overwrite(show_)
+    shared.add_json(show_, "it")
+    shared.add_overwrite(show_)
 
     summary = "pages that link to each other and to their translations -> graded judgments"
     grade_ = add_command(parts, "grade", summary, _GRADE_EXAMPLE, grade)
@@ -63,27 +51,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--query-language", action="append", metavar="LANG",
         help="make queries of this language only (repeatable; default: all)",
     )  # fmt: skip
-    add_output(grade_, what="a directory, in the WikiCLIR layout")
-    add_reading(grade_)
+    shared.add_output(grade_, what="a directory, in the WikiCLIR layout")
+    shared.add_reading(grade_)
 
     convert_ = add_command(parts, "convert", "one pair of a source into another format", _CONVERT_EXAMPLE, convert)
     convert_.add_argument("data", metavar="SOURCE", help=SOURCE_HELP)
-    add_pair(convert_)
-    add_reading(convert_)
-    add_output(convert_, what="wikiclir:DIR, beir:DIR, trec:DIR, or jsonl:FILE (the documents)")
+    shared.add_pair(convert_)
+    shared.add_reading(convert_)
+    shared.add_output(convert_, what="wikiclir:DIR, beir:DIR, trec:DIR, or jsonl:FILE (the documents)")
 
     summary = "the best k documents of a system, as lists for the 'candidates' protocol"
     lists = add_command(parts, "candidates", summary, _CANDIDATES_EXAMPLE, candidates)
     lists.add_argument("system", metavar="SYSTEM", help="a system ('isogloss systems')")
-    add_data(lists)
+    shared.add_data(lists)
     lists.add_argument("--split", default="dev", help="train, dev, test or all (default dev)")
     lists.add_argument(
         "--queries", type=count, default=500, metavar="N", help="how many queries, drawn by the seed (default 500)"
     )
     lists.add_argument("-k", type=count, default=20, help="documents a query (default 20)")
     lists.add_argument("--fields", default="text", help="what the system reads (default text)")
-    add_settings(lists)
-    add_output(lists, what="a file: query id, document id, label (1: judged relevant)")
+    shared.add_settings(lists)
+    shared.add_output(lists, what="a file: query id, document id, label (1: judged relevant)")
 
 
 def show(options: argparse.Namespace) -> int:
@@ -99,12 +87,10 @@ def show(options: argparse.Namespace) -> int:
         write_json(options.json, summary, options.overwrite)
     if options.json != "-":
         _print_summary(summary)
-    errors = summary["problems"]["errors"]
-    if errors:
+    if errors := summary["problems"]["errors"]:
         first = next(problem for problem in dataset.problems.kept if problem.fatal)
         note(f"isogloss: {sum(errors.values()):,} records cannot be used, the first: {first}")
-        return 2
-    return 0
+    return 2 if errors else 0
 
 
 def grade(options: argparse.Namespace) -> None:

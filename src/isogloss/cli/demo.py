@@ -27,20 +27,11 @@ EXAMPLE = """\
   isogloss demo --all
   isogloss demo -o demo-index --overwrite"""
 SETTINGS: dict[str, dict[str, str]] = {
-    "bm25": {},
-    "bm25-dict": {},
-    "psq": {},
-    "aligned": {"lexicon": "induced", "dimension": "150"},
-    "smooth": {"epochs": "10"},
-    "layerwise": {},
-    "bridge": {},
-}
+    "bm25": {}, "bm25-dict": {}, "psq": {}, "aligned": {"lexicon": "induced", "dimension": "150"},
+    "smooth": {"epochs": "10"}, "layerwise": {}, "bridge": {},
+}  # fmt: skip
 _LONG = "layerwise"
-_QUERIES = (
-    "Why do volcanoes erupt?",
-    "how bees make honey",
-    "What do camels keep in their humps?",
-)
+_QUERIES = ("Why do volcanoes erupt?", "how bees make honey", "What do camels keep in their humps?")
 LANGUAGES = {"fr": "French", "it": "Italian", "es": "Spanish", "sw": "Swahili", "tl": "Tagalog", "zh": "Chinese"}
 
 
@@ -91,21 +82,18 @@ def run(options: argparse.Namespace) -> None:
             index = open_index(path)
             searcher = Searcher(index)
             _answer(out, searcher)
-        _next_steps(options.output, options.quiet)
+        where = options.output or "demo-index"
+        if not options.output:
+            note(f"Keep the index:   isogloss demo -o {where}", options.quiet)
+        note(f"Search in it:     isogloss search {where} 'why is the sea salty'", options.quiet)
+        note("Your own data:    isogloss index --help, isogloss evaluate --help", options.quiet)
         if options.serve:
-            _serve(path, Path(scratch), options)
+            other = "psq" if options.system == "bm25-dict" else "bm25-dict"  # to compare rankings with
+            compare = Path(scratch) / other
+            make_index(compare, other, Demo(), list(LANGUAGES))
+            serve_index(path, options, browse=sys.stdout.isatty(), compare=compare, log=False)
         elif options.json != "-" and sys.stdin and sys.stdin.isatty() and sys.stdout.isatty():
             Prompt(index.manifest, searcher, console(), k=5).run("the demo")
-
-
-def _serve(path: Path, scratch: Path, options: argparse.Namespace) -> None:
-    """The page, with a second system's rankings to compare."""
-    from isogloss.data.readers.demo import Demo
-    from isogloss.index.making import make_index
-
-    other = "psq" if options.system == "bm25-dict" else "bm25-dict"
-    make_index(scratch / other, other, Demo(), list(LANGUAGES))
-    serve_index(path, options, browse=sys.stdout.isatty(), compare=scratch / other, log=False)
 
 
 def _evaluate(settings: Mapping[str, Mapping[str, str]]) -> list[dict[str, Any]]:
@@ -128,13 +116,17 @@ def _evaluate(settings: Mapping[str, Mapping[str, str]]) -> list[dict[str, Any]]
 
 def _print_results(out: Console, results: list[dict[str, Any]]) -> None:
     """A row for each language, its best number in bold."""
+    from rich.text import Text
+
     names = [system["name"] for system in results[0]["systems"]]
     columns = ["English queries, documents in", *(f"{name} MRR" for name in names)]
     rows: list[Sequence[str | Text]] = []
     for result in results:
         language = result["pair"].removeprefix("en-")
         numbers = [f"{system['measures']['MRR_mr']:.3f}" for system in result["systems"]]
-        rows.append((f"{LANGUAGES[language]} ({language})", *_with_best_bold(numbers)))
+        best = max(numbers, key=float)
+        marked = (Text(number, "bold" if number == best else "") for number in numbers)
+        rows.append((f"{LANGUAGES[language]} ({language})", *marked))
     queries, documents = results[0]["systems"][0]["queries"], results[0]["documents"]
     title = f"A little encyclopedia: {documents} articles a language, {queries} English queries (dev), text only."
     print_table(out, title, columns, rows)
@@ -150,36 +142,14 @@ def _print_results(out: Console, results: list[dict[str, Any]]) -> None:
         out.print(f"{_LONG} is left out: it trains for minutes. Evaluate it too: isogloss demo --all (extra train).\n")
 
 
-def _with_best_bold(numbers: list[str]) -> list[Text]:
-    from rich.text import Text
-
-    best = max(numbers, key=float)
-    return [Text(number, "bold" if number == best else "") for number in numbers]
-
-
 def _answer(out: Console, searcher: Searcher) -> None:
-    for query in _QUERIES:
-        rows = [row for language in LANGUAGES for row in _best(searcher, query, language)]
-        print_table(out, f"“{query}”", ("", "best document", "because of"), rows, left=3)
-
-
-def _best(searcher: Searcher, query: str, language: str) -> list[tuple[str, str, str]]:
     from isogloss.search.snippets import reasons_of
 
-    rows = []
-    for hit in searcher.search(query, k=1, languages=[language]):
-        reasons = [
-            f"{word} → {', '.join(words)}"
-            for word, words, _ in reasons_of(searcher, hit.language, hit.document, hit.explanation)[:3]
-        ]
-        topic = hit.document.id.removeprefix(f"{language}-")
-        rows.append((LANGUAGES[language], f"{hit.document.title} ({topic})", "; ".join(reasons)))
-    return rows
-
-
-def _next_steps(index: str | None, quiet: bool) -> None:
-    where = index or "demo-index"
-    if not index:
-        note(f"Keep the index:   isogloss demo -o {where}", quiet)
-    note(f"Search in it:     isogloss search {where} 'why is the sea salty'", quiet)
-    note("Your own data:    isogloss index --help, isogloss evaluate --help", quiet)
+    for query in _QUERIES:
+        rows = []
+        for hit in (hit for language in LANGUAGES for hit in searcher.search(query, k=1, languages=[language])):
+            reasons = reasons_of(searcher, hit.language, hit.document, hit.explanation)[:3]
+            because = "; ".join(f"{word} → {', '.join(words)}" for word, words, _ in reasons)
+            topic = hit.document.id.removeprefix(f"{hit.language}-")
+            rows.append((LANGUAGES[hit.language], f"{hit.document.title} ({topic})", because))
+        print_table(out, f"“{query}”", ("", "best document", "because of"), rows, left=3)

@@ -54,9 +54,10 @@ def print_hits(out: Console, searcher: Searcher, query: str, hits: Hits, explain
         )  # fmt: skip
         out.print(heading)
         snippet = _snippet(searcher, _as_found(searcher, query, hit))
-        text = Text("     ")
-        text.append(_marked(snippet))
-        out.print(text)
+        text = Text(snippet.text)
+        for begin, end in snippet.marks:
+            text.stylize("bold yellow", begin, end)
+        out.print(Text("     ").append(text))
         if explain:
             print_explanation(out, searcher, hit)
 
@@ -111,10 +112,3 @@ def _listed(words: Sequence[str], separator: str) -> str:
     """Words in one line; of many the first, and how many more there are."""
     more = len(words) - _MOST_LISTED
     return separator.join([*words[:_MOST_LISTED], *([f"… {more} more"] if more > 0 else [])])
-
-
-def _marked(snippet: Snippet) -> Text:
-    text = Text(snippet.text)
-    for begin, end in snippet.marks:
-        text.stylize("bold yellow", begin, end)
-    return text

@@ -7,15 +7,8 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from isogloss.cli.options import (
-    SOURCE_HELP,
-    add_cluster,
-    add_output,
-    add_settings,
-    add_skip_bad,
-    settings_for,
-    wants_ray,
-)
+from isogloss.cli import options as shared
+from isogloss.cli.options import SOURCE_HELP, settings_for, wants_ray
 from isogloss.cli.output import check_outputs, note, note_problems
 from isogloss.storage.errors import InputError
 
@@ -45,13 +38,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fields", default="title,text", help="what is searched: text, title or title,text (default title,text)"
     )
-    add_skip_bad(parser, "documents that are wrong, and count them,")
+    shared.add_skip_bad(parser, "documents that are wrong, and count them,")
     parser.add_argument(
         "--no-source-documents", action="store_true",
         help="keep no documents in the language of the queries (':doc' at the prompt of 'isogloss search' needs them)",
     )  # fmt: skip
-    add_settings(parser)
-    add_output(parser, what="the index, a directory")
+    shared.add_settings(parser)
+    shared.add_output(parser, what="the index, a directory")
     parser.add_argument(
         "--engine", metavar="URL",
         help="keep documents and vectors in an engine (postgresql://…, qdrant:FOLDER); INDEX says "
@@ -62,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="with --engine: search vectors approximately (HNSW of pgvector), where there are many of them unless "
         "you say (default auto); vectors in files always decide by themselves",
     )  # fmt: skip
-    add_cluster(parser, "encode the documents on")
+    shared.add_cluster(parser, "encode the documents on")
 
 
 def run(options: argparse.Namespace) -> None:
@@ -87,16 +80,11 @@ def run(options: argparse.Namespace) -> None:
         )  # fmt: skip
     tell_index(options.output, manifest, options.quiet)
     note_problems(problems, options.quiet)
-    if options.engine:
-        _approximate_new(options)
-
-
-def _approximate_new(options: argparse.Namespace) -> None:
-    """Let a new index search approximately; it is complete without, so only an explicit request may fail."""
     try:
-        approximate(options.output, options.approximate or "auto", options.quiet)
+        if options.engine:
+            approximate(options.output, options.approximate or "auto", options.quiet)
     except InputError as error:
-        if options.approximate == "yes":
+        if options.approximate == "yes":  # the index is complete without, so only an explicit request may fail
             raise
         way = f"build it later: isogloss re-encode {options.output} --approximate yes"
         note(f"warning: {options.output}: searched exactly ({error}); {way}", options.quiet)

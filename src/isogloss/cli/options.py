@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from isogloss.storage.errors import InputError
@@ -16,20 +17,14 @@ if TYPE_CHECKING:
 SOURCE_HELP = "a folder, a file, or FORMAT:WHERE (wikiclir, beir, trec, jsonl, folder, platt, irds), or demo"
 
 
-def count(text: str) -> int:
-    """A whole number from 1 up."""
-    return _whole_number(text, 1)
-
-
-def seed(text: str) -> int:
-    """A whole number from 0 up."""
-    return _whole_number(text, 0)
-
-
 def _whole_number(text: str, least: int) -> int:
     if not text.isdecimal() or int(text) < least:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {least} up")
     return int(text)
+
+
+count, seed = partial(_whole_number, least=1), partial(_whole_number, least=0)
+"""Types of arguments: whole numbers from 1 and from 0 up."""
 
 
 def number(what: str, fits: Callable[[float], bool]) -> Callable[[str], float]:

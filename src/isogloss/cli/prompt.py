@@ -36,14 +36,9 @@ class Prompt:
         self, manifest: Manifest, searcher: Searcher, out: Console, k: int = 10, languages: list[str] | None = None,
         explain: bool = False, language: str | None = None, filters: Mapping[str, str] | None = None,
     ) -> None:  # fmt: skip
-        self.manifest = manifest
-        self.searcher = searcher
-        self.out = out
-        self.k = k
-        self.languages = languages
-        self.explain = explain
-        self.language = language
-        self.filters = filters
+        self.manifest, self.searcher, self.out = manifest, searcher, out
+        self.k, self.languages, self.language = k, languages, language
+        self.explain, self.filters = explain, filters
         self.query, self.hits = "", Hits()
         searcher.index.choose(languages)  # a language that is not there is an error now, not at every query
 

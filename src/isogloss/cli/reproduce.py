@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,10 +48,8 @@ _NOT_SET = "the items choose it themselves"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Define a sub-command for each paper and for isogloss's own system."""
     papers = parser.add_subparsers(dest="part", metavar="adhoc|smooth|layerwise|bridge", required=True)
-    _add_adhoc(papers)
-    _add_smooth(papers)
-    _add_layerwise(papers)
-    _add_bridge(papers)
+    for add in (_add_adhoc, _add_smooth, _add_layerwise, _add_bridge):
+        add(papers)
 
 
 def _add_adhoc(papers: Commands) -> None:
@@ -188,9 +187,8 @@ def _run_adhoc(options: argparse.Namespace) -> None:
 
 def _run_smooth(options: argparse.Namespace) -> None:
     from isogloss.reproduce.pages import chosen_items
-    from isogloss.reproduce.running import plan_text
     from isogloss.reproduce.smooth.data import write_pack
-    from isogloss.reproduce.smooth.items import ITEMS
+    from isogloss.reproduce.smooth.pages import ITEMS
     from isogloss.reproduce.smooth.plan import Experiment, Setup
     from isogloss.reproduce.smooth.training import SmoothTrials
     from isogloss.reproduce.trials import TrialDirectory
@@ -203,7 +201,7 @@ def _run_smooth(options: argparse.Namespace) -> None:
     experiment = Experiment(setup, runner.cached_data(options.skip_bad), TrialDirectory(output / "trials"), output)
     if options.plan:
         missing = _missing(options, items, runner, experiment)
-        _write_text(options.plan, plan_text(missing))
+        _write_plan(options.plan, missing)
         for pair in setup.pairs if options.pack else ():
             write_pack(experiment.data(setup.data, pair), Path(options.pack))
         note(f"{len(missing)} trials are still to be run", options.quiet)
@@ -214,13 +212,12 @@ def _run_smooth(options: argparse.Namespace) -> None:
 
 
 def _run_layerwise(options: argparse.Namespace) -> None:
-    from isogloss.reproduce.layerwise.data import write_pack
+    from isogloss.reproduce.layerwise.data import Drawing, write_pack
     from isogloss.reproduce.layerwise.pages import ITEMS
     from isogloss.reproduce.layerwise.plan import ROWS, Experiment, Setup
     from isogloss.reproduce.layerwise.training import LayerwiseTrials
-    from isogloss.reproduce.layerwise.trial import Drawing
     from isogloss.reproduce.pages import chosen_items
-    from isogloss.reproduce.running import PACKED, plan_text
+    from isogloss.reproduce.running import PACKED
     from isogloss.reproduce.trials import TrialDirectory
 
     items, runner, systems = chosen_items(ITEMS, options.items), LayerwiseTrials(), list(dict.fromkeys(ROWS.values()))
@@ -243,7 +240,7 @@ def _run_layerwise(options: argparse.Namespace) -> None:
             data = experiment.data(setup.data, pair, drawing)
             write_pack(data, pair, [trial for trial in missing if trial.pair == pair], Path(options.pack))
         moved = [runner.moved(trial, f"{PACKED}{options.pack}") if options.pack else trial for trial in missing]
-        _write_text(options.plan, plan_text(moved))
+        _write_plan(options.plan, moved)
         note(f"{len(missing)} trials are still to be run; more may follow when the alphas are chosen", options.quiet)
         return
     for pair in setup.pairs:
@@ -386,13 +383,12 @@ def _run_all(reports: Iterator[Report], number: int, quiet: bool) -> list[Report
     return [report for report in track(without_bars(), "trials", total=number) if report.failed]
 
 
-def _write_text(target: str, text: str) -> None:
-    """Write a file, or to the screen (``-``)."""
-    if target == "-":
-        sys.stdout.write(text)
-        return
-    with atomic_file(target) as file:
-        file.write(text)
+def _write_plan(target: str, trials: Sequence[Any]) -> None:
+    """Write a plan to a file, or to the screen (``-``)."""
+    from isogloss.reproduce.running import plan_text
+
+    with nullcontext(sys.stdout) if target == "-" else atomic_file(target) as file:
+        file.write(plan_text(trials))
 
 
 def _list_files(output: Path, quiet: bool) -> None:

@@ -78,7 +78,11 @@ def run(options: argparse.Namespace) -> None:
         if one_shot:
             _answer(index.manifest, searcher, options, filters)
         else:
-            _prompt(index.manifest, searcher, options, filters)
+            from isogloss.cli.prompt import Prompt
+
+            named = None if options.query_language == "detect" else options.query_language
+            how = options.k, options.language, options.explain, named, filters
+            Prompt(index.manifest, searcher, console(), *how).run(options.index)
 
 
 def parse_filters(filters: Sequence[str]) -> dict[str, str]:
@@ -117,11 +121,3 @@ def _answer(manifest: Manifest, searcher: Searcher, options: argparse.Namespace,
         print_unknown(out, unknown)
         if remark := language_note(language, manifest.query_language, manifest.documents):
             out.print(remark, style="magenta", markup=False)
-
-
-def _prompt(manifest: Manifest, searcher: Searcher, options: argparse.Namespace, filters: dict[str, str]) -> None:
-    from isogloss.cli.prompt import Prompt
-
-    named = None if options.query_language == "detect" else options.query_language
-    prompt = Prompt(manifest, searcher, console(), options.k, options.language, options.explain, named, filters)
-    prompt.run(options.index)

@@ -8,18 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isogloss.cli.options import (
-    SOURCE_HELP,
-    add_cluster,
-    add_json,
-    add_output,
-    add_settings,
-    add_skip_bad,
-    count,
-    seed,
-    settings_for,
-    wants_ray,
-)
+from isogloss.cli import options as shared
+from isogloss.cli.options import SOURCE_HELP, count, seed, settings_for, wants_ray
 from isogloss.cli.output import check_outputs, console, note, print_table, write_json
 from isogloss.storage.errors import InputError
 from isogloss.storage.progress import set_quiet
@@ -37,7 +27,6 @@ EXAMPLE = """\
   torchrun --nproc-per-node 4 -m isogloss train layerwise --data demo --pair en-fr -o run
   isogloss evaluate my-run --data demo --pair en-fr"""
 _SHOWN = ("NDCG@5", "MRR_mr", "P_mr@1", "MAP", "R_mr@10")
-
 _PAPER = "paper"
 
 
@@ -47,18 +36,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", metavar="SOURCE", help=SOURCE_HELP)
     parser.add_argument("--pair", help="query language and document language, like en-fr")
     parser.add_argument("--seed", type=seed, default=None, help="fixes splits, start, order and negatives (default 0)")
-    add_skip_bad(parser, "lines that are wrong")
+    shared.add_skip_bad(parser, "lines that are wrong")
     parser.add_argument("--resume", action="store_true", help="go on with a run that was interrupted or killed")
-    add_settings(parser)
+    shared.add_settings(parser)
     parser.add_argument(
         "--grid", action="append", default=[], metavar="KEY=V1;V2|paper",
         help="try all combinations of these values first, then train with the best on dev (repeatable); all trials are "
         "kept in grid.jsonl; paper: what the system's paper chose from ('isogloss systems NAME' shows it)",
     )  # fmt: skip
-    add_cluster(parser, "share the work among processes of")
+    shared.add_cluster(parser, "share the work among processes of")
     parser.add_argument("--workers", type=count, metavar="N", help="with --on ray: how many processes (default 2)")
-    add_json(parser, "the dev measures")
-    add_output(parser, what="the run: config.toml, metrics.jsonl, model/, run.trec (a directory)")
+    shared.add_json(parser, "the dev measures")
+    shared.add_output(parser, what="the run: config.toml, metrics.jsonl, model/, run.trec (a directory)")
 
 
 def run(options: argparse.Namespace) -> None:
@@ -129,6 +118,8 @@ def _check_new(options: argparse.Namespace) -> None:
 
 def _axes(system: str, grid: list[str], settings: dict[str, str]) -> dict[str, list[str]]:
     """The keys of --grid and their values; ``paper`` adds the values of the paper for the other keys."""
+    from isogloss.systems.registry import system_type
+
     axes: dict[str, list[str]] = {}
     for axis in grid:
         if axis == _PAPER:
@@ -139,17 +130,11 @@ def _axes(system: str, grid: list[str], settings: dict[str, str]) -> dict[str, l
             raise InputError(f"--grid: {axis!r} {why}")
         axes[key] = [value.strip() for value in values.split(";")]
     if _PAPER in grid:
-        axes |= {key: values for key, values in _paper_grid(system).items() if key not in axes and key not in settings}
+        chosen_from = system_type(system).paper_grid
+        if not chosen_from:
+            raise InputError(f"--grid: the paper of {system} does not say what was chosen from; write KEY=V1;V2")
+        axes |= {key: list(values) for key, values in chosen_from.items() if key not in axes and key not in settings}
     return axes
-
-
-def _paper_grid(system: str) -> dict[str, list[str]]:
-    from isogloss.systems.registry import system_type
-
-    grid = system_type(system).paper_grid
-    if not grid:
-        raise InputError(f"--grid: the paper of {system} does not say what was chosen from; write KEY=V1;V2")
-    return {key: list(values) for key, values in grid.items()}
 
 
 def _report(done: TrainingRun, config: dict[str, Any], options: argparse.Namespace) -> None:

@@ -49,11 +49,8 @@ Scored = list[tuple[str, float]]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Define the sub-commands."""
     parts = parser.add_subparsers(dest="part", metavar="train|convert|align|nearest|translate", required=True)
-    _add_train(parts)
-    _add_convert(parts)
-    _add_align(parts)
-    _add_nearest(parts)
-    _add_translate(parts)
+    for add in (_add_train, _add_convert, _add_align, _add_nearest, _add_translate):
+        add(parts)
 
 
 def _add_train(parts: Commands) -> None:

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 
 
 def main(arguments: Sequence[str]) -> int:
     """Run the plan of a paper; the exit status."""
-    if arguments[:1] == ["smooth"]:  # one paper alone is imported
-        from isogloss.reproduce.smooth.training import SmoothTrials
-
-        return SmoothTrials().main(arguments[1:])
-    if arguments[:1] == ["layerwise"]:
-        from isogloss.reproduce.layerwise.training import LayerwiseTrials
-
-        return LayerwiseTrials().main(arguments[1:])
-    sys.stderr.write("usage: python -m isogloss.reproduce smooth|layerwise DIR PLAN.json [--help]\n")
-    return 2
+    papers = {"smooth": "SmoothTrials", "layerwise": "LayerwiseTrials"}
+    if not arguments or arguments[0] not in papers:
+        sys.stderr.write("usage: python -m isogloss.reproduce smooth|layerwise DIR PLAN.json [--help]\n")
+        return 2
+    module = import_module(f"isogloss.reproduce.{arguments[0]}.training")  # one paper alone is imported
+    return int(getattr(module, papers[arguments[0]])().main(arguments[1:]))
 
 
 if __name__ == "__main__":

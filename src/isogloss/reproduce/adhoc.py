@@ -10,10 +10,13 @@ its most typical words: those of the English article with the highest TF-IDF tha
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,8 +47,7 @@ Table = tuple[str, Sequence[str], Sequence[Sequence[str]], int]
 """Title, header, rows, and how many columns are aligned left."""
 
 
-@dataclass(frozen=True)
-class Mates:
+class Mates(NamedTuple):
     """Documents of the query language, and the row of each one's mate in the collection."""
 
     documents: list[Document]
@@ -148,7 +150,8 @@ def prepare_vectors(
             continue
         texts = own.texts(("text",))
         for source in more:
-            texts += _texts_if_any(source, language)
+            with suppress(InputError):  # it has no documents in the language
+                texts += load_collection(source, language).texts(("text",))
         train_vectors(texts, how or VectorTraining(window=AlignedOptions.window)).save(path)
     return paths[0], paths[1]
 
@@ -177,12 +180,8 @@ def typical_words(documents: Collection, count: int = 5) -> list[str]:
     tokens = tokenize_texts(documents.texts(("text",)), Tokenizer(documents.language, drop_stop_words=True))
     postings = Postings.build(tokens)
     idf = {term: float(np.log(len(documents) / len(postings[term].documents))) for term in tokens.terms}
-    queries = []
-    for number in range(len(tokens)):
-        words = tokens.text(number)
-        best = sorted(set(words), key=lambda word: (-words.count(word) * idf[word], word))[:count]
-        queries.append(" ".join(best))
-    return queries
+    counts = (Counter(tokens.text(number)) for number in range(len(tokens)))
+    return [" ".join(sorted(each, key=lambda word: (-each[word] * idf[word], word))[:count]) for each in counts]
 
 
 def search_toy(system: System, sources: Collection, targets: Collection) -> list[ToyAnswer]:
@@ -190,9 +189,7 @@ def search_toy(system: System, sources: Collection, targets: Collection) -> list
     answers = []
     for document, query in zip(sources, typical_words(sources), strict=True):
         wanted = document.translations.get(targets.language, "")
-        ranking = system.search(query, len(targets))
-        rows = ranking.rows.tolist()
-        ids = [targets.ids[row] for row in rows]
+        ids = [targets.ids[row] for row in system.search(query, len(targets)).rows.tolist()]
         answers.append(ToyAnswer(query, wanted, ids[0] if ids else "", ids.index(wanted) + 1 if wanted in ids else 0))
     return answers
 
@@ -257,10 +254,3 @@ def toy(dataset: Dataset, mates: Mates, base: AlignedOptions, output: Path) -> T
 
 
 ITEMS = {"table": table, "figure": figure, "toy": toy}
-
-
-def _texts_if_any(source: Source, language: str) -> list[str]:
-    try:
-        return load_collection(source, language).texts(("text",))
-    except InputError:
-        return []

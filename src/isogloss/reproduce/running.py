@@ -193,7 +193,15 @@ class PlanRunner(TrialRunner[TrialKind, Data]):
 
     def main(self, arguments: Sequence[str] | None = None) -> int:
         """Run a plan from the command line."""
-        options = self._parser().parse_args(arguments)
+        parser = argparse.ArgumentParser(prog=self.program, description="Run a plan of trials.")
+        parser.add_argument("directory", metavar="DIR", type=Path, help="where the trials' files go")
+        parser.add_argument("plan", metavar="PLAN.json", type=Path, help=f"what '{self.planner}' wrote")
+        parser.add_argument("--device", choices=DEVICES, default="auto")
+        parser.add_argument("--processes", type=int, default=1, help="trials at a time (default 1)")
+        parser.add_argument("--data", metavar="SOURCE", help="the data on this machine, if not where the plan has them")
+        parser.add_argument("--seconds", type=float, default=math.inf, help="begin no trial after so many seconds")
+        parser.add_argument("--skip-bad", action="store_true", help="skip lines of the data that are wrong")
+        options = parser.parse_args(arguments)
         try:
             trials = self.read_plan(options.plan.read_text(encoding="utf-8"), str(options.plan))
             if options.data:
@@ -205,17 +213,6 @@ class PlanRunner(TrialRunner[TrialKind, Data]):
         except (InputError, OSError) as error:
             sys.stderr.write(f"{error}\n")
             return 2
-
-    def _parser(self) -> argparse.ArgumentParser:
-        parser = argparse.ArgumentParser(prog=self.program, description="Run a plan of trials.")
-        parser.add_argument("directory", metavar="DIR", type=Path, help="where the trials' files go")
-        parser.add_argument("plan", metavar="PLAN.json", type=Path, help=f"what '{self.planner}' wrote")
-        parser.add_argument("--device", choices=DEVICES, default="auto")
-        parser.add_argument("--processes", type=int, default=1, help="trials at a time (default 1)")
-        parser.add_argument("--data", metavar="SOURCE", help="the data on this machine, if not where the plan has them")
-        parser.add_argument("--seconds", type=float, default=math.inf, help="begin no trial after so many seconds")
-        parser.add_argument("--skip-bad", action="store_true", help="skip lines of the data that are wrong")
-        return parser
 
 
 def plan_text(trials: Iterable[PaperTrial]) -> str:

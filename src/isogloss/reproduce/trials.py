@@ -21,6 +21,7 @@ from typing import Any, Generic, Protocol, Self, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
+import isogloss
 from isogloss.data.dataset import Dataset
 from isogloss.data.source import Pair, parse_pair
 from isogloss.storage.arrays import save_packed
@@ -72,6 +73,11 @@ class PaperTrial(ABC):
             return cls(**{**found, "pair": parse_pair(found["pair"])})
         except (TypeError, KeyError, AttributeError) as error:
             raise InputError(f"plan: {json.dumps(found)[:80]} is not a trial ({error})") from error
+
+    def record(self, fingerprint: str, found: Mapping[str, Any]) -> dict[str, Any]:
+        """What ``NAME.json`` has: the trial, what was found, and the version that found it."""
+        about = {"name": self.name, "identity": self.identity(fingerprint), "trial": self.as_json()}
+        return {**about, **found, "isogloss": isogloss.__version__}
 
     def as_json(self) -> dict[str, Any]:
         """The trial as plain values."""

@@ -7,6 +7,7 @@ import hmac
 from collections.abc import AsyncIterator, Callable, Collection, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -27,26 +28,14 @@ import isogloss
 from isogloss.engines.base import EngineUnavailableError
 from isogloss.search.reranking import load_reranker
 from isogloss.server import models
-from isogloss.server.bodies import (
-    JSON,
-    LINES,
-    check_address,
-    document_body,
-    media_type,
-    model_body,
-    no_parameters,
-    read_body,
-    search_body,
-    search_request,
-)
 from isogloss.server.errors import STATUSES, ErrorAnswer, Refusal, validation_refusal
 from isogloss.server.guard import TRACE, Guard
 from isogloss.server.limits import CHEAP, Limits, WorkPool, cost_of, too_much
 from isogloss.server.log import flush
 from isogloss.server.metrics import CONTENT_TYPE, EXAMPLE, Metrics
+from isogloss.server.models import JSON, LINES
 from isogloss.server.presenting import encoded
-from isogloss.server.service import Service
-from isogloss.server.writing import Writer
+from isogloss.server.service import Service, Writer
 from isogloss.storage.errors import InputError
 
 PAGE = Path(__file__).parent / "page"
@@ -56,7 +45,7 @@ _DESCRIPTION = (
     "answer carries an X-Request-Id, which is the caller's where the caller sent one."
 )
 _DOCUMENT = f"{PREFIX}/documents/{{language}}/{{id:anything}}"
-_NO_PARAMETERS = Depends(no_parameters)
+_NO_PARAMETERS = Depends(models.no_parameters)
 _BEARER = HTTPBearer(scheme_name="token", auto_error=False)
 _REFERENCE = "#/components/schemas/{model}"
 _UNSURE = "the change took more than {:g} seconds; it may still be made: check before you try again"
@@ -140,7 +129,7 @@ class Backend:
             raise too_much(self.limits.in_flight)
         self._reading += 1
         try:
-            return await read_body(request, most, seconds, accepted)
+            return await models.read_body(request, most, seconds, accepted)
         finally:
             self._reading -= 1
 
@@ -178,7 +167,7 @@ def make_app(index: Path | Settings) -> FastAPI:
 
     app = Application(
         title="isogloss", version=isogloss.__version__, description=_DESCRIPTION, openapi_url=None, docs_url=None,
-        redoc_url=None, redirect_slashes=False, dependencies=[Depends(check_address)],
+        redoc_url=None, redirect_slashes=False, dependencies=[Depends(models.check_address)],
         generate_unique_id_function=lambda route: route.name, lifespan=lifespan, separate_input_output_schemas=False,
         exception_handlers={
             InputError: _input_error, HTTPException: _http_error, RequestValidationError: _validation_error
@@ -217,7 +206,7 @@ def _add_reading(app: FastAPI, backend: Backend) -> None:
     @app.get(f"{PREFIX}/search", response_model=models.SearchAnswer, responses=_errors(_WORK))
     async def search(http: Request, parameters: Annotated[models.SearchParameters, Query()]) -> Response:
         """The best documents for a query."""
-        request = search_request(parameters)
+        request = models.search_request(parameters)
         return await search_for(http, request, _search_cost(request))
 
     @app.post(
@@ -230,9 +219,8 @@ def _add_reading(app: FastAPI, backend: Backend) -> None:
         request, cost = await backend.decoded(body, _search_and_cost)
         if isinstance(request, models.SearchRequest):
             return await search_for(http, request, cost)
-        batch = request
-        _note_queries(http, batch.queries)
-        return await backend.search(lambda: service.search_batch(batch), cost)
+        _note_queries(http, request.queries)
+        return await backend.search(partial(service.search_batch, request), cost)
 
     @app.get(f"{PREFIX}/explain", response_model=models.ExplainAnswer, responses=_errors(_WORK))
     async def explain(http: Request, parameters: Annotated[models.ExplainParameters, Query()]) -> Response:
@@ -246,7 +234,9 @@ def _add_reading(app: FastAPI, backend: Backend) -> None:
     async def explain_posted(http: Request) -> Response:
         """What made the score of a document for a query."""
         body = await backend.read(http, limits.search_bytes, limits.seconds)
-        return await explained(http, await backend.decoded(body, lambda body: model_body(body, models.ExplainRequest)))
+        return await explained(
+            http, await backend.decoded(body, lambda body: models.model_body(body, models.ExplainRequest))
+        )
 
     @app.get(_DOCUMENT, response_model=models.DocumentMessage, responses=_errors(_WORK))
     async def get_document(language: str, id: str, query: Annotated[models.DocumentParameters, Query()]) -> Response:
@@ -275,8 +265,8 @@ def _add_writing(app: FastAPI, backend: Backend, token: bytes) -> None:
     async def put_documents(http: Request) -> Response:
         """Add documents, or replace those of the same language and id; on disk when it is answered."""
         body = await backend.read(http, limits.document_bytes, limits.write_seconds, (JSON, LINES))
-        kind = media_type(http)
-        return await backend.write(lambda: writer.add(document_body(body, kind)))
+        kind = models.media_type(http)
+        return await backend.write(lambda: writer.add(models.document_body(body, kind)))
 
     @app.post(f"{PREFIX}/documents", **documents)
     async def post_documents(http: Request) -> Response:
@@ -358,7 +348,7 @@ def _body(*models: type[BaseModel]) -> dict[str, Any]:
 
 
 def _search_and_cost(body: bytes) -> tuple[models.SearchRequest | models.BatchRequest, float]:
-    request = search_body(body)
+    request = models.search_body(body)
     if isinstance(request, models.BatchRequest):
         return request, cost_of(request.queries, request.k)
     return request, _search_cost(request)

@@ -91,9 +91,8 @@ def validation_refusal(errors: Sequence[Any]) -> Refusal:
     'k: input should be less than or equal to 1000'
     """
     first = errors[0]
-    message = {"extra_forbidden": "this name is not known here", "missing": "is needed"}.get(
-        first["type"], first["msg"]
-    )
+    known = {"extra_forbidden": "this name is not known here", "missing": "is needed"}
+    message = known.get(first["type"], first["msg"])
     if first.get("ctx", {}).get("pattern") == NOT_EMPTY:
         message = "the query is empty"
     field = ".".join(str(part)[:50] for part in first["loc"] if part not in ("query", "body", "path"))

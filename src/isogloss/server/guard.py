@@ -65,11 +65,8 @@ class Guard:
     def __init__(
         self, app: ASGIApp, metrics: Metrics, hosts: Collection[str] | None, log: bool, log_queries: bool
     ) -> None:
-        self._app = app
-        self._metrics = metrics
-        self._hosts = hosts
-        self._log = log
-        self._log_queries = log_queries
+        self._app, self._metrics, self._hosts = app, metrics, hosts
+        self._log, self._log_queries = log, log_queries
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -83,7 +80,7 @@ class Guard:
             **scope,
             TRACE: trace,
             "method": "GET" if method == "HEAD" else method,
-        }  # the server sends no body then
+        }  # no body is sent then
 
         async def send_marked(message: Message) -> None:
             if message["type"] == "http.response.start":

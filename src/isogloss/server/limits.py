@@ -83,8 +83,7 @@ class WorkPool:
 
     def __init__(self, threads: int, most: int) -> None:
         self._executor = ThreadPoolExecutor(threads, thread_name_prefix="isogloss")
-        self._threads = threads
-        self._most = most
+        self._threads, self._most = threads, most
         self._lock = threading.Lock()
         self._running: dict[Future[Any], Deadline] = {}
 

@@ -36,7 +36,7 @@ class Metrics:
         self._requests = Counter("isogloss_requests", "Requests answered.", ["path", "method", "status"], registry=own)
         self._seconds = Histogram(
             "isogloss_request_seconds", "Time to answer.", ["path"], buckets=_BOUNDS, registry=own
-        )  # fmt: skip
+        )
         self._in_flight = Gauge(
             "isogloss_in_flight", "Requests being answered.", multiprocess_mode="livesum", registry=own
         )
@@ -67,8 +67,7 @@ class _Gauges(Collector):
     """Gauges computed when they are read: the index, and the memory of each worker."""
 
     def __init__(self, index: Callable[[], OpenIndex], folder: str | None) -> None:
-        self._index = index
-        self._folder = folder
+        self._index, self._folder = index, folder
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         index = self._index()

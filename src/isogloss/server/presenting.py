@@ -34,9 +34,7 @@ class Marking:
     """
 
     def __init__(self, searcher: Searcher, query: str, translations: Mapping[str, WordTranslations]) -> None:
-        self._searcher = searcher
-        self._query = query
-        self._translations = translations
+        self._searcher, self._query, self._translations = searcher, query, translations
         self._translated: dict[str, frozenset[str | None]] = {}
         self._until = time.monotonic() + _SECONDS
         self._term_of = {language: cache(part.system.term_of) for language, part in searcher.languages.items()}
@@ -108,8 +106,7 @@ def reasons(
 ) -> list[Reason]:
     """Which query words matched which document words, and their scores."""
     found = reasons_of(searcher, language, document, parts, reranked)
-    return [Reason(query_word=each.query_word, document_words=list(each.document_words), score=each.score)
-            for each in found]  # fmt: skip
+    return [Reason(query_word=word, document_words=list(words), score=score) for word, words, score in found]
 
 
 def translations_message(translations: WordTranslations) -> list[Translations]:

@@ -253,9 +253,7 @@ class Supervisor(Multiprocess):
         super().__init__(uvicorn.Config("", workers=count, log_config=None), [listener])
         for number, handler in handlers.items():  # of uvicorn's signals only those that stop are taken
             signal.signal(number, handler)
-        self._settings = settings
-        self._shared = shared
-        self._clock = clock
+        self._settings, self._shared, self._clock = settings, shared, clock
         self._seen: dict[int, float] = {}
         self._failures: Counter[int] = Counter()
         self._due: dict[int, float] = {}

@@ -1,27 +1,38 @@
-"""The operations of the service without HTTP: search, explain, get, status. Several threads call it at once."""
+"""The operations of the service without HTTP: search, explain, get and status, which several threads call at once, and
+changes of the index: one request, one commit.
+"""
 
 from __future__ import annotations
 
+import re
 import threading
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import isogloss
+from isogloss.engines.base import EngineUnavailableError
+from isogloss.index.lock import IndexBusyError
 from isogloss.index.reader import OpenIndex, open_index
-from isogloss.search.hits import Hits
+from isogloss.index.writer import IndexWriter
 from isogloss.search.query_language import guess_query_language, language_note
 from isogloss.search.reranking import Reranker
 from isogloss.search.searcher import Searcher
-from isogloss.server import models
-from isogloss.server.errors import Refusal
+from isogloss.server import models, presenting
+from isogloss.server.errors import Refusal, damaged, write_refusal
 from isogloss.server.limits import BATCH, COST, DEPTH, EXPLAINED, MOST_HITS, QUERY_LENGTH, QUERY_WORDS, Limits
 from isogloss.server.log import write_line
-from isogloss.server.presenting import Marking, document_message, hit_message, reasons, translations_message
+from isogloss.server.presenting import Marking, hit_message, translations_message
 from isogloss.storage.deadline import check
 from isogloss.storage.errors import InputError
 
 _TOGETHER = 32  # queries of a batch that are searched at once, between two checks of the deadline
 _REFRESH_SECONDS = 1.0  # between two checks of the disk
+_PATIENCE = 5.0  # seconds for another worker of this service, or a short command, to finish its writing
+_PAUSE = 0.02
+_CODE = re.compile(r"[A-Za-z0-9]+(-[A-Za-z0-9]+)*")
+_T = TypeVar("_T")
 
 
 class FreshIndex:
@@ -133,7 +144,11 @@ class Service:
             check()
             queries = request.queries[begin : begin + _TOGETHER]
             found = searcher.search_many(queries, request.k, request.languages or None, request.filters or None)
-            results += [_result(searcher, query, hits) for query, hits in zip(queries, found, strict=True)]
+            for query, hits in zip(queries, found, strict=True):  # batches are for programs: nothing is marked
+                shown = [
+                    hit_message(searcher, hit, rank, lambda word: False, False) for rank, hit in enumerate(hits, 1)
+                ]
+                results.append(models.BatchResult(query=query, hits=shown, doubtful=hits.doubtful))
         return models.BatchAnswer(results=results, generation=index.generation, milliseconds=_milliseconds(started))
 
     def searcher(self, index: OpenIndex, which: str) -> Searcher:
@@ -156,7 +171,7 @@ class Service:
             title=document.title,
             system=searcher.reranker.name if searcher.reranker and request.reranked else index.manifest.system,
             score=float(sum(part.score for part in parts)),
-            explanation=reasons(searcher, request.language, document, parts, request.reranked),
+            explanation=presenting.reasons(searcher, request.language, document, parts, request.reranked),
             translations=translations_message(searcher.translations(request.q, languages)[request.language]),
             unknown_words=searcher.unknown_words(request.q, languages),
         )
@@ -167,16 +182,15 @@ class Service:
         document = searcher.get(id_, language) if language in searcher.languages else None
         if document is None:
             raise _no_such_document(language, id_)
-        return document_message(document, language)
+        return presenting.document_message(document, language)
 
     def warm(self) -> None:
         """Read and compile what the first search would otherwise wait for."""
         query = "what is known about water and stones"
-        self.search(models.SearchRequest(q=query, k=1))
-        self.search_batch(models.BatchRequest(queries=[query, query], k=1))
-        if self.compare:
-            self.search(models.SearchRequest(q=query, k=1, index="compare"))
-            self.search_batch(models.BatchRequest(queries=[query, query], k=1, index="compare"))
+        names: tuple[models.IndexName, ...] = ("main", "compare") if self.compare else ("main",)
+        for name in names:
+            self.search(models.SearchRequest(q=query, k=1, index=name))
+            self.search_batch(models.BatchRequest(queries=[query, query], k=1, index=name))
 
     def close(self) -> None:
         """Close the indexes."""
@@ -198,12 +212,6 @@ class Service:
             uptime_seconds=round(time.monotonic() - self._started, 3),
             limits=limits,
         )
-
-
-def _result(searcher: Searcher, query: str, hits: Hits) -> models.BatchResult:
-    """The hits of one query; batches are for programs: nothing is marked."""
-    shown = [hit_message(searcher, hit, rank, lambda word: False, False) for rank, hit in enumerate(hits, start=1)]
-    return models.BatchResult(query=query, hits=shown, doubtful=hits.doubtful)
 
 
 def _milliseconds(started: float) -> float:
@@ -236,3 +244,98 @@ def _query_language(request: models.SearchRequest, expected: str, others: list[s
 
 def _no_such_document(language: str, id_: str) -> Refusal:
     return Refusal(404, f"there is no document {id_[:100]!r} in {language!r}")
+
+
+class Writer:
+    """Adds and deletes documents, one request at a time; between processes the index's own lock decides.
+
+    A request locks the index until the segments that it caused to merge are merged. No request waits for that: those
+    that come meanwhile use the same writer.
+    """
+
+    def __init__(self, index: FreshIndex) -> None:
+        self._index = index
+        self._turn = threading.Lock()
+        self._writer: IndexWriter | None = None
+
+    @property
+    def busy(self) -> bool:
+        """Whether the index is being written to."""
+        return self._writer is not None
+
+    def add(self, messages: Sequence[models.DocumentMessage]) -> models.AddAnswer:
+        """Add documents or replace those of the same language and id; they are on disk when this returns."""
+        for message in messages:
+            if message.lang and not _CODE.fullmatch(message.lang):
+                raise Refusal(422, f"lang: {message.lang!r} is not a language code, like fr or zh")
+
+        def change(writer: IndexWriter) -> models.AddAnswer:
+            added = writer.add(map(presenting.document_of, messages))
+            return models.AddAnswer(added=added, generation=writer.commit())
+
+        return self._write(change)
+
+    def delete(self, language: str, id_: str) -> models.DeleteAnswer:
+        """Delete a document; it is gone for good when this returns."""
+
+        def change(writer: IndexWriter) -> models.DeleteAnswer:
+            deleted = writer.delete([id_], [language]) if language in writer.index.languages else 0
+            if not deleted:
+                raise Refusal(404, f"there is no document {id_[:100]!r} in {language[:50]!r}")
+            return models.DeleteAnswer(deleted=deleted, generation=writer.commit())
+
+        return self._write(change)
+
+    def _write(self, change: Callable[[IndexWriter], _T]) -> _T:
+        with self._turn:
+            try:
+                writer = self._opened()
+                answer = change(writer)
+            except OSError as error:
+                self._close()
+                refusal = write_refusal(error)
+                if refusal is None:
+                    raise
+                write_line("error", message=str(error))
+                raise refusal from error
+            except BaseException:
+                self._close()  # and drop what is not committed
+                raise
+            if writer.is_merging:
+                threading.Thread(target=self._close_after_merging, args=(writer,), daemon=True).start()
+            else:
+                self._close()
+        self._index.after_write()
+        return answer
+
+    def _opened(self) -> IndexWriter:
+        """The writer of the index, as soon as nobody else has it."""
+        until = time.monotonic() + _PATIENCE
+        while self._writer is None:
+            try:
+                self._writer = IndexWriter(self._index.path).__enter__()
+            except IndexBusyError as error:
+                if time.monotonic() >= until:
+                    write_line("locked", message=str(error))
+                    what = "the index is being changed by another process; try again when that is done"
+                    raise Refusal(409, what, {"Retry-After": "5"}) from error
+                time.sleep(_PAUSE)
+            except EngineUnavailableError:
+                raise
+            except InputError as error:
+                write_line("damaged", message=str(error))
+                raise damaged() from error
+        return self._writer
+
+    def _close_after_merging(self, writer: IndexWriter) -> None:
+        while self._writer is writer:
+            while writer.is_merging:
+                time.sleep(_PAUSE)
+            with self._turn:
+                if self._writer is writer and not writer.is_merging:
+                    self._close()
+
+    def _close(self) -> None:
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            writer.__exit__(None, None, None)

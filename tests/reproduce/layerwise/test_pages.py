@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from isogloss.reproduce.layerwise.data import Drawing
 from isogloss.reproduce.layerwise.pages import (
     ITEMS,
     checked_claims,
@@ -25,7 +26,6 @@ from isogloss.reproduce.layerwise.plan import (
 )
 from isogloss.reproduce.layerwise.published import CLAIMS, PUBLISHED, Claim, published_data
 from isogloss.reproduce.layerwise.training import LayerwiseTrials
-from isogloss.reproduce.layerwise.trial import Drawing
 from isogloss.reproduce.pages import chosen_items
 from isogloss.reproduce.trials import Outcome, TrialDirectory
 from isogloss.storage.errors import InputError

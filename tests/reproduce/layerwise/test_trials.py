@@ -14,7 +14,9 @@ from isogloss.data.formats import open_source
 from isogloss.evaluation.protocols import make_task
 from isogloss.reproduce.layerwise.data import (
     MEASURED,
+    Drawing,
     PackedData,
+    Trial,
     TrialData,
     limits,
     lists_hash,
@@ -22,7 +24,6 @@ from isogloss.reproduce.layerwise.data import (
     write_pack,
 )
 from isogloss.reproduce.layerwise.training import LayerwiseTrials
-from isogloss.reproduce.layerwise.trial import Drawing, Trial
 from isogloss.reproduce.running import RunOptions, plan_text
 from isogloss.reproduce.trials import TrialDirectory
 from isogloss.storage.errors import InputError

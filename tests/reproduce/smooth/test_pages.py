@@ -9,12 +9,11 @@ import pytest
 from isogloss.reproduce.pages import Experiment, chosen_items, summarise
 from isogloss.reproduce.smooth import plan
 from isogloss.reproduce.smooth.figures import class_overlaps, figure4
-from isogloss.reproduce.smooth.items import ITEMS
 from isogloss.reproduce.smooth.measuring import SCORE_BINS
-from isogloss.reproduce.smooth.plan import Setup
+from isogloss.reproduce.smooth.pages import ITEMS, against_first, claims, is_significant, table2, table3
+from isogloss.reproduce.smooth.plan import Setup, training_line
 from isogloss.reproduce.smooth.published import MEASURES, TABLE2, TABLE3
-from isogloss.reproduce.smooth.tables import against_first, claims, is_significant, table2, table3, training_line
-from isogloss.reproduce.smooth.theory_page import fitted_power, gap_points, sosl_bound, theory
+from isogloss.reproduce.smooth.theory import fitted_power, gap_points, sosl_bound, theory
 from isogloss.reproduce.smooth.training import SmoothTrials
 from isogloss.reproduce.trials import Outcome, TrialDirectory
 

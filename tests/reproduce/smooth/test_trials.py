@@ -14,11 +14,10 @@ from isogloss.data.dataset import load_dataset
 from isogloss.data.formats import open_source
 from isogloss.evaluation.protocols import make_task
 from isogloss.reproduce.running import RunOptions, plan_text
-from isogloss.reproduce.smooth.data import PackedData, TrialData, write_pack
+from isogloss.reproduce.smooth.data import PackedData, Trial, TrialData, settings_of, write_pack
 from isogloss.reproduce.smooth.measuring import binned_scores
 from isogloss.reproduce.smooth.published import MEASURES
 from isogloss.reproduce.smooth.training import SmoothTrials, chosen_device
-from isogloss.reproduce.smooth.trial import Trial, settings_of
 from isogloss.reproduce.trials import TrialDirectory
 from isogloss.storage.errors import InputError
 from isogloss.systems.evaluate import evaluate_system

@@ -9,7 +9,7 @@ the expected calibration error (Naeini, Cooper and Hauskrecht 2015).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -270,15 +270,9 @@ def _about_line(experiment: Experiment, found: Results) -> str:
     )
 
 
-def _ablation_trials(experiment: Experiment) -> Iterable[Trial]:
-    return (trial for pair in experiment.setup.pairs for trial in ablations(experiment, pair).values())
-
-
-def _calibration_trials(experiment: Experiment) -> Iterable[Trial]:
-    return (trial for pair in experiment.setup.pairs for trial in experiment.setup.whole(pair).values())
-
-
 ITEMS = {
-    "ablation": Item(_ablation_trials, ablation),
-    "calibration": Item(_calibration_trials, calibration, is_drawn=True),
+    "ablation": Item(lambda e: (t for pair in e.setup.pairs for t in ablations(e, pair).values()), ablation),
+    "calibration": Item(
+        lambda e: (t for pair in e.setup.pairs for t in e.setup.whole(pair).values()), calibration, is_drawn=True
+    ),
 }

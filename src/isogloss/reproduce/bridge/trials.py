@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import isogloss
 from isogloss.data.dataset import Dataset, load_dataset
 from isogloss.data.formats import open_source
 from isogloss.data.problems import Problems
@@ -170,9 +169,6 @@ class BridgeTrials(TrialRunner[Trial, PairData]):
         values = evaluate_run(run, task).values
         calibration, size = _saved(system)
         record = {
-            "name": trial.name,
-            "identity": trial.identity(data.fingerprint),
-            "trial": trial.as_json(),
             "options": asdict(system.options),
             "about": system.about(),
             "queries": len(task.queries),
@@ -183,10 +179,9 @@ class BridgeTrials(TrialRunner[Trial, PairData]):
             "model_bytes": size,
             "calibration": calibration._asdict() if calibration else None,
             "device": device_name("cpu"),
-            "isogloss": isogloss.__version__,
         }
         found = _scores(system, task) if trial.reliability else {}
-        return Outcome(record, {MEASURE: values[MEASURE], **found})
+        return Outcome(trial.record(data.fingerprint, record), {MEASURE: values[MEASURE], **found})
 
     def line(self, record: dict[str, Any]) -> str:
         return f"{MEASURE} {record['measures'][MEASURE]:.4f}  {sum(record['seconds'].values()):.1f} s"
@@ -218,17 +213,13 @@ def _scores(system: Bridge, task: Task) -> dict[str, NDArray[Any]]:
     return {
         "scores": np.concatenate(scores).astype(np.float32), "grades": np.concatenate(grades),
         "counts": np.asarray([len(each) for each in scores]),
-        "first_there": np.asarray([_first(each) for each in scores]), "first_gone": np.asarray(gone),
+        "first_there": np.asarray([_first_of_rest(each) for each in scores]), "first_gone": np.asarray(gone),
     }  # fmt: skip
 
 
-def _first_of_rest(shown: NDArray[np.floating], context: float, calibration: Calibration | None) -> float:
-    """The first score as it would be shown if the other documents of the query were not in the collection."""
+def _first_of_rest(shown: NDArray[np.floating], context: float = 0.0, calibration: Calibration | None = None) -> float:
+    """The first score; calibrated, as it would be shown if the collection had none of the other documents found."""
     if not len(shown) or calibration is None:
         return float(shown[0]) if len(shown) else -np.inf
     scores = calibration.scores(shown.astype(np.float64), context)
     return float(calibration.log_odds(scores, context_of(scores)).max())
-
-
-def _first(scores: NDArray[np.floating]) -> float:
-    return float(scores[0]) if len(scores) else -np.inf

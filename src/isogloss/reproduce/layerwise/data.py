@@ -1,4 +1,6 @@
-"""The data of the layer-wise paper's trials: a pair with its candidate lists, and the arrays that networks train on.
+"""A trial of the layer-wise paper, named by what differs from the defaults of its system, and the data of trials.
+
+The data are a pair with its candidate lists, and the arrays that networks train on.
 
 *Lists.* What is ranked are the lists that the data bring, or BM25's best. The paper samples 500 questions, has BM25
 search with them in the language of the collection and keeps the top 20; the questions are then translated. Here a query
@@ -18,7 +20,7 @@ import json
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -34,24 +36,119 @@ from isogloss.data.source import Pair, Source
 from isogloss.evaluation.measures import PerQuery
 from isogloss.evaluation.protocols import draw_candidates, judged_queries
 from isogloss.reproduce.layerwise.published import MEASURES
-from isogloss.reproduce.layerwise.trial import Drawing, Trial
 from isogloss.reproduce.running import PACKED
-from isogloss.reproduce.trials import dataset_fingerprint
+from isogloss.reproduce.trials import PaperTrial, dataset_fingerprint, file_name
 from isogloss.storage.arrays import save_packed
 from isogloss.storage.errors import InputError
 from isogloss.storage.files import atomic_file
 from isogloss.storage.lines import Location
+from isogloss.systems.base import System
+from isogloss.systems.layerwise.options import LayerwiseOptions
 from isogloss.systems.lexicons import INDUCED
 from isogloss.systems.matchers.base import Matcher
 from isogloss.systems.matchers.data import RankingData, listed_examples, read_lists
-from isogloss.systems.registry import make_system
+from isogloss.systems.registry import make_system, parse_options, system_type
 from isogloss.text.ids import TextIds
 from isogloss.training.examples import RankedLists, measure_scores
 
+_TRANSLATING = ("translator", "lexicon", "missing", "trained_on", "translated_pairs")
+_NO_SETTINGS = ("seed", "device")
 MEASURED, VALIDATION = "measured", "dev"
 """The splits of the lists; systems stop early and are chosen by ``dev``."""
 _SHUFFLES = 200
 _LIST_ARRAYS = ("query_of", "document_of", "grades", "ties")
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """How candidate lists are drawn: the split, how many queries to measure and to validate on, documents a list."""
+
+    split: str = "dev"
+    queries: int = 500
+    validation: int = 500
+    depth: int = 20
+
+
+@dataclass(frozen=True)
+class Trial(PaperTrial):
+    """``settings``: options of the system as the user writes them, without its seed."""
+
+    data: str
+    pair: Pair
+    system: str
+    settings: Mapping[str, str] = field(default_factory=dict)
+    seed: int = 0
+    drawing: Drawing = field(default_factory=Drawing)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "settings", _without_defaults(self.system, self.settings))
+        if isinstance(self.drawing, Mapping):  # as a plan has it
+            object.__setattr__(self, "drawing", Drawing(**self.drawing))
+
+    @property
+    def name(self) -> str:
+        """The name of its files.
+
+        >>> Trial("demo", ("en", "zh"), "layerwise", {"variant": "adv-non"}, 2).name
+        'en-zh_layerwise_beta-0_seed-2'
+        """
+        defaults = asdict(Drawing())
+        parts = [f"{key}-{value}" for key, value in self.settings.items()]
+        parts += [f"{key}-{value}" for key, value in asdict(self.drawing).items() if value != defaults[key]]
+        return file_name(["-".join(self.pair), self.system, *parts, f"seed-{self.seed}"])
+
+    @property
+    def trains_on_arrays(self) -> bool:
+        """Whether it can be run on a machine that has torch and numpy alone."""
+        return issubclass(system_type(self.system), Matcher)
+
+    def make(self, source: Source | None = None, device: str = "auto") -> System:
+        """The system. Without a lexicon of the user's or of the data it is induced from the train split."""
+        known = {each.name for each in fields(system_type(self.system).options_type)}
+        settings = dict(self.settings)
+        if "lexicon" in known and not (source and source.lexicon(self.pair)):
+            settings.setdefault("lexicon", INDUCED)
+        wanted = {"seed": str(self.seed), "device": device}
+        settings |= {name: value for name, value in wanted.items() if name in known}
+        return make_system(self.system, self.pair, settings, source)
+
+    def reading(self) -> str:
+        """A hash of how it reads the data: trials that read alike share the arrays."""
+        system = self.make(device="cpu")
+        assert isinstance(system, Matcher)
+        found = asdict(system.reading)
+        found |= {name: value for name in _TRANSLATING if (value := getattr(system.options, name, ""))}
+        return hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def has_seeds(system: str) -> bool:
+    """Whether the training of a system depends on a seed."""
+    return any(each.name == "seed" for each in fields(system_type(system).options_type))
+
+
+def _without_defaults(system: str, settings: Mapping[str, str]) -> dict[str, str]:
+    """What differs from the defaults, in the order of the options; a variant of ``layerwise`` is written out."""
+    defaults = system_type(system).options_type()
+    options = parse_options(system, type(defaults), settings)
+    if isinstance(options, LayerwiseOptions):
+        options.check(system)
+        options = _written_out(options)
+    unset = asdict(defaults)
+    return {
+        key: f"{value:g}" if isinstance(value, float) else str(value)
+        for key, value in asdict(options).items()
+        if value != unset[key] and key not in _NO_SETTINGS
+    }
+
+
+def _written_out(options: LayerwiseOptions) -> LayerwiseOptions:
+    """The canonical form: no variant; no alphas where all are 1 or beta is 0; no map of no layer."""
+    made = options.with_variant()
+    if made.layers == 1:
+        made = replace(made, features="max")  # critics see the map of the layers below the last
+    alphas = made.all_alphas()
+    plain = not made.beta or all(alpha == 1 for alpha in alphas)
+    return replace(made, alphas="" if plain else ",".join(f"{alpha:g}" for alpha in alphas))
 
 
 def source_with_lists(source: Source, lists: Mapping[str, Judgments]) -> Source:
@@ -69,7 +166,8 @@ def source_with_lists(source: Source, lists: Mapping[str, Judgments]) -> Source:
 
 def with_lists(dataset: Dataset, drawing: Drawing) -> Dataset:
     """The dataset with the splits ``train``, ``measured`` and ``dev`` (the other queries, for validation)."""
-    own = _own_lists(dataset, drawing.split)
+    listed = dataset.source.candidates(dataset.pair, drawing.split, Problems(stop_at_errors=False)) is not None
+    own = dataset.candidates(drawing.split) if listed else None
     judged = sorted(query.id for query in judged_queries(dataset, drawing.split, dataset.judgments))
     drawn = [judged[i] for i in np.random.default_rng(0).permutation(len(judged))]
     if own is not None:
@@ -194,13 +292,10 @@ def write_pack(
         path, arrays = _path(folder, pair, key), data.arrays(trial)
         vectors = {side: (rows, found.astype(vector_type)) for side, (rows, found) in arrays.data.vectors.items()}
         replace(arrays.data, vectors=vectors).save(path)
-        _save_lists(path.with_suffix(".lists.npz"), arrays.measured)
-
-
-def _own_lists(dataset: Dataset, split: str) -> Judgments | None:
-    if dataset.source.candidates(dataset.pair, split, Problems(stop_at_errors=False)) is None:
-        return None
-    return dataset.candidates(split)
+        lists = arrays.measured
+        listed = {name: getattr(lists, name) for name in _LIST_ARRAYS}
+        listed |= {"ids": lists.queries.ids, "offsets": lists.queries.offsets, "top": np.asarray(lists.top)}
+        save_packed(path.with_suffix(".lists.npz"), listed)
 
 
 def _drawn(dataset: Dataset, queries: Sequence[str], depth: int) -> Judgments:
@@ -229,12 +324,6 @@ def _in_language(dataset: Dataset, queries: Sequence[str]) -> dict[str, Query] |
 
 def _path(folder: Path, pair: Pair, key: str) -> Path:
     return folder / f"{'-'.join(pair)}_{key}.npz"
-
-
-def _save_lists(path: Path, lists: RankedLists) -> None:
-    arrays = {name: getattr(lists, name) for name in _LIST_ARRAYS}
-    arrays |= {"ids": lists.queries.ids, "offsets": lists.queries.offsets, "top": np.asarray(lists.top)}
-    save_packed(path, arrays)
 
 
 def _load_lists(path: Path) -> RankedLists:

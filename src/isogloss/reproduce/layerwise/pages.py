@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,10 +16,9 @@ from isogloss.evaluation.measures import PerQuery
 from isogloss.evaluation.significance import paired_t_test
 from isogloss.reproduce.figures import line_style, new_figure, save_figure
 from isogloss.reproduce.layerwise import plan
-from isogloss.reproduce.layerwise.data import MEASURED, VALIDATION, limits
+from isogloss.reproduce.layerwise.data import MEASURED, VALIDATION, Trial, limits
 from isogloss.reproduce.layerwise.plan import CROSS_LANGUAGE, MODEL, MONOLINGUAL, TRANSLATED, Experiment, Groups, Result
-from isogloss.reproduce.layerwise.published import CLAIMS, MEASURES, OURS, PUBLISHED, Claim, published_data
-from isogloss.reproduce.layerwise.trial import Trial
+from isogloss.reproduce.layerwise.published import CLAIMS, MEASURES, OURS, PUBLISHED, Claim, Row, published_data
 from isogloss.reproduce.pages import Item, Page, Summary, markdown_table, summarise
 
 Rows = Mapping[str, Sequence[Result]]
@@ -52,24 +52,16 @@ def table1(experiment: Experiment) -> Page:
     return _page(experiment, "table1", sections, values)
 
 
-def table2(experiment: Experiment) -> Page:
-    """The encoder's ablations."""
-    return _ablations(experiment, "table2")
-
-
-def table3(experiment: Experiment) -> Page:
-    """The adversary's ablations."""
-    return _ablations(experiment, "table3")
-
-
-def _ablations(experiment: Experiment, item: str) -> Page:
+def _ablations(experiment: Experiment, item: str, groups_of: Callable[[Experiment, Pair], Groups]) -> Page:
     sections, values = [], {}
-    groups_of = plan.table2_trials if item == "table2" else plan.table3_trials
     for pair in experiment.setup.cross_language():
-        planned = groups_of(experiment, pair)
-        section, values["-".join(pair)] = _section(experiment, item, [pair], planned)
+        section, values["-".join(pair)] = _section(experiment, item, [pair], groups_of(experiment, pair))
         sections += [f"## {'-'.join(pair)}", _alphas_line(experiment, pair), *section]
     return _page(experiment, item, sections, values)
+
+
+table2 = partial(_ablations, item="table2", groups_of=plan.table2_trials)
+table3 = partial(_ablations, item="table3", groups_of=plan.table3_trials)
 
 
 def figure_distance(experiment: Experiment) -> Page:
@@ -99,14 +91,17 @@ def figure_distance(experiment: Experiment) -> Page:
 
 def figure_alphas(experiment: Experiment) -> Page:
     """MAP against the alphas that were tried."""
-    sections, values = ["# MAP against the alphas of the layers"], {}
+    sections, values, shown = ["# MAP against the alphas of the layers"], {}, ("validation", MEASURED)
     for pair in experiment.setup.cross_language():
         name = "-".join(pair)
         found = experiment.groups(plan.alpha_trials(experiment, pair))
-        points = {alphas or "1": _both(results) for alphas, results in found.items()}
+        points = {
+            alphas or "1": {name: summarise([each.mean("MAP", name) for each in results]) for name in shown}
+            for alphas, results in found.items()
+        }
         values[name] = {alphas: {k: v.as_json() for k, v in both.items()} for alphas, both in points.items()}
         draw_alphas(experiment.output / f"figure_alphas.{name}", points)
-        rows = [(alphas, *(str(both[lists]) for lists in ("validation", MEASURED))) for alphas, both in points.items()]
+        rows = [(alphas, *map(str, both.values())) for alphas, both in points.items()]
         sections += [
             f"## {name}", f"![alphas](figure_alphas.{name}.png)", _alphas_line(experiment, pair),
             _lists_line(experiment, pair), markdown_table(("alphas", "MAP, to choose by", "MAP, measured"), rows),
@@ -280,7 +275,7 @@ def _section(
         text += ["Claims of the paper's text about differences (section 4.3), and the differences here:"]
         text += [_claims_table(claims)]
     values = {
-        "rows": {name: _row_values(item, rows[name], shown[name], name) for name in rows},
+        "rows": {name: _row_values(rows[name], shown[name], PUBLISHED[item].get(name)) for name in rows},
         "limits": bounds,
         "claims": claims,
     }
@@ -298,15 +293,13 @@ def _table(
         values = [f"{shown[name][each]}{_mark(rows, name, reference, each)}" for each in MEASURES]
         published = PUBLISHED[item].get(name)
         theirs = [f"{value:.3f}" for data in papers for value in published[data]] if published else []
-        body.append([_label(item, name), *values, *(theirs or ["—"] * 2 * len(papers)), _speed(results)])
+        part = next((f" ({part})" for part, known in _PARTS.items() if item == "table1" and name in known), "")
+        speed = max((result.record.get("pairs_per_second") or 0 for result in results), default=0)
+        measured = [*values, *(theirs or ["—"] * 2 * len(papers))]
+        body.append([f"{name}{part}", *measured, f"{speed:,}" if speed else "—"])
     for name, found in bounds.items():
         body.append([f"*{name}*", *(f"*{found[each]:.3f}*" for each in MEASURES), *["—"] * (2 * len(papers) + 1)])
     return markdown_table(header, body)
-
-
-def _label(item: str, name: str) -> str:
-    part = next((part for part, rows in _PARTS.items() if name in rows), "") if item == "table1" else ""
-    return f"{name} ({part})" if part else name
 
 
 def _mark(rows: Rows, name: str, reference: str, measure: str) -> str:
@@ -317,13 +310,7 @@ def _mark(rows: Rows, name: str, reference: str, measure: str) -> str:
     return " ▲" if found.mean > 0 else " ▼"
 
 
-def _speed(results: Sequence[Result]) -> str:
-    speeds = [speed for result in results if (speed := result.record.get("pairs_per_second"))]
-    return f"{max(speeds):,}" if speeds else "—"
-
-
-def _row_values(item: str, results: Sequence[Result], shown: Mapping[str, Summary], name: str) -> dict[str, Any]:
-    published = PUBLISHED[item].get(name)
+def _row_values(results: Sequence[Result], shown: Mapping[str, Summary], published: Row | None) -> dict[str, Any]:
     return {
         "trials": [result.trial.name for result in results],
         **{measure: shown[measure].as_json() for measure in MEASURES},
@@ -332,10 +319,6 @@ def _row_values(item: str, results: Sequence[Result], shown: Mapping[str, Summar
         "pairs_per_second": [result.record.get("pairs_per_second") for result in results],
         "paper": published,
     }
-
-
-def _both(results: Sequence[Result]) -> dict[str, Summary]:
-    return {lists: summarise([result.mean("MAP", lists) for result in results]) for lists in ("validation", MEASURED)}
 
 
 def _claims_table(claims: Sequence[Mapping[str, Any]]) -> str:

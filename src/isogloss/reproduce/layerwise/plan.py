@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from isogloss.data.source import Pair
 from isogloss.reproduce import pages, trials
-from isogloss.reproduce.layerwise.data import TrialData
+from isogloss.reproduce.layerwise.data import Drawing, Trial, TrialData, has_seeds
 from isogloss.reproduce.layerwise.published import OURS
-from isogloss.reproduce.layerwise.trial import Drawing, Trial, has_seeds
 from isogloss.reproduce.pages import Item
 from isogloss.systems.layerwise.options import LayerwiseOptions, alpha_grid
 from isogloss.systems.registry import parse_options
@@ -93,8 +93,7 @@ Result = trials.Result[Trial]
 
 def alpha_trials(experiment: Experiment, pair: Pair) -> Groups:
     """The model with each of the alphas."""
-    setup = experiment.setup
-    return {alphas: setup.trials(pair, MODEL, alphas=alphas) for alphas in setup.grid()}
+    return {alphas: experiment.setup.trials(pair, MODEL, alphas=alphas) for alphas in experiment.setup.grid()}
 
 
 def chosen_alphas(experiment: Experiment, pair: Pair) -> str | None:
@@ -120,12 +119,9 @@ def model_trials(experiment: Experiment, pair: Pair, variant: str = "") -> list[
 
 def table1_trials(experiment: Experiment, pair: Pair) -> Groups:
     """Monolingual rows where the languages are the same, the others where they differ."""
-    crossing = pair[0] != pair[1]
-    rows = (
-        {**TRANSLATED, **CROSS_LANGUAGE, OURS: MODEL, **OTHERS}
-        if crossing
-        else {**MONOLINGUAL, "Smooth, monolingual": "smooth"}
-    )
+    rows = {**MONOLINGUAL, "Smooth, monolingual": "smooth"}
+    if pair[0] != pair[1]:
+        rows = {**TRANSLATED, **CROSS_LANGUAGE, OURS: MODEL, **OTHERS}
     return {
         label: (model_trials(experiment, pair) or []) if system == MODEL else experiment.setup.trials(pair, system)
         for label, system in rows.items()
@@ -133,21 +129,13 @@ def table1_trials(experiment: Experiment, pair: Pair) -> Groups:
     }
 
 
-def table2_trials(experiment: Experiment, pair: Pair) -> Groups:
-    """The encoder's ablations and the model."""
-    return _variants(experiment, pair, ENCODERS)
+def ablation_trials(experiment: Experiment, pair: Pair, variants: Mapping[str, str]) -> Groups:
+    """Ablations of the model by their labels, and the model."""
+    named = {**variants, OURS: ""}
+    return {label: model_trials(experiment, pair, variant) or [] for label, variant in named.items()}
 
 
-def table3_trials(experiment: Experiment, pair: Pair) -> Groups:
-    """The adversary's ablations and the model."""
-    return _variants(experiment, pair, ADVERSARIES)
-
-
-def adversary_trials(experiment: Experiment, pair: Pair) -> Groups:
-    """What the adversary does: the model without one, with one, with all, and with the chosen alphas."""
-    return _variants(experiment, pair, {name: ADVERSARIES[name] for name in ("ADV-NON", "ADV-ONE", "ADV-ALL")})
-
-
-def _variants(experiment: Experiment, pair: Pair, variants: Mapping[str, str]) -> Groups:
-    named: Iterable[tuple[str, str]] = [*variants.items(), (OURS, "")]
-    return {label: model_trials(experiment, pair, variant) or [] for label, variant in named}
+table2_trials = partial(ablation_trials, variants=ENCODERS)
+table3_trials = partial(ablation_trials, variants=ADVERSARIES)
+adversary_trials = partial(ablation_trials, variants=dict(list(ADVERSARIES.items())[:3]))
+"""What the adversary does: the model without one, with one, with all, and with the chosen alphas."""

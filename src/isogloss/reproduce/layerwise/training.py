@@ -8,21 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-import isogloss
 from isogloss.evaluation.measures import PerQuery
 from isogloss.evaluation.protocols import make_task
-from isogloss.reproduce.layerwise.data import MEASURED, Arrays, PackedData, TrialData
+from isogloss.reproduce.layerwise.data import MEASURED, Arrays, PackedData, Trial, TrialData
 from isogloss.reproduce.layerwise.published import MEASURES
-from isogloss.reproduce.layerwise.trial import Trial
 from isogloss.reproduce.running import PACKED, PlanRunner
 from isogloss.reproduce.trials import Outcome, device_name
 from isogloss.systems.evaluate import evaluate_system
 from isogloss.systems.layerwise.system import Layerwise
 from isogloss.systems.matchers.base import Matcher
-from isogloss.text.ids import TextIds
-from isogloss.training.examples import RankedLists
+from isogloss.text.ids import TextIds, running_sum
 
 
 class LayerwiseTrials(PlanRunner[Trial, TrialData]):
@@ -44,17 +40,14 @@ class LayerwiseTrials(PlanRunner[Trial, TrialData]):
         """Train on the train split, measure on the lists."""
         started = time.perf_counter()
         found, values = (train_on_arrays if trial.trains_on_arrays else _from_texts)(trial, data, device)
-        record = {
-            "name": trial.name,
-            "identity": trial.identity(data.fingerprint),
-            "trial": trial.as_json(),
+        found = {
             "lists": data.lists,
             **found,
             "queries": len(values[MEASURES[0]]),
             MEASURED: {name: float(values[name].mean()) for name in MEASURES},
             "seconds": round(time.perf_counter() - started, 3),
-            "isogloss": isogloss.__version__,
         }
+        record = trial.record(data.fingerprint, found)
         return Outcome(record, {name: values[name].astype(np.float32) for name in MEASURES})
 
     def line(self, record: dict[str, Any]) -> str:
@@ -75,6 +68,8 @@ def _from_texts(trial: Trial, data: TrialData, device: str) -> tuple[dict[str, A
 
 def train_on_arrays(trial: Trial, data: TrialData, device: str) -> tuple[dict[str, Any], dict[str, PerQuery]]:
     """The record of the training, and every measure, query by query, on the measured lists."""
+    import torch
+
     system, arrays = trial.make(None, device), data.arrays(trial)
     assert isinstance(system, Matcher)
     history = system.train_arrays(arrays.data).history
@@ -82,6 +77,9 @@ def train_on_arrays(trial: Trial, data: TrialData, device: str) -> tuple[dict[st
     recipe = system.recipe
     best = max(history, key=lambda entry: float(entry.get(recipe.measure, 0))) if recipe.patience else history[-1]
     taken, pairs = sum(entry["seconds"] for entry in history), len(arrays.data.triples)
+    device = system.options.device
+    if device == "auto":
+        device = "cuda" if torch.cuda.is_available() else "cpu"
     found = {
         "options": asdict(system.options),
         "pairs": pairs,
@@ -90,7 +88,7 @@ def train_on_arrays(trial: Trial, data: TrialData, device: str) -> tuple[dict[st
         "validation": {name: float(best[name]) for name in MEASURES if name in best},
         "history": history,
         "probe": _probe(system, arrays),
-        "device": device_name(_device_of(system)),
+        "device": device_name(device),
     }
     return found, values
 
@@ -99,22 +97,6 @@ def _probe(system: Matcher, arrays: Arrays) -> list[float] | None:
     """Accuracy on the measured queries and their relevant documents, which are no positives of the train split."""
     if not isinstance(system, Layerwise):
         return None
-    return system.probe(arrays.measured.queries, _relevant(arrays.measured, arrays.data.triples.documents))
-
-
-def _relevant(lists: RankedLists, documents: TextIds) -> TextIds:
-    """The documents that the lists have as relevant, each once."""
-    rows: NDArray[np.int32] = np.unique(lists.document_of[lists.grades > 0])
-    parts = [documents.ids[documents.offsets[row] : documents.offsets[row + 1]] for row in rows.tolist()]
-    offsets = np.zeros(len(parts) + 1, np.int64)
-    offsets[1:] = np.cumsum([len(part) for part in parts])
-    return TextIds(np.concatenate([np.zeros(0, np.int32), *parts]).astype(np.int32), offsets)
-
-
-def _device_of(system: Matcher) -> str:
-    import torch
-
-    chosen = system.options.device
-    if chosen == "auto":
-        return "cuda" if torch.cuda.is_available() else "cpu"
-    return chosen
+    lists, documents = arrays.measured, arrays.data.triples.documents
+    rows = np.unique(lists.document_of[lists.grades > 0])
+    return system.probe(lists.queries, TextIds(documents.words_of(rows), running_sum([documents.lengths[rows]])))

@@ -1,4 +1,6 @@
-"""The data of the smooth paper's trials: the words of a pair, read or packed, and what trials prepare of them.
+"""A trial of the smooth paper (one training of ``smooth`` on a pair, and what it is measured on) and its data.
+
+``settings`` of a trial has only what differs from the paper's own settings, and a trial is named by it.
 
 A pack has the words of a pair in one file, for a machine that has neither the data nor the tokeniser's dictionaries. It
 is written ``PAIR.npz`` into a directory; as a source it is called ``packed:DIRECTORY``.
@@ -8,11 +10,11 @@ from __future__ import annotations
 
 import json
 import zipfile
-from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,23 +26,91 @@ from isogloss.data.judgments import Judgments
 from isogloss.data.problems import Problems
 from isogloss.data.source import Pair, Source
 from isogloss.reproduce.running import PACKED
-from isogloss.reproduce.smooth.trial import Trial
-from isogloss.reproduce.trials import dataset_fingerprint
+from isogloss.reproduce.trials import PaperTrial, dataset_fingerprint, file_name
 from isogloss.storage.arrays import save_packed
 from isogloss.storage.errors import InputError
 from isogloss.storage.lines import Location
 from isogloss.storage.strings import StringTable
 from isogloss.systems.smooth.learning import Prepared
-from isogloss.systems.smooth.options import SmoothOptions
+from isogloss.systems.smooth.options import RECIPES, SmoothOptions
 from isogloss.text.batches import TokenizedTexts, tokenize_texts
-from isogloss.text.ids import choose_words, text_ids
+from isogloss.text.ids import TextIds, choose_words, running_sum, text_ids
 from isogloss.training.examples import Examples, Pairs, graded_examples
 from isogloss.translation.vectors.training import VectorTraining, train_on_tokens
 from isogloss.translation.vectors.word_vectors import WordVectors
 
+Start = Literal["random", "monolingual"]
+NEGATIVES = 40
+_PAPER: dict[str, Any] = {"dev_queries": 0}  # trials are measured at their end, not after each epoch
+_NAMED = ("encoder", "loss", "seed")
 _KINDS = ("documents", "queries", "source_documents")
 
 Value = TypeVar("Value")
+
+
+@dataclass(frozen=True)
+class Trial(PaperTrial):
+    """``train_share``: of the train queries, drawn by the seed; ``ranked_negatives``: irrelevant documents a query."""
+
+    data: str
+    pair: Pair
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    split: str = "dev"
+    ranked_negatives: int = NEGATIVES
+    train_share: float = 1.0
+    start: Start = "random"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "settings", settings_of(self.settings))
+
+    @property
+    def name(self) -> str:
+        """The name of its files.
+
+        >>> Trial("demo", ("en", "fr"), {"eps": 0.5, "seed": 2}).name
+        'en-fr_average_sosl_eps-0.5_seed-2'
+        """
+        options = self.options()
+        parts = ["-".join(self.pair), options.encoder, options.loss]
+        parts += [f"{key}-{value}" for key, value in self.settings.items() if key not in _NAMED]
+        parts += [
+            f"{each.name}-{value}" for each in fields(self)[3:] if (value := getattr(self, each.name)) != each.default
+        ]
+        return file_name([*parts, f"seed-{options.seed}"])
+
+    def options(self, device: str = "auto") -> SmoothOptions:
+        """The options it trains with."""
+        return SmoothOptions(**{**_PAPER, **self.settings, "device": device})
+
+    @property
+    def thresholds(self) -> str:
+        """Those of its loss, for three grades."""
+        options = self.options()
+        return options.thresholds or ("0.2,0.55,0.9" if options.loss == "3part" else "0.2,0.7")
+
+    @classmethod
+    def from_json(cls, found: Mapping[str, Any]) -> Trial:
+        trial = super().from_json(found)
+        trial.options().check()
+        if trial.start not in get_args(Start):
+            raise InputError(f"plan: start {trial.start!r} is not one of {', '.join(get_args(Start))}")
+        return trial
+
+
+def settings_of(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Options without those that have the paper's own value anyway, in the order of the options.
+
+    >>> settings_of({"seed": 0, "eps": 0.5, "epochs": 30})
+    {'eps': 0.5}
+    """
+    defaults = asdict(SmoothOptions(**_PAPER))
+    if unknown := [key for key in values if key not in defaults]:
+        raise InputError(f"smooth: has no option {unknown[0]!r}; it has {', '.join(defaults)}")
+    recipe = RECIPES[values.get("encoder", defaults["encoder"])]
+    for key in ("epochs", "batch", "rate", "decay"):
+        if values.get(key) == recipe[key]:
+            values = {**values, key: defaults[key]}
+    return {key: values[key] for key in defaults if key in values and values[key] != defaults[key]}
 
 
 class Latest(Generic[Value]):
@@ -72,7 +142,7 @@ class TrialData:
         self._prepared = Latest[Prepared]()
         self._drawn = Latest[Prepared]()
         self._ranked = Latest[Ranked]()
-        self._vectors = Latest[tuple[WordVectors, WordVectors]]()
+        self._vectors = Latest[list[WordVectors]]()
 
     @cached_property
     def dataset(self) -> Dataset:
@@ -116,8 +186,9 @@ class TrialData:
             if not examples.queries:
                 pair = "-".join(part.pair)
                 raise InputError(f"{part.source.name}: no query of the train split is judged for {pair}")
-            base = self._prepared.get(key, lambda: self._to_ids(options, examples))
-            return _with_examples(base, examples)
+            base = self._prepared.get(key, lambda: self._to_ids(options, examples))  # the same texts in other pairs
+            numbers = {name: getattr(examples, name) for name in ("query_of", "document_of", "grades")}
+            return replace(base, examples=examples, pairs=replace(base.pairs, **numbers))
 
         return self._drawn.get((key, options.negatives, options.seed), draw)
 
@@ -132,20 +203,18 @@ class TrialData:
 
         return self._ranked.get((split, negatives), draw)
 
-    def start_vectors(self, dimension: int, spread: float) -> tuple[WordVectors, WordVectors]:
+    def start_vectors(self, dimension: int, spread: float) -> list[WordVectors]:
         """First word vectors, each language's trained on its own documents, as the paper's Polyglot vectors were.
 
         Their components are as large as random ones would be. No query and no judgment is used.
         """
-        return self._vectors.get((dimension, spread), lambda: self._train_vectors(dimension, spread))
-
-    def _train_vectors(self, dimension: int, spread: float) -> tuple[WordVectors, WordVectors]:
         if self.source_documents is None:
             language = self.dataset.pair[0]
             raise InputError(f"{self.dataset.source.name}: has no documents in {language!r} to train first vectors on")
-        how = VectorTraining(dimension=dimension, minimum_count=2)
-        made = [_scaled(train_on_tokens(texts, how), spread) for texts in (self.source_documents, self.documents)]
-        return made[0], made[1]
+        how, sides = VectorTraining(dimension=dimension, minimum_count=2), (self.source_documents, self.documents)
+        return self._vectors.get(
+            (dimension, spread), lambda: [_scaled(train_on_tokens(texts, how), spread) for texts in sides]
+        )
 
     def _to_ids(self, options: SmoothOptions, examples: Examples) -> Prepared:
         queries, documents = self._words_of(examples), self.documents
@@ -248,22 +317,13 @@ def chosen_texts(texts: TokenizedTexts, rows: NDArray[np.int64]) -> TokenizedTex
     >>> chosen_texts(tokenize_texts(["to be", "or not", "to be"]), np.asarray([1, 0])).text(0)
     ['or', 'not']
     """
-    lengths = np.diff(texts.offsets)[rows]
-    offsets = np.zeros(len(rows) + 1, dtype=np.int64)
-    np.cumsum(lengths, out=offsets[1:])
-    positions = np.repeat(texts.offsets[rows] - offsets[:-1], lengths) + np.arange(offsets[-1])
-    return TokenizedTexts(texts.terms, texts.ids[positions], offsets)
+    found = TextIds(texts.ids, texts.offsets)
+    return TokenizedTexts(texts.terms, found.words_of(rows), running_sum([found.lengths[rows]]))
 
 
 def _scaled(vectors: WordVectors, spread: float) -> WordVectors:
     size = float(np.sqrt(np.mean(np.square(vectors.matrix, dtype=np.float64))))
     return WordVectors(vectors.words, (vectors.matrix * np.float32(spread / max(size, 1e-12))).astype(np.float32))
-
-
-def _with_examples(base: Prepared, examples: Examples) -> Prepared:
-    """The same texts in other pairs."""
-    pairs = replace(base.pairs, query_of=examples.query_of, document_of=examples.document_of, grades=examples.grades)
-    return replace(base, examples=examples, pairs=pairs)
 
 
 def _path(directory: Path, pair: Pair) -> Path:

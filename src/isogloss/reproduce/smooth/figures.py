@@ -17,10 +17,10 @@ from isogloss.nn.losses import MeanSquaredError, SmoothOrdinalSearchLoss
 from isogloss.nn.similarity import smooth_cosine_gradient
 from isogloss.reproduce.figures import line_style, new_figure, save_figure
 from isogloss.reproduce.pages import Page, markdown_table, write_csv
+from isogloss.reproduce.smooth import plan
 from isogloss.reproduce.smooth.measuring import binned_scores
-from isogloss.reproduce.smooth.plan import Experiment, Result, figure4_trials, figure5_trials, table2_trials
+from isogloss.reproduce.smooth.plan import Experiment, Result, training_line
 from isogloss.reproduce.smooth.published import MEASURES
-from isogloss.reproduce.smooth.tables import training_line
 from isogloss.storage.errors import InputError
 
 FIGURE1_EPS = (0.05, 0.2, 0.5, 0.0)
@@ -51,17 +51,18 @@ def figure2(experiment: Experiment) -> Page:
 def figure3(experiment: Experiment) -> Page:
     """How each loss scores the classes of the training pairs, and how much neighbouring classes overlap."""
     pair = experiment.setup.pairs[0]
-    groups = {name: trials[:1] for name, trials in table2_trials(experiment.setup, pair).items()}
-    found = {name: results[0] for name, results in experiment.groups(groups).items() if results}
+    groups = experiment.groups(plan.figure3_trials(experiment.setup))
+    found = {name: results[0] for name, results in groups.items() if results}
     _need(found)
     counts = {name: result.arrays["score_counts"] for name, result in found.items()}
-    classes = _class_names(len(next(iter(counts.values()))))
+    number = len(next(iter(counts.values())))
+    classes = ["NR", "SR", "MR"] if number == 3 else [f"grade {grade}" for grade in range(number)]
     panels = {
         loss: {name: binned_scores(each) for name, each in zip(classes, by, strict=True)} for loss, by in counts.items()
     }
     highest = max(float(scores.max(initial=-1)) for classes_of in panels.values() for scores in classes_of.values())
     lines = {
-        name: [threshold for threshold in _numbers(result.trial.thresholds) if threshold <= highest]
+        name: [threshold for threshold in map(float, result.trial.thresholds.split(",")) if threshold <= highest]
         for name, result in found.items()
     }
     draw_densities(experiment.output / "figure3", panels, lines if len(classes) == 3 else {})
@@ -88,7 +89,7 @@ def figure3(experiment: Experiment) -> Page:
 
 def figure4(experiment: Experiment) -> Page:
     """Measures against eps, the thresholds of each chosen on the split that is measured."""
-    grid = {eps: experiment.results(trials) for eps, trials in figure4_trials(experiment.setup).items()}
+    grid = {eps: experiment.results(trials) for eps, trials in plan.figure4_trials(experiment.setup).items()}
     chosen = {
         f"{eps:g}": max(results, key=lambda result: result.mean(CHOSEN_BY, "sampled"))
         for eps, results in grid.items()
@@ -119,7 +120,7 @@ def figure5(experiment: Experiment) -> Page:
     """Measures against the number of irrelevant documents."""
     found = {
         str(number): result
-        for number, trial in figure5_trials(experiment.setup).items()
+        for number, trial in plan.figure5_trials(experiment.setup).items()
         for result in experiment.results([trial])
     }
     title = f"Figure 5: measures against irrelevant documents, {'-'.join(experiment.setup.pairs[0])}"
@@ -329,14 +330,6 @@ def _curve(
 def _need(found: Mapping[str, Result]) -> None:
     if not found:
         raise InputError("reproduce: none of the trials of this figure was run to its end, so there is nothing to draw")
-
-
-def _numbers(thresholds: str) -> list[float]:
-    return [float(threshold) for threshold in thresholds.split(",")]
-
-
-def _class_names(number: int) -> list[str]:
-    return ["NR", "SR", "MR"] if number == 3 else [f"grade {grade}" for grade in range(number)]
 
 
 def _quantiles(counts: NDArray[np.int32]) -> dict[str, float]:

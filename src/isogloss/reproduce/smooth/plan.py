@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from isogloss.data.source import Pair
 from isogloss.reproduce import pages, trials
 from isogloss.reproduce.pages import Item
-from isogloss.reproduce.smooth.data import TrialData
-from isogloss.reproduce.smooth.trial import NEGATIVES, Start, Trial
+from isogloss.reproduce.smooth.data import Trial, TrialData
 
 LOSSES: dict[str, dict[str, Any]] = {
     "SOSL": {"loss": "sosl"},
@@ -41,18 +40,10 @@ class Setup(pages.Setup):
     seeds: int = 3
     settings: Mapping[str, Any] = field(default_factory=dict)
 
-    def trial(
-        self,
-        pair: Pair,
-        seed: int = 0,
-        ranked_negatives: int = NEGATIVES,
-        train_share: float = 1.0,
-        start: Start = "random",
-        **settings: Any,
-    ) -> Trial:
-        """A trial with the command's settings and some of its own."""
-        chosen = {**self.settings, "loss": "sosl", **settings, "seed": seed}
-        return Trial(self.data, pair, chosen, self.split, ranked_negatives, train_share, start)
+    def trial(self, pair: Pair, seed: int = 0, **how: Any) -> Trial:
+        """A trial with the command's settings and some of its own; ``how`` may also set fields of the trial."""
+        own = {name: how.pop(name) for name in ("ranked_negatives", "train_share", "start") if name in how}
+        return Trial(self.data, pair, {**self.settings, "loss": "sosl", **how, "seed": seed}, self.split, **own)
 
     def about(self) -> dict[str, Any]:
         pairs = ["-".join(pair) for pair in self.pairs]
@@ -71,9 +62,42 @@ Experiment = pages.Experiment[Setup, Trial, TrialData]
 Result = trials.Result[Trial]
 
 
+def training_line(results: Sequence[Result]) -> str:
+    """How some trials were trained and on what they were measured, in a sentence or two."""
+    if not results:
+        return "No trial of this was run."
+    records, split = [result.record for result in results], results[0].trial.split
+
+    def span(part: str, key: str) -> str:
+        return _span([record[part][key] for record in records])
+
+    return (
+        f"{span('options', 'dimension')} dimensions, eps {span('options', 'eps')}, "
+        f"{_span([record['pairs'] for record in records])} pairs of {span('queries', 'train')} queries, "
+        f"batch {span('recipe', 'batch')}, rate {span('recipe', 'rate')}, "
+        f"epochs {span('recipe', 'epochs')}, seeds {span('options', 'seed')}. "
+        f"Measured on {split}: {records[0]['queries'][split]:,} queries, {records[0]['documents']:,} documents. "
+        f"Trained on {'; '.join(sorted({record['device'] for record in records}))}."
+    )
+
+
+def _span(numbers: Sequence[float]) -> str:
+    """From the smallest to the largest.
+
+    >>> _span([40, 40]), _span([0.5, 0, 2])
+    ('40', '0 to 2')
+    """
+    return " to ".join(f"{number:,.12g}" for number in dict.fromkeys((min(numbers), max(numbers))))
+
+
 def table2_trials(setup: Setup, pair: Pair) -> Groups:
     """Every loss with the paper's thresholds, one trial a seed."""
     return {name: setup.seeded(pair, **{"thresholds": "", **loss}) for name, loss in LOSSES.items()}
+
+
+def figure3_trials(setup: Setup) -> Groups:
+    """Every loss on the first pair, one seed."""
+    return {name: trials[:1] for name, trials in table2_trials(setup, setup.pairs[0]).items()}
 
 
 def table3_trials(setup: Setup, pair: Pair) -> Groups:

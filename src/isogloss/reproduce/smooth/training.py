@@ -15,18 +15,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import isogloss
 from isogloss.reproduce.running import PACKED, PlanRunner
-from isogloss.reproduce.smooth.data import PackedData, TrialData
-from isogloss.reproduce.smooth.measuring import Measured, measure_model
+from isogloss.reproduce.smooth.data import PackedData, Trial, TrialData
+from isogloss.reproduce.smooth.measuring import measure_model
 from isogloss.reproduce.smooth.published import MEASURES
-from isogloss.reproduce.smooth.trial import Trial
 from isogloss.reproduce.trials import Outcome, device_name
 from isogloss.systems.smooth.learning import Prepared, make_learner
 from isogloss.systems.smooth.model import SIDES, SmoothModel
 from isogloss.systems.smooth.options import SmoothOptions
 from isogloss.training.learner import Learner
-from isogloss.training.loop import Training, TrainingResult
+from isogloss.training.loop import Training
 
 
 class SmoothTrials(PlanRunner[Trial, TrialData]):
@@ -59,23 +57,32 @@ class SmoothTrials(PlanRunner[Trial, TrialData]):
         measured = measure_model(model, data.dataset, prepared, ranked, options.device)
         clock.append(time.perf_counter())
         seconds = dict(zip(("preparing", "training", "measuring"), np.diff(clock).round(3).tolist(), strict=True))
-        record = {
-            "name": trial.name,
-            "identity": trial.identity(data.fingerprint),
-            "trial": trial.as_json(),
-            **_about_training(options, learner, prepared, trained),
+        epochs, pairs = len(trained.history), len(prepared.pairs)
+        found = {
+            "options": asdict(options),
+            "recipe": asdict(options.recipe()),
+            "learner": type(learner).__name__,
+            "words": {side: len(words) for side, words in prepared.words.items()},
+            "pairs": pairs,
+            "steps": sum(entry["batches"] for entry in trained.history),
+            "pairs_per_second": round(pairs * epochs / max(sum(entry["seconds"] for entry in trained.history), 1e-9)),
+            "history": trained.history,
             "queries": {"train": len(prepared.examples.queries), trial.split: len(ranked.examples.queries)},
             "documents": len(prepared.documents),
             "losses": {"train": measured.train_loss, trial.split: measured.loss},
             **{
-                protocol: {name: float(each.mean()) for name, each in found.items()}
-                for protocol, found in measured.values.items()
+                protocol: {name: float(each.mean()) for name, each in values.items()}
+                for protocol, values in measured.values.items()
             },
             "seconds": seconds,
             "device": device_name(options.device),
-            "isogloss": isogloss.__version__,
         }
-        return Outcome(record, _arrays(measured))
+        arrays: dict[str, NDArray[Any]] = {
+            f"{protocol}.{name}": values[name].astype(np.float32)
+            for protocol, values in measured.values.items()
+            for name in MEASURES
+        }
+        return Outcome(trial.record(data.fingerprint, found), {**arrays, "score_counts": measured.score_counts})
 
     def line(self, record: dict[str, Any]) -> str:
         return (
@@ -104,29 +111,3 @@ def _learner(trial: Trial, options: SmoothOptions, data: TrialData, prepared: Pr
         for vectors, path in zip(data.start_vectors(options.dimension, options.spread), paths.values(), strict=True):
             vectors.save(path)
         return make_learner(replace(options, **paths), prepared, data.dataset.pair)  # type: ignore[arg-type]
-
-
-def _about_training(
-    options: SmoothOptions, learner: Learner, prepared: Prepared, trained: TrainingResult
-) -> dict[str, Any]:
-    taken = sum(entry["seconds"] for entry in trained.history)
-    epochs, pairs = len(trained.history), len(prepared.pairs)
-    return {
-        "options": asdict(options),
-        "recipe": asdict(options.recipe()),
-        "learner": type(learner).__name__,
-        "words": {side: len(words) for side, words in prepared.words.items()},
-        "pairs": pairs,
-        "steps": sum(entry["batches"] for entry in trained.history),
-        "pairs_per_second": round(pairs * epochs / max(taken, 1e-9)),
-        "history": trained.history,
-    }
-
-
-def _arrays(measured: Measured) -> dict[str, NDArray[Any]]:
-    values = {
-        f"{protocol}.{name}": found[name].astype(np.float32)
-        for protocol, found in measured.values.items()
-        for name in MEASURES
-    }
-    return {**values, "score_counts": measured.score_counts}

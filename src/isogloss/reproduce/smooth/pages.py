@@ -1,9 +1,10 @@
-"""Tables 1, 2 and 3 of the smooth paper and the claims of its text on other data, with the paper's numbers."""
+"""The items of ``isogloss reproduce smooth``; here are its tables, with the paper's numbers, and the claims."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -11,17 +12,13 @@ import numpy as np
 from isogloss.data.dataset import Dataset
 from isogloss.data.source import Pair
 from isogloss.evaluation.significance import Comparison, PerQuery, compare, holm
-from isogloss.reproduce.pages import Page, Summary, markdown_table, summarise
-from isogloss.reproduce.smooth.plan import (
-    Experiment,
-    Groups,
-    Result,
-    Setup,
-    claims_trials,
-    table2_trials,
-    table3_trials,
-)
+from isogloss.reproduce.pages import Item, Page, Summary, markdown_table, summarise
+from isogloss.reproduce.smooth import plan
+from isogloss.reproduce.smooth.data import Trial
+from isogloss.reproduce.smooth.figures import figure1, figure2, figure3, figure4, figure5
+from isogloss.reproduce.smooth.plan import Experiment, Groups, Result, Setup, training_line
 from isogloss.reproduce.smooth.published import LANGUAGES, MEASURES, TABLE1, TABLE2, TABLE3, Statistics, Values
+from isogloss.reproduce.smooth.theory import theory
 
 ROUNDS = 10_000
 _LEVEL = 0.05
@@ -70,7 +67,7 @@ def table2(experiment: Experiment) -> Page:
 
     title = f"# Table 2: losses\n\n{_INTERVALS}"
     rivals = "SOSL against its rivals, on what the paper ranks:"
-    return _compared_rows(experiment, title, "loss", table2_trials, TABLE2, trained, rivals)
+    return _compared_rows(experiment, title, "loss", plan.table2_trials, TABLE2, trained, rivals)
 
 
 def table3(experiment: Experiment) -> Page:
@@ -80,13 +77,13 @@ def table3(experiment: Experiment) -> Page:
         return "\n\n".join(f"*{name}*: {training_line(results)}" for name, results in found.items())
 
     title, rivals = "# Table 3: encoders, all with SOSL", "The average against the others, on what the paper ranks:"
-    return _compared_rows(experiment, title, "encoder", table3_trials, TABLE3, trained, rivals)
+    return _compared_rows(experiment, title, "encoder", plan.table3_trials, TABLE3, trained, rivals)
 
 
 def claims(experiment: Experiment) -> Page:
     """Each claim of the text as a table: the paper's way against the others."""
     parts, values = [f"# Claims of the text, {'-'.join(experiment.setup.pairs[0])}"], {}
-    for claim, groups in claims_trials(experiment.setup).items():
+    for claim, groups in plan.claims_trials(experiment.setup).items():
         found = experiment.groups(groups)
         comparisons, summaries = against_first(found), _summaries(found)
         rows = [
@@ -144,25 +141,6 @@ def differences_table(comparisons: Sequence[Comparison]) -> str:
     return markdown_table(("difference", *MEASURES), rows)
 
 
-def training_line(results: Sequence[Result]) -> str:
-    """How some trials were trained and on what they were measured, in a sentence or two."""
-    if not results:
-        return "No trial of this was run."
-    records, split = [result.record for result in results], results[0].trial.split
-
-    def span(part: str, key: str) -> str:
-        return _span([record[part][key] for record in records])
-
-    return (
-        f"{span('options', 'dimension')} dimensions, eps {span('options', 'eps')}, "
-        f"{_span([record['pairs'] for record in records])} pairs of {span('queries', 'train')} queries, "
-        f"batch {span('recipe', 'batch')}, rate {span('recipe', 'rate')}, "
-        f"epochs {span('recipe', 'epochs')}, seeds {span('options', 'seed')}. "
-        f"Measured on {split}: {records[0]['queries'][split]:,} queries, {records[0]['documents']:,} documents. "
-        f"Trained on {'; '.join(sorted({record['device'] for record in records}))}."
-    )
-
-
 def _compared_rows(
     experiment: Experiment, title: str, what: str, trials_of: Callable[[Setup, Pair], Groups],
     published: Mapping[str, Mapping[str, Values]], trained: Callable[[Rows], str], rivals: str,
@@ -174,7 +152,8 @@ def _compared_rows(
         comparisons, summaries = against_first(found), _summaries(found)
         by_name = published.get(pair[1], {})
         paper = {name: by_name[key] for name in found if (key := name.partition(",")[0]) in by_name}
-        sections += [_heading(pair), trained(found), *_protocol_tables(what, summaries, paper)]
+        language = f" ({LANGUAGES[pair[1]]})" if pair[1] in LANGUAGES else ""
+        sections += [f"## {'-'.join(pair)}{language}", trained(found), *_protocol_tables(what, summaries, paper)]
         sections += [_best(summaries["sampled"])] if what == "loss" else []
         sections += [rivals, differences_table(comparisons)]
         rows = {
@@ -200,11 +179,6 @@ def _statistics(dataset: Dataset) -> Statistics:
 
 def _counts(found: Statistics) -> tuple[str, str, str]:
     return f"{found.queries:,}", f"{found.partially_relevant:.1f}", f"{found.documents:,}"
-
-
-def _heading(pair: Pair) -> str:
-    language = LANGUAGES.get(pair[1])
-    return f"## {'-'.join(pair)}" + (f" ({language})" if language else "")
 
 
 Summaries = Mapping[str, Mapping[str, Mapping[str, Summary]]]
@@ -259,10 +233,33 @@ def _names(results: Sequence[Result]) -> list[str]:
     return [result.trial.name for result in results]
 
 
-def _span(numbers: Sequence[float]) -> str:
-    """From the smallest to the largest.
+def _needs(groups: Callable[[Setup], Iterable[Iterable[Trial]]]) -> Callable[[Experiment], Iterable[Trial]]:
+    """The trials of an item from its groups of them."""
+    return lambda experiment: chain.from_iterable(groups(experiment.setup))
 
-    >>> _span([40, 40]), _span([0.5, 0, 2])
-    ('40', '0 to 2')
-    """
-    return " to ".join(f"{number:,.12g}" for number in dict.fromkeys((min(numbers), max(numbers))))
+
+def _table2(setup: Setup) -> Iterable[Iterable[Trial]]:
+    """Seed by seed: if time runs out, all losses have had the same seeds."""
+    return (trials for pair in setup.pairs for trials in zip(*plan.table2_trials(setup, pair).values(), strict=True))
+
+
+def _table3(setup: Setup) -> Iterable[Iterable[Trial]]:
+    return (trials for pair in setup.pairs for trials in plan.table3_trials(setup, pair).values())
+
+
+def _claims(setup: Setup) -> Iterable[Iterable[Trial]]:
+    return (trials for groups in plan.claims_trials(setup).values() for trials in groups.values())
+
+
+ITEMS = {
+    "table1": Item(lambda _: (), table1),
+    "table2": Item(_needs(_table2), table2),
+    "table3": Item(_needs(_table3), table3),
+    "figure1": Item(lambda _: (), figure1, is_drawn=True, needs_data=False),
+    "figure2": Item(lambda _: (), figure2, is_drawn=True, needs_data=False),
+    "figure3": Item(_needs(lambda setup: plan.figure3_trials(setup).values()), figure3, is_drawn=True),
+    "figure4": Item(_needs(lambda setup: plan.figure4_trials(setup).values()), figure4, is_drawn=True),
+    "figure5": Item(lambda experiment: plan.figure5_trials(experiment.setup).values(), figure5, is_drawn=True),
+    "claims": Item(_needs(_claims), claims),
+    "theory": Item(_needs(lambda setup: plan.theory_trials(setup).values()), theory, is_drawn=True),
+}
