@@ -84,7 +84,7 @@ def load_reranker(run: Path, depth: int = 50) -> Reranker:
     """A re-ranker of the first ``depth`` hits from a run of a matcher, or of any system of vectors."""
     from isogloss.systems.dense import DenseSystem
     from isogloss.systems.matchers.base import Matcher
-    from isogloss.systems.model_directory import load_model
+    from isogloss.systems.trained import load_model
 
     system = load_model(run)
     if not isinstance(system, Matcher | DenseSystem):

@@ -29,10 +29,9 @@ from isogloss.storage.files import atomic_file
 from isogloss.systems.base import Contribution, System, SystemOptions, option
 from isogloss.systems.explanations import merged
 from isogloss.systems.lexicons import LEXICON_HELP
-from isogloss.systems.model_directory import load_model
 from isogloss.systems.passages import FindsPassages, by_passages
 from isogloss.systems.registry import build_system, make_system, parse_options, system_names, system_type
-from isogloss.systems.trained import hold_out
+from isogloss.systems.trained import hold_out, load_model
 from isogloss.text.passages import Span
 
 AUTO = "auto"

@@ -35,8 +35,7 @@ from isogloss.systems.bridge.characters import CharacterStage
 from isogloss.systems.bridge.documents import Documents, Part, Vectors
 from isogloss.systems.bridge.explaining import explain
 from isogloss.systems.bridge.features import FEATURES, Features, QueryFeatures, compute_features
-from isogloss.systems.bridge.model import BridgeModel, default_weights, used_features
-from isogloss.systems.bridge.options import BridgeOptions
+from isogloss.systems.bridge.model import BridgeModel, BridgeOptions, default_weights, used_features
 from isogloss.systems.bridge.weights import JudgedList, Values, calibrate, context_of, features_help, fit_weights
 from isogloss.systems.passages import FindsPassages
 from isogloss.systems.trained import Trainable, hold_out

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from isogloss.storage.errors import InputError
 from isogloss.systems.base import option
-from isogloss.systems.matchers.options import MatcherOptions
+from isogloss.systems.matchers.base import MatcherOptions
 
 POOLINGS = ("k-max", "average")
 SCORERS = ("feed-forward", "cosine")

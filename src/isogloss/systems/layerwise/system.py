@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,8 +18,10 @@ import numpy as np
 from isogloss.data.dataset import Dataset
 from isogloss.systems.base import Contribution, SystemOptions
 from isogloss.systems.dense import DenseSystem
+from isogloss.systems.explanations import Doubles, explain_pairs, read_words, sum_by_word
 from isogloss.systems.layerwise.options import PAPER_GRID, LayerwiseOptions
-from isogloss.systems.matchers.base import Matcher
+from isogloss.systems.matchers.base import Matcher, MatcherModel
+from isogloss.systems.matchers.data import RankingData, translated_pairs
 from isogloss.text.ids import TextIds
 from isogloss.translation.vectors.word_vectors import Matrix
 
@@ -28,11 +31,11 @@ if TYPE_CHECKING:
     from isogloss.nn.encoders.layered_cnn import Layer
     from isogloss.nn.matchers.layered import LayeredScorer
     from isogloss.nn.matchers.scorer import Scorer, Texts, WordTables
-    from isogloss.systems.layerwise.explaining import LayerwiseExplainer
-    from isogloss.systems.matchers.data import RankingData
     from isogloss.training.learner import Learner, State
     from isogloss.training.loop import Evaluator
     from isogloss.training.torch_triples import ExtraTerm, TorchTriples
+
+_KEPT = 16  # queries whose shares are cached: the hits of each are explained one by one
 
 
 def _by_scorer(name: str) -> Any:
@@ -71,8 +74,6 @@ class Layerwise(Matcher, DenseSystem):
         return LayeredScorer(tables, tower, network, s.features == "map")
 
     def read(self, training: Dataset) -> RankingData:
-        from isogloss.systems.matchers.translating import translated_pairs
-
         spec = self.options.translated_pairs
         return super().read(translated_pairs(training, spec) if spec else training)
 
@@ -112,12 +113,10 @@ class Layerwise(Matcher, DenseSystem):
     def _mine(self, learner: TorchTriples) -> None:
         from isogloss.nn.matchers.scorer import VectorScorer
         from isogloss.training.torch_triples import nearest_documents
-
-        scorer, negatives = learner.scorer, learner.negatives
-        assert isinstance(scorer, VectorScorer)
         from isogloss.training.triples import HardNegatives
 
-        assert isinstance(negatives, HardNegatives)
+        scorer, negatives = learner.scorer, learner.negatives
+        assert isinstance(scorer, VectorScorer) and isinstance(negatives, HardNegatives)
         negatives.mine = lambda: nearest_documents(scorer, learner.triples, self.settings.neighbours)
 
     def encode_queries(self, texts: Sequence[str]) -> Matrix:
@@ -129,10 +128,10 @@ class Layerwise(Matcher, DenseSystem):
 
     def probe(self, queries: TextIds, documents: TextIds, seed: int = 0) -> list[float]:
         """The accuracy of a classifier of the language, on the vectors of each layer; use texts of no training data."""
-        left = self._all_layers(self._scorer.query_layers, queries)
-        right = self._all_layers(self._scorer.document_layers, documents)
         from isogloss.evaluation.probe import probe_accuracy
 
+        left = self._all_layers(self._scorer.query_layers, queries)
+        right = self._all_layers(self._scorer.document_layers, documents)
         return [probe_accuracy(*both, seed) for both in zip(left, right, strict=True)]
 
     def _all_layers(self, layers: Callable[[Texts], list[Layer]], texts: TextIds) -> list[Matrix]:
@@ -163,8 +162,60 @@ class Layerwise(Matcher, DenseSystem):
 
     def explain_vector(self, query: str, text: str, vector: Matrix, score: float) -> list[Contribution]:
         """Explain a cosine, by integrated gradients; a score of the network is explained by leaving words out."""
-        from isogloss.systems.layerwise.explaining import LayerwiseExplainer
-
         if self._explainer is None or self._explainer.model is not self.model:
             self._explainer = LayerwiseExplainer(self.model, self._scorer)
         return self._explainer.by_pairs(query, text, vector, score)
+
+
+class LayerwiseExplainer:
+    """Explains the scores of a model that compares vectors by their cosine, by pairs of words."""
+
+    def __init__(self, model: MatcherModel, scorer: LayeredScorer) -> None:
+        self.model, self._scorer = model, scorer.eval()
+        self._shares_of = lru_cache(_KEPT)(self._query_shares)
+
+    def by_pairs(self, query: str, text: str, document: Matrix, score: float) -> list[Contribution]:
+        """The contributions of the words of a query to the cosine with a document vector."""
+        words, shares = self._shares_of(query)
+        if not words or not document.any():
+            return []
+        return explain_pairs(words, shares, document, score, lambda directions: self._products(text, directions))
+
+    def _query_shares(self, query: str) -> tuple[list[str], Doubles]:
+        """The known words of a query, each with its share in the vector of length 1."""
+        words, vectors = self._read("query", query)
+        if not words:
+            return [], np.zeros((0, 0))
+        from isogloss.nn.integrated_gradients import word_shares
+
+        found = word_shares(self._encode, vectors)
+        length = float((found.words.sum(dim=0) + found.rest).norm()) or 1.0
+        return sum_by_word(words, found.words.detach().double().cpu().numpy() / length)
+
+    def _products(self, text: str, directions: Doubles) -> tuple[list[str], Doubles]:
+        words, vectors = self._read("document", text)
+        if not words:
+            return [], np.zeros((len(directions), 0))
+        import torch
+
+        from isogloss.nn.integrated_gradients import shares_along
+
+        with torch.inference_mode():
+            length = float(self._encode(vectors[None])[0].norm()) or 1.0
+        found = shares_along(self._encode, vectors, vectors.new_tensor(directions))
+        names, products = sum_by_word(words, found.words.detach().double().cpu().numpy() / length)
+        return names, products.T
+
+    def _read(self, side: str, text: str) -> tuple[list[str], Tensor]:
+        options, tables = self.model.options, self._scorer.tables
+        longest = options.query_words if side == "query" else options.document_words
+        words, rows = read_words(text, self.model.words[side], longest)
+        table = tables.query if side == "query" else tables.document
+        return words, table.detach()[rows]
+
+    def _encode(self, copies: Tensor) -> Tensor:
+        import torch
+
+        lengths = torch.full((len(copies),), copies.shape[1], device=copies.device)
+        vectors: Tensor = self._scorer.tower(copies, lengths)[-1].vectors
+        return vectors

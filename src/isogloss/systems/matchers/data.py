@@ -8,14 +8,14 @@ from __future__ import annotations
 import logging
 import zipfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.data.dataset import Dataset
+from isogloss.data.dataset import Dataset, load_dataset
 from isogloss.data.documents import Query
 from isogloss.data.judgments import Judgments
 from isogloss.data.problems import Problems
@@ -40,6 +40,7 @@ from isogloss.text.batches import TokenizedTexts, tokenize_texts
 from isogloss.text.ids import Ids, TextIds, choose_words, text_ids
 from isogloss.training.examples import Examples, RankedLists, graded_examples
 from isogloss.training.triples import Triples
+from isogloss.translation.translators import open_translator
 from isogloss.translation.vectors.word_vectors import Matrix
 
 SIDES = ("query", "document")
@@ -296,3 +297,35 @@ def _as_arrays(name: str, texts: TextIds) -> dict[str, NDArray[Any]]:
 
 def _as_texts(name: str, arrays: dict[str, NDArray[Any]]) -> TextIds:
     return TextIds(arrays[f"{name}.ids"], arrays[f"{name}.offsets"])
+
+
+def monolingual(training: Dataset) -> Dataset:
+    """The same train queries in the documents' language; they have the same ids."""
+    language = training.pair[1]
+    found = load_dataset(training.source, (language, language), problems=training.problems)
+    return replace(found, splits={"train": [query for query in training.splits["train"] if query in found.queries]})
+
+
+def translated_pairs(training: Dataset, translator: str) -> Dataset:
+    """The same dataset, with translations of the train queries of the documents' language (the layer-wise paper).
+
+    So a cross-lingual system can be trained on question-answer pairs of one language. ``translator`` goes from the
+    documents' language to that of the queries. Queries of other splits stay, and are in no language trained on.
+    """
+    query_language, language = training.pair
+    found = load_dataset(training.source, (language, language), problems=training.problems)
+    others = {query for name, queries in training.splits.items() if name != "train" for query in queries}
+    ids = [query for query in found.splits["train"] if query not in others and query in found.judgments]
+    if not ids:
+        raise InputError(f"{training.source.name}: has no train queries in {language!r} whose answers are known")
+    spec = fill_languages(translator, language, query_language)
+    texts = open_translator(spec, language, query_language).translate([found.queries[id_].text for id_ in ids], ids)
+    kept = {id_: query for id_, query in training.queries.items() if id_ in others}
+    made = {id_: Query(id_, text) for id_, text in zip(ids, texts, strict=True)}
+    judged = (
+        *(each for each in training.judgments if each.query in kept),
+        *(each for each in found.judgments if each.query in made),
+    )
+    judgments = Judgments(judged, found.judgments.top_grade)
+    splits = {**training.splits, "train": ids}
+    return replace(training, queries={**kept, **made}, judgments=judgments, splits=splits)

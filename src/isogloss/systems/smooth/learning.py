@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -69,14 +69,11 @@ def make_learner(options: SmoothOptions, prepared: Prepared, pair: tuple[str, st
     else:
         learner = _average_learner(options, tables, prepared.pairs, loss)
     if options.fresh_negatives:
-        learner.renew = _renewal(options, prepared)
+        count = len(prepared.documents)
+        learner.renew = lambda epoch: replace(
+            prepared.pairs, document_of=redraw(prepared.examples, count, options.seed, epoch)
+        )
     return learner
-
-
-def _renewal(options: SmoothOptions, prepared: Prepared) -> Callable[[int], Pairs]:
-    """Draws new negatives for each epoch."""
-    documents = len(prepared.documents)
-    return lambda epoch: replace(prepared.pairs, document_of=redraw(prepared.examples, documents, options.seed, epoch))
 
 
 def _average_learner(options: SmoothOptions, tables: Sequence[Matrix], pairs: Pairs, loss: Loss) -> PairLearner:
