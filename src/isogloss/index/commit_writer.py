@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Collection as Container
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -37,8 +36,6 @@ from isogloss.storage.files import sync_directory, sync_tree
 from isogloss.systems.base import System
 
 Mask = NDArray[np.bool_]
-SaveMerged = Callable[[Path, list[Segment], Allowed, Rows], None]
-"""Writes the system's part of a merged segment: the folder, the segments, the rows to keep, the order of ids."""
 
 
 @dataclass
@@ -80,11 +77,6 @@ class PendingSegments:
             alive = np.ones(part.documents, dtype=bool) if live is None else live[rows]
             pending.append(PendingSegment(segments[part.name], part, alive, order[rows]))
         return cls(entry, pending)
-
-    def named(self, names: Iterable[str]) -> list[PendingSegment]:
-        """The segments with these names, in the order of their rows."""
-        wanted = set(names)
-        return [each for each in self.segments if each.entry.name in wanted]
 
     def append(self, segment: Segment) -> None:
         """Add a new segment after the others."""
@@ -129,11 +121,6 @@ class PendingSegments:
         self.has_gaps |= len(kept) < len(self.segments)
         self.segments = kept
 
-    @property
-    def is_rearranged(self) -> bool:
-        """Whether the segments, and so the rows, are others than at the last commit."""
-        return [each.entry.name for each in self.segments] != [segment.name for segment in self.entry.segments]
-
 
 class Merged(NamedTuple):
     """A segment made of the kept documents of others."""
@@ -162,9 +149,7 @@ class CommitWriter:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         for path in self._written:
             remove(path)
 
@@ -198,9 +183,9 @@ class CommitWriter:
         pending.segments = []
         return found
 
-    def write_merged(self, merge: Merge, name: str, save_part: SaveMerged) -> Merged:
-        """Write one segment of the documents of several that are not deleted."""
-        parts = self._pending[merge.language].named(merge.names)
+    def write_merged(self, merge: Merge, name: str, system: System) -> Merged:
+        """Write one segment of the documents of several that are not deleted; the system loads their parts."""
+        parts = [each for each in self._pending[merge.language].segments if each.entry.name in merge.names]
         keep = np.concatenate([each.live for each in parts])
         segments = [each.segment for each in parts]
         order = PendingSegments(segments=parts, has_gaps=True).order
@@ -208,7 +193,7 @@ class CommitWriter:
             name,
             lambda: write_parts(
                 self._path, name, lambda folder: save_merged(segments, keep, order, folder),
-                lambda folder: save_part(folder, segments, keep, order),
+                lambda folder: system.load_parts([each.part for each in segments], order).save_part(folder, keep),
             ),
         )  # fmt: skip
         return Merged(Segment.load(self._path, name), {each.entry.name: each.live for each in parts})
@@ -233,8 +218,8 @@ class CommitWriter:
     def _entry(self, language: str, pending: PendingSegments) -> LanguageEntry:
         pending.drop_empty()
         segments = tuple(self._segment_entry(each) for each in pending.segments)
-        if not pending.is_rearranged:
-            return LanguageEntry(segments, pending.entry.order_file)
+        if [segment.name for segment in segments] == [segment.name for segment in pending.entry.segments]:
+            return LanguageEntry(segments, pending.entry.order_file)  # the rows are those of the last commit
         order_file = ""
         if len(segments) > 1:
             order_file = f"{ORDERS}/{language}.{self._generation}.npy"

@@ -19,7 +19,6 @@ from isogloss.engines.registry import (
     check_engine,
     complete,
     create_engine,
-    finish_engine,
     in_use,
     new_name,
     open_engine,
@@ -89,10 +88,6 @@ class NewEngineIndex:
         for start in track(starts, f"storing {len(documents):,} documents", total=len(documents), sizes=sizes):
             rows = slice(start, start + BATCH)
             self.engine.add(in_language(documents.documents[rows], language), vectors[rows])
-
-    def finish(self) -> None:
-        """Tell the engine that it has all documents, before the index appears."""
-        finish_engine(self.engine)
 
 
 @contextmanager

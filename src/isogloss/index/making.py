@@ -20,7 +20,7 @@ from isogloss.data.dataset import load_collection, load_training
 from isogloss.data.documents import Collection, Document
 from isogloss.data.problems import Problems
 from isogloss.data.source import Pair, Source
-from isogloss.engines.registry import Listing
+from isogloss.engines.registry import Listing, finish_engine
 from isogloss.index.commit import Commit, LanguageEntry, SegmentEntry
 from isogloss.index.documents import DocumentStore
 from isogloss.index.in_engine import NewEngineIndex, dropping_the_old_engine_index, new_engine_index
@@ -58,7 +58,10 @@ def make_index(
     ``source_documents``: documents in the language of the queries, where the source has some, are stored to search
     with. ``engine``: the address of an engine that stores documents and vectors (:mod:`isogloss.engines.registry`).
     """
-    _check(languages)
+    if len(set(languages)) != len(languages) or not languages:
+        raise InputError("language: name each language of the documents once")
+    for language in languages:
+        check_language(language)
     refuse_existing(path, overwrite)
     pairs = [(query_language, language) for language in languages]
     check = for_engine if engine else None
@@ -116,7 +119,7 @@ class IndexBuilder:
             self._save(manifest)
         (self._directory / LOCK).touch()
         if self._in_engine:
-            self._in_engine.finish()
+            finish_engine(self._in_engine.engine)  # before the index appears
         return manifest
 
     def _write(self, language: str, system: System, documents: Collection) -> LanguageEntry:
@@ -192,13 +195,6 @@ def _keep_sources(folder: Path, source: Source, language: str, indexed: Document
     folder.mkdir()
     DocumentStore.of(kept).save(folder)
     return len(kept)
-
-
-def _check(languages: Sequence[str]) -> None:
-    if len(set(languages)) != len(languages) or not languages:
-        raise InputError("language: name each language of the documents once")
-    for language in languages:
-        check_language(language)
 
 
 def _of_language(documents: Collection, languages: Sequence[str], source: Source) -> Collection:
