@@ -62,7 +62,8 @@ class Reranker:
         positions = [number for number, hit in enumerate(hits[: self.depth]) if hit.language == self.languages[1]]
         scores = self.score(query, [hits[position].document.text for position in positions])
         scored = [
-            self._scored(hits[position], score) for position, score in zip(positions, scores.tolist(), strict=True)
+            replace(hits[i], score=score, explanation=(), relevance=relevance_of(score, self.thresholds), reranked=True)
+            for i, score in zip(positions, scores.tolist(), strict=True)
         ]
         scored.sort(key=lambda hit: (-hit.score, hit.document.id))
         reordered = list(hits)
@@ -74,10 +75,6 @@ class Reranker:
         """The words that made the score of a document, which is computed unless it is known."""
         known = float(self.score(query, [document.text])[0]) if score is None else score
         return tuple(self.explain_text(query, document.text, known))
-
-    def _scored(self, hit: Hit, score: float) -> Hit:
-        relevance = relevance_of(score, self.thresholds)
-        return replace(hit, score=score, explanation=(), relevance=relevance, reranked=True)
 
 
 def load_reranker(run: Path, depth: int = 50) -> Reranker:

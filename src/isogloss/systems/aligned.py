@@ -77,6 +77,7 @@ class Aligned(DenseSystem):
     options_type = AlignedOptions
     options: AlignedOptions
     learns = True
+    is_quick = True
     _document_encoder: WeightedAverage
 
     def __init__(self, options: SystemOptions, query_language: str, document_language: str) -> None:
@@ -124,10 +125,6 @@ class Aligned(DenseSystem):
         if not self._weighed:
             self._document_common = self._common(encoded)
         self.index_vectors(_unit(encoded, self._document_common))
-
-    @property
-    def is_quick(self) -> bool:
-        return True
 
     @property
     def weighs(self) -> bool:
@@ -198,7 +195,8 @@ class Aligned(DenseSystem):
         return WordRetriever(np.asarray(self._document_vectors.matrix))
 
     def save_shared(self, directory: Path) -> None:
-        for side, encoder, common in self._sides():
+        document = "document", self._document_encoder, self._document_common
+        for side, encoder, common in (("query", self._query_encoder, self._query_common), document):
             encoder.vectors.save(directory / side)
             save_array(directory / f"{side}.weights.npy", encoder.weights)
             save_array(directory / f"{side}.common.npy", common)
@@ -213,12 +211,6 @@ class Aligned(DenseSystem):
 
     def _weigh(self, frequencies: NDArray[np.int64], texts: int) -> None:
         self._document_encoder = WeightedAverage(self._document_vectors, idf(frequencies, texts))
-
-    def _sides(self) -> tuple[tuple[str, WeightedAverage, Vector], ...]:
-        return (
-            ("query", self._query_encoder, self._query_common),
-            ("document", self._document_encoder, self._document_common),
-        )
 
     def _spaces(self, sources: TokenizedTexts, documents: TokenizedTexts) -> tuple[WordVectors, WordVectors]:
         """The vectors of both languages. Little text gives short vectors: trained ones are cut to the shorter."""

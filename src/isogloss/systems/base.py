@@ -74,6 +74,14 @@ def option(default: Any, text: str, least: float | None = None, most: float | No
     return field(default=default, metadata=metadata)
 
 
+def numbers(name: str, text: str, like: str) -> list[float]:
+    """The numbers of an option that is a list of them, separated by commas."""
+    try:
+        return [float(part) for part in text.split(",")] if text.strip() else []
+    except ValueError:
+        raise InputError(f"{name}: {text!r} is not a list of numbers like {like}") from None
+
+
 class Contribution(NamedTuple):
     """What one word of the query adds to a document's score, and the words of the document that it matches."""
 

@@ -249,13 +249,11 @@ class Hybrid(FindsPassages):
         for side, weight, share in zip(SIDES, self._weights, self._lists.shares(query, rows), strict=True):
             own = self._parts[side].explain(query, row, text)
             if side == "dense":  # words become terms of the lexical part, so that ``term_of`` finds all of them
-                own = [line._replace(document_words=tuple(map(self._term, line.document_words))) for line in own]
+                words = [tuple(self.term_of(word) or word for word in line.document_words) for line in own]
+                own = [line._replace(document_words=each) for line, each in zip(own, words, strict=True)]
             score = float(self._lists.scores(side, query, rows)[0])
             lines += scaled(own, score, weight * float(share[0]), f"({side})")
         return merged(lines)
-
-    def _term(self, word: str) -> str:
-        return self.term_of(word) or word
 
     def best_possible(self, query: str) -> float:
         return float(self._fused(self._lists.bounds(query))[0]) or 1.0

@@ -111,10 +111,6 @@ class Documents:
             return any(part.has(term) for part in self.parts)
         return any(part.has(term, live) for part, live in self._with(self.live))
 
-    def counting_only(self, live: Allowed) -> Documents:
-        """The same parts with other live documents."""
-        return Documents(self.parts, live)
-
     @property
     def passages(self) -> Numbers:
         """The number of passages of each live document."""

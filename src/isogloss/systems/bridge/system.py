@@ -204,7 +204,7 @@ class Bridge(FindsPassages, Trainable):
         self._use(Documents([]))
 
     def count_only(self, live: Allowed) -> None:
-        self._use(self.documents.counting_only(live))
+        self._use(Documents(self.documents.parts, live))
 
     def save_part(self, directory: Path, keep: Allowed | None = None) -> None:
         self.documents.merged(self._ready.translation, keep).save(directory)

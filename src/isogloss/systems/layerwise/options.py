@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from isogloss.storage.errors import InputError
-from isogloss.systems.base import option
+from isogloss.systems.base import numbers, option
 from isogloss.systems.matchers.base import MatcherOptions
 
 POOLINGS = ("k-max", "average")
@@ -94,7 +94,7 @@ class LayerwiseOptions(MatcherOptions):
 
     def all_alphas(self) -> list[float]:
         """A number for each layer; the last is 1 where there are only those below."""
-        alphas = _numbers("alphas", self.alphas) or [1.0] * self.layers
+        alphas = numbers("layerwise.alphas", self.alphas, "1,2") or [1.0] * self.layers
         if len(alphas) == self.layers - 1:
             alphas.append(1.0)
         if len(alphas) != self.layers:
@@ -104,7 +104,7 @@ class LayerwiseOptions(MatcherOptions):
 
     def all_widths(self) -> list[int]:
         """The widths of the kernels."""
-        widths = _numbers("widths", self.widths)
+        widths = numbers("layerwise.widths", self.widths, "1,2")
         if not widths or any(width != int(width) or not 1 <= width <= _WIDEST for width in widths):
             raise InputError(f"layerwise.widths: {self.widths!r} is not a list of whole numbers like 2,3,4,5")
         return [int(width) for width in widths]
@@ -122,10 +122,3 @@ def alpha_grid(layers: int, sizes: Sequence[float] = (0.1, 1.0)) -> list[str]:
 
 def _written(numbers: Sequence[float]) -> str:
     return ",".join(f"{number:g}" for number in numbers)
-
-
-def _numbers(name: str, text: str) -> list[float]:
-    try:
-        return [float(part) for part in text.split(",")] if text.strip() else []
-    except ValueError:
-        raise InputError(f"layerwise.{name}: {text!r} is not a list of numbers like 1,2") from None

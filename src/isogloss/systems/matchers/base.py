@@ -83,11 +83,6 @@ class MatcherOptions(SystemOptions):
 
         self.require(system, {"negatives": NEGATIVES, "device": DEVICES, "measure": tuple(MEASURES)})
 
-    @property
-    def starts_from_collection(self) -> bool:
-        """Whether the initial word vectors are trained on the collection."""
-        return self.query_vectors == self.document_vectors == COLLECTION
-
     def recipe(self) -> Recipe:
         """How it is trained."""
         from isogloss.training.loop import Recipe
@@ -118,7 +113,6 @@ class MatcherModel:
 
     @classmethod
     def load(cls, directory: Path, options: MatcherOptions, build: Build) -> MatcherModel:
-        """Read what ``save`` wrote."""
         parameters, _ = read_tensors(directory / "model.safetensors")
         words = {side: StringTable.load(directory, f"{side}_words") for side in SIDES}
         return cls(options, build, words, parameters)
@@ -182,10 +176,11 @@ class Matcher(TrainedSystem):
     def reading(self) -> Reading:
         """How texts are read."""
         options = self.options
+        trained = options.query_vectors == options.document_vectors == COLLECTION
         return Reading(
             options.vocabulary, options.minimum_count, options.query_words, options.document_words, self.one_language,
             options.neighbours if options.negatives == "hard" else 0, options.dev_queries, options.query_vectors,
-            options.document_vectors, options.dimension if options.starts_from_collection else 0,
+            options.document_vectors, options.dimension if trained else 0,
         )  # fmt: skip
 
     @property
@@ -211,7 +206,16 @@ class Matcher(TrainedSystem):
             scorer, data.triples, _negatives(options, data), options.margin, options.clip, options.seed, options.device,
             self.extra_term(scorer),
         )  # fmt: skip
-        return learner, self._evaluator(data.dev, data.triples.documents) if data.dev else None
+        lists, documents = data.dev, data.triples.documents
+        if lists is None:
+            return learner, None
+        names = tuple(dict.fromkeys((*_MEASURES, options.measure)))
+
+        def evaluate(parameters: State) -> dict[str, float]:
+            found = _measured(load_scorer(options, self.build, parameters), lists, documents, names)
+            return {name: float(values.mean()) for name, values in found.items()}
+
+        return learner, evaluate
 
     def train_arrays(self, data: RankingData, checkpointer: Checkpointer | None = None) -> TrainingResult:
         """Train on arrays alone, where texts cannot be tokenised."""
@@ -225,16 +229,6 @@ class Matcher(TrainedSystem):
     def measure_lists(self, lists: RankedLists, documents: TextIds) -> dict[str, PerQuery]:
         """All measures, query by query, of ranked lists as arrays."""
         return _measured(self.model.scorer, lists, documents)
-
-    def _evaluator(self, lists: RankedLists, documents: TextIds) -> Evaluator:
-        names = tuple(dict.fromkeys((*_MEASURES, self.options.measure)))
-
-        def evaluate(parameters: State) -> dict[str, float]:
-            scorer = load_scorer(self.options, self.build, parameters)
-            found = _measured(scorer, lists, documents, names)
-            return {name: float(values.mean()) for name, values in found.items()}
-
-        return evaluate
 
     def adopt(self, parameters: State) -> None:
         self.model = MatcherModel(self.options, self.build, self._words, parameters)
@@ -285,9 +279,12 @@ class Matcher(TrainedSystem):
         self.model = MatcherModel.load(directory, self.options, self.build)
 
     def save_part(self, directory: Path, keep: Allowed | None = None) -> None:
-        kept = self._documents if keep is None else _kept(self._documents, keep)
-        save_array(directory / "documents.ids.npy", kept.ids)
-        save_array(directory / "documents.offsets.npy", kept.offsets)
+        ids, offsets = self._documents.ids, self._documents.offsets
+        if keep is not None:
+            lengths = np.diff(offsets)
+            ids, offsets = ids[np.repeat(keep, lengths)], np.append(np.int64(0), np.cumsum(lengths[keep]))
+        save_array(directory / "documents.ids.npy", ids)
+        save_array(directory / "documents.offsets.npy", offsets)
 
     def load_parts(self, directories: Sequence[Path], id_order: NDArray[np.int64]) -> Self:
         parts = [
@@ -311,13 +308,6 @@ def _joined(parts: Sequence[TextIds]) -> TextIds:
     lengths = [np.diff(part.offsets) for part in parts]
     offsets = np.cumsum(np.concatenate([np.zeros(1, np.int64), *lengths]))
     return TextIds(np.concatenate([np.zeros(0, np.int32), *(part.ids for part in parts)]), offsets)
-
-
-def _kept(texts: TextIds, keep: Allowed) -> TextIds:
-    """Some of the texts, in their order."""
-    lengths = np.diff(texts.offsets)
-    ids = texts.ids[np.repeat(keep, lengths)]
-    return TextIds(ids, np.cumsum(np.concatenate([np.zeros(1, np.int64), lengths[keep]])))
 
 
 def _negatives(options: MatcherOptions, data: RankingData) -> Negatives:

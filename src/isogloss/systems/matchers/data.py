@@ -170,7 +170,6 @@ class RankingData:
 
     @classmethod
     def load(cls, path: Path) -> RankingData:
-        """Read what ``save`` wrote."""
         try:
             with np.load(path, allow_pickle=False) as found:
                 arrays = dict(found)
@@ -209,9 +208,10 @@ def read_ranking_data(dataset: Dataset, reading: Reading, query_texts: QueryText
         examples.query_of[relevant],
         examples.document_of[relevant],
     )
-    neighbours = np.zeros((len(triples.queries), 0), np.int32)
-    if reading.neighbours:
-        neighbours = _neighbours(triples, documents, reading.neighbours)
+    neighbours = np.full((len(triples.queries), reading.neighbours), -1, np.int32)
+    if reading.neighbours:  # those of the first positive of each query
+        numbers, first = np.unique(triples.query_of, return_index=True)
+        neighbours[numbers] = lexical_neighbours(documents, triples.positive_of[first], reading.neighbours)
     dev = None
     if reading.dev_queries and "dev" in dataset.splits:
         dev = read_lists(dataset, "dev", words["query"], reading, query_texts)
@@ -257,38 +257,26 @@ def _chosen(texts: TokenizedTexts, reading: Reading) -> StringTable:
 def _vectors(
     dataset: Dataset, reading: Reading, words: dict[str, StringTable]
 ) -> dict[str, tuple[NDArray[np.int64], Matrix]]:
-    """Initial vectors from files or trained on the collection; where there is one language, either file will do."""
+    """Initial vectors from files or trained on the collection; where there is one language, either file will do.
+
+    Where vectors cannot be trained on the collection there are none, with a warning.
+    """
     paths = {"query": reading.query_vectors, "document": reading.document_vectors}
     if set(paths.values()) == {COLLECTION}:
-        return _collection_vectors(dataset, reading, words)
-    paths = {side: path for side, path in paths.items() if path not in (RANDOM, COLLECTION)}
-    if reading.one_language:
-        paths = {"query": next(filter(None, paths.values()), "")}
-    filled = {side: fill_languages(path, *dataset.pair) for side, path in paths.items() if path}
-    found = {side: vectors_from(Path(path), words[side]) for side, path in filled.items()}
+        try:
+            spaces = collection_vectors(dataset, reading.vector_dimension)
+        except InputError as error:
+            logging.getLogger("isogloss").warning("word vectors start at random: %s", error)
+            return {}
+        own = spaces[1:] if reading.one_language else spaces  # the one language is that of the documents
+        found = {side: known_vectors(space, words[side]) for side, space in zip(SIDES, own, strict=False)}
+    else:
+        paths = {side: path for side, path in paths.items() if path not in (RANDOM, COLLECTION)}
+        if reading.one_language:
+            paths = {"query": next(filter(None, paths.values()), "")}
+        filled = {side: fill_languages(path, *dataset.pair) for side, path in paths.items() if path}
+        found = {side: vectors_from(Path(path), words[side]) for side, path in filled.items()}
     return {side: (numbers, unit_vectors(vectors)) for side, (numbers, vectors) in found.items()}
-
-
-def _collection_vectors(
-    dataset: Dataset, reading: Reading, words: dict[str, StringTable]
-) -> dict[str, tuple[NDArray[np.int64], Matrix]]:
-    """Vectors trained on the collection; none, with a warning, where it does not allow it."""
-    try:
-        spaces = collection_vectors(dataset, reading.vector_dimension)
-    except InputError as error:
-        logging.getLogger("isogloss").warning("word vectors start at random: %s", error)
-        return {}
-    own = spaces[1:] if reading.one_language else spaces  # the one language is that of the documents
-    found = {side: known_vectors(space, words[side]) for side, space in zip(SIDES, own, strict=False)}
-    return {side: (numbers, unit_vectors(vectors)) for side, (numbers, vectors) in found.items()}
-
-
-def _neighbours(triples: Triples, documents: TokenizedTexts, number: int) -> Ids:
-    """The hard negatives of each query: the neighbours of its first positive."""
-    found = np.full((len(triples.queries), number), -1, np.int32)
-    queries, first = np.unique(triples.query_of, return_index=True)
-    found[queries] = lexical_neighbours(documents, triples.positive_of[first], number)
-    return found
 
 
 def _as_arrays(name: str, texts: TextIds) -> dict[str, NDArray[Any]]:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from isogloss.data.dataset import Dataset
 from isogloss.nn.losses import Loss
@@ -137,18 +136,10 @@ class DevEvaluator:
         model = SmoothModel(self._options, self._prepared.words, parameters)
         queries = model.encode_ids("query", self._queries)
         documents = model.encode_ids("document", self._prepared.documents)
-        scores = _products(queries, documents, self._examples.query_of, self._examples.document_of)
-        found = measure_scores(
-            self._examples.query_of, self._examples.grades, scores, self._ties, self._top, self._names
-        )
+        examples, scores = self._examples, np.empty(len(self._examples.query_of))
+        for start in range(0, len(scores), 65_536):
+            part = slice(start, start + 65_536)
+            rows = queries[examples.query_of[part]], documents[examples.document_of[part]]
+            scores[part] = np.einsum("ij,ij->i", *rows, dtype=np.float64)
+        found = measure_scores(examples.query_of, examples.grades, scores, self._ties, self._top, self._names)
         return {name: float(values.mean()) for name, values in found.items()}
-
-
-def _products(
-    queries: Matrix, documents: Matrix, query_of: NDArray[np.int32], document_of: NDArray[np.int32]
-) -> NDArray[np.float64]:
-    scores = np.empty(len(query_of))
-    for start in range(0, len(scores), 65_536):
-        part = slice(start, start + 65_536)
-        scores[part] = np.einsum("ij,ij->i", queries[query_of[part]], documents[document_of[part]], dtype=np.float64)
-    return scores

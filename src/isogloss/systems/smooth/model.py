@@ -29,7 +29,7 @@ from isogloss.translation.vectors.word_vectors import Matrix
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from isogloss.nn.encoders.towers import TextEncoder, Tower, TowerSizes
+    from isogloss.nn.encoders.towers import Tower, TowerSizes
     from isogloss.training.learner import State
 
 Side = Literal["query", "document"]
@@ -48,23 +48,16 @@ class SmoothModel:
 
     def encode(self, side: Side, texts: Sequence[str], label: str = "encoding") -> Matrix:
         """One row a text."""
+        average = self._averages[side]
         if self.options.encoder == "average":
-            return self._scaled(self.average(side).encode(texts, label))
-        return self.encode_ids(side, self.ids(side, texts, label))
+            return self._scaled(average.encode(texts, label))
+        return self.encode_ids(side, TextIds(*average.ids(texts, label)))
 
     def encode_ids(self, side: Side, texts: TextIds) -> Matrix:
         """One row a text, from the ids of its words."""
         if self.options.encoder == "average":
-            return self._scaled(self.average(side).pool(texts.ids, texts.offsets))
+            return self._scaled(self._averages[side].pool(texts.ids, texts.offsets))
         return self._scaled(self._torch_encoders[SIDES.index(side)].encode(texts.ids, texts.offsets))
-
-    def ids(self, side: Side, texts: Sequence[str], label: str = "encoding") -> TextIds:
-        """The ids of each text's known words."""
-        return TextIds(*self.average(side).ids(texts, label))
-
-    def average(self, side: Side) -> AverageEncoder:
-        """The average of one side."""
-        return self._averages[side]
 
     def table(self, side: Side) -> Matrix:
         """The word vectors of one side."""
@@ -73,11 +66,6 @@ class SmoothModel:
     def table_name(self, side: Side) -> str:
         """The name of the word vectors of one side among the parameters."""
         return f"{side}_table" if self.options.encoder == "average" else f"{side}.table"
-
-    def module(self, side: Side) -> TextEncoder:
-        """The encoder of one side as a torch module, for cnn and lstm."""
-        made: TextEncoder = self._torch_encoders[SIDES.index(side)].module
-        return made
 
     @cached_property
     def document_words(self) -> WordRetriever:
@@ -92,7 +80,6 @@ class SmoothModel:
 
     @classmethod
     def load(cls, directory: Path, options: SmoothOptions) -> SmoothModel:
-        """Read what ``save`` wrote."""
         parameters, metadata = read_tensors(directory / "model.safetensors")
         words = {side: StringTable.load(directory, f"{side}_words") for side in SIDES}
         made = cls(options, words, parameters, int(metadata.get("grades", DEFAULT_GRADES)))
@@ -116,7 +103,7 @@ class SmoothModel:
 
         from isogloss.nn.integrated_gradients import word_shares
 
-        found = word_shares(partial(_encode, self.module("query").tower), torch.from_numpy(vectors))
+        found = word_shares(partial(_encode, self._torch_encoders[0].module.tower), torch.from_numpy(vectors))
         whole = (found.words.sum(dim=0) + found.rest).numpy()
         return sum_by_word(words, found.words.numpy() / self._length(whole))
 
@@ -133,7 +120,7 @@ class SmoothModel:
 
         from isogloss.nn.integrated_gradients import shares_along
 
-        encode, known = partial(_encode, self.module("document").tower), torch.from_numpy(vectors)
+        encode, known = partial(_encode, self._torch_encoders[1].module.tower), torch.from_numpy(vectors)
         found = shares_along(encode, known, torch.from_numpy(directions.astype(np.float32)))
         with torch.inference_mode():
             length = self._length(encode(known[None])[0].numpy())

@@ -9,7 +9,7 @@ import numpy as np
 
 from isogloss.nn.losses import LOSSES, Loss, make_loss
 from isogloss.storage.errors import InputError
-from isogloss.systems.base import SystemOptions, option
+from isogloss.systems.base import SystemOptions, numbers, option
 
 if TYPE_CHECKING:
     from isogloss.training.loop import Recipe
@@ -84,14 +84,7 @@ class SmoothOptions(SystemOptions):
 
     def make_loss(self, grades: int) -> Loss:
         """The loss for so many grades; without thresholds the paper's 0.2 and 0.7, with more between, or 0.2 alone."""
-        thresholds = _numbers(self.thresholds)
+        thresholds = numbers("smooth.thresholds", self.thresholds, "0.2,0.7")
         if not thresholds and grades != 3 and self.loss != "3part":
             thresholds = np.linspace(0.2, 0.7, grades - 1).tolist()
         return make_loss(self.loss, thresholds, self.slope)
-
-
-def _numbers(text: str) -> list[float]:
-    try:
-        return [float(part) for part in text.split(",")] if text.strip() else []
-    except ValueError:
-        raise InputError(f"smooth.thresholds: {text!r} is not a list of numbers like 0.2,0.7") from None

@@ -44,14 +44,11 @@ class Smooth(TrainedSystem, DenseSystem):
     def __init__(self, options: SystemOptions, query_language: str, document_language: str) -> None:
         super().__init__(options, query_language, document_language)
         self.options.check()
+        self.is_quick = self.options.encoder == "average"
 
     @property
     def recipe(self) -> Recipe:
         return self.options.recipe()
-
-    @property
-    def is_quick(self) -> bool:
-        return self.options.encoder == "average"
 
     def prepare(self, training: Dataset) -> tuple[Learner, Evaluator | None]:
         from isogloss.systems.smooth.learning import DevEvaluator, make_learner, prepare

@@ -160,12 +160,11 @@ class TreeKernelSystem(System):
         matches = [{document[match.document] for match in self._matcher(name.split(), document)} for name in cut.names]
         matched = [tuple(self._terms.terms(sorted(words))) for words in matches]
         lines = [Contribution(*each) for each in zip(cut.names, matched, shares.tolist(), strict=True)]
-        return tidied([*lines, Contribution(NO_WORD, (), self._found_with(query, row) - float(shares.sum()))])
-
-    def _found_with(self, query: str, row: int) -> float:
-        """The score of a document in a search: its first-stage score, lowered, where it is not re-ranked."""
-        _, best = self._first_stage(query)
-        return float(self.score(query, np.asarray([row]))[0] if row in best else self.scores(query)[row])
+        reranked = (
+            row in self._first_stage(query)[1]
+        )  # if not, it is found with its lowered first-stage score
+        score = float(self.score(query, np.asarray([row]))[0] if reranked else self.scores(query)[row])
+        return tidied([*lines, Contribution(NO_WORD, (), score - float(shares.sum()))])
 
     def term_of(self, word: str) -> str | None:
         return next(iter(self._terms.terms([word])), None)
