@@ -138,7 +138,9 @@ class _Repairing:
             pages = StringTable.load(folder, "pages")
             found.documents += [read_page(pages, row) for row in np.flatnonzero(live).tolist()]
         elif whole >= _IDS:
-            found.lost += _ids(folder, live if "id_order.npy" in whole else None)
+            ids = list(StringTable.load(folder, "ids"))
+            known = live is not None and "id_order.npy" in whole  # then deleted ids are left out
+            found.lost += [ids[i] for i in load_array(folder / "id_order.npy")[live].tolist()] if known else ids
         else:
             self._repair.unnamed += entry.live
 
@@ -184,12 +186,6 @@ def _pending(found: _Found) -> PendingSegments:
         for each, share in zip(found.whole, np.split(order, ends[:-1]), strict=True):
             each.order = share
     return PendingSegments(segments=found.whole)
-
-
-def _ids(folder: Path, live: NDArray[np.bool_] | None) -> list[str]:
-    """The ids of a segment's documents, without the deleted ones where those are known."""
-    ids = list(StringTable.load(folder, "ids"))
-    return ids if live is None else [ids[rank] for rank in load_array(folder / "id_order.npy")[live].tolist()]
 
 
 def _not_replaced(found: _Found) -> list[str]:

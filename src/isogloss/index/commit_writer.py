@@ -47,14 +47,6 @@ class PendingSegment:
     live: Mask
     order: Rows
 
-    def delete(self, rows: Rows) -> int:
-        """Delete documents by distinct rows; how many were not deleted before."""
-        count = int(np.count_nonzero(self.live[rows]))
-        if count:
-            self.live = self.live.copy()
-            self.live[rows] = False
-        return count
-
 
 @dataclass
 class PendingSegments:
@@ -64,19 +56,6 @@ class PendingSegments:
     segments: list[PendingSegment] = field(default_factory=list)
     has_gaps: bool = False
     """Whether some ranks of ids are unused, or used twice."""
-
-    @classmethod
-    def of(
-        cls, entry: LanguageEntry, segments: Mapping[str, Segment], live: Mask | None, order: Rows
-    ) -> PendingSegments:
-        """The segments of a language at a commit; ``live`` and ``order`` are of all its rows."""
-        ends = np.cumsum([part.documents for part in entry.segments])
-        pending = []
-        for part, end in zip(entry.segments, ends.tolist(), strict=True):
-            rows = slice(end - part.documents, end)
-            alive = np.ones(part.documents, dtype=bool) if live is None else live[rows]
-            pending.append(PendingSegment(segments[part.name], part, alive, order[rows]))
-        return cls(entry, pending)
 
     def append(self, segment: Segment) -> None:
         """Add a new segment after the others."""
@@ -114,12 +93,6 @@ class PendingSegments:
         order = np.empty(len(values), dtype=np.int64)
         order[np.argsort(values, kind="stable")] = np.arange(len(values))
         return order
-
-    def drop_empty(self) -> None:
-        """Drop segments of which all documents are deleted."""
-        kept = [each for each in self.segments if each.live.any()]
-        self.has_gaps |= len(kept) < len(self.segments)
-        self.segments = kept
 
 
 class Merged(NamedTuple):
@@ -168,7 +141,14 @@ class CommitWriter:
 
     def delete(self, language: str, ids: set[str]) -> int:
         """Delete documents; how many there were."""
-        return sum(each.delete(each.segment.store.rows_of(ids)) for each in self._pending[language].segments)
+        count = 0
+        for each in self._pending[language].segments:
+            rows = each.segment.store.rows_of(ids)
+            if found := int(np.count_nonzero(each.live[rows])):
+                each.live = each.live.copy()
+                each.live[rows] = False
+                count += found
+        return count
 
     def append(self, language: str, documents: Collection, save_part: Callable[[Path], None]) -> None:
         """Write a segment of new documents, after the others of its language."""
@@ -183,7 +163,7 @@ class CommitWriter:
         pending.segments = []
         return found
 
-    def write_merged(self, merge: Merge, name: str, system: System) -> Merged:
+    def merge(self, merge: Merge, name: str, system: System) -> Merged:
         """Write one segment of the documents of several that are not deleted; the system loads their parts."""
         parts = [each for each in self._pending[merge.language].segments if each.entry.name in merge.names]
         keep = np.concatenate([each.live for each in parts])
@@ -216,7 +196,8 @@ class CommitWriter:
         return True
 
     def _entry(self, language: str, pending: PendingSegments) -> LanguageEntry:
-        pending.drop_empty()
+        kept = [each for each in pending.segments if each.live.any()]
+        pending.segments, pending.has_gaps = kept, pending.has_gaps or len(kept) < len(pending.segments)
         segments = tuple(self._segment_entry(each) for each in pending.segments)
         if [segment.name for segment in segments] == [segment.name for segment in pending.entry.segments]:
             return LanguageEntry(segments, pending.entry.order_file)  # the rows are those of the last commit

@@ -121,14 +121,12 @@ class DocumentStore:
         return self.ids[int(self.id_order[row])]
 
     def save(self, directory: Path) -> None:
-        """Write the store into a directory."""
         self.pages.save(directory, "pages")
         save_array(directory / "id_order.npy", self.id_order)
         self.ids.save(directory, "ids")
 
     @classmethod
     def load(cls, directory: Path) -> DocumentStore:
-        """Map what ``save`` wrote."""
         pages, ids = StringTable.load(directory, "pages"), StringTable.load(directory, "ids")
         made = cls(pages, load_array(directory / "id_order.npy"), ids, directory)
         if not len(made.id_order) == len(ids) == len(made):

@@ -15,9 +15,11 @@ from copy import copy
 from pathlib import Path
 from typing import Self
 
+import numpy as np
+
 from isogloss.data.documents import Collection, Document
 from isogloss.index.commit import Merge, choose_merge, merge_all
-from isogloss.index.commit_writer import CommitWriter, PendingSegments, sweep
+from isogloss.index.commit_writer import CommitWriter, PendingSegment, PendingSegments, sweep
 from isogloss.index.in_engine import EngineCommit
 from isogloss.index.language_index import MappedLanguageIndex
 from isogloss.index.lock import WriteLock
@@ -34,13 +36,8 @@ class CommitBuilder(CommitWriter):
     """Changes to an index in files, with what its systems make of the documents."""
 
     def __init__(self, index: OpenIndex) -> None:
-        self._index = index
+        self._fields = index.manifest.fields
         super().__init__(index.path, index.commit, _pending(index))
-
-    def rebase(self, index: OpenIndex) -> None:
-        """Start from a later commit; of earlier changes, only merged segments that are not in use yet stay."""
-        self._index = index
-        self.start_from(index.commit, _pending(index))
 
     def change(self, language: str, documents: Collection, deleted: Container[str], system: System) -> None:
         """Add documents to a language, in place of those with the same ids; delete others."""
@@ -50,7 +47,7 @@ class CommitBuilder(CommitWriter):
         if not system.joins and (count or len(documents)):
             documents = Collection([*self.take_all(language), *documents], language)
         if len(documents):
-            system.index(documents, self._index.manifest.fields)
+            system.index(documents, self._fields)
             self.append(language, documents, system.save_part)
 
 
@@ -59,7 +56,11 @@ def _pending(index: OpenIndex) -> dict[str, PendingSegments]:
     for language, entry in index.commit.languages.items():
         opened, pending[language] = index.languages.get(language), PendingSegments()
         if isinstance(opened, MappedLanguageIndex):
-            pending[language] = PendingSegments.of(entry, index.segments, opened.live, opened.store.id_order)
+            ends = np.cumsum([part.documents for part in entry.segments])[:-1]
+            live = np.ones(len(opened.store), dtype=bool) if opened.live is None else opened.live
+            shares = zip(entry.segments, np.split(live, ends), np.split(opened.store.id_order, ends), strict=True)
+            segments = [PendingSegment(index.segments[part.name], part, *share) for part, *share in shares]
+            pending[language] = PendingSegments(entry, segments)
     return pending
 
 
@@ -203,9 +204,9 @@ class IndexWriter:
         self._building.add(name)
         try:
             with CommitBuilder(index) as builder:
-                merged = builder.write_merged(merge, name, copy(index.systems[merge.language]))
+                merged = builder.merge(merge, name, copy(index.systems[merge.language]))
                 with self._committing:
-                    builder.rebase(self.index)
+                    builder.start_from(self.index.commit, _pending(self.index))
                     builder.replace_merged(merge, merged)
                     self._finish(builder)
         finally:

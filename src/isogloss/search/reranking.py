@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,10 +17,6 @@ from isogloss.retrieval.ranking import Scores
 from isogloss.search.hits import Hit, relevance_of
 from isogloss.storage.errors import InputError
 from isogloss.systems.base import Contribution
-
-if TYPE_CHECKING:
-    from isogloss.systems.dense import DenseSystem
-    from isogloss.systems.matchers.base import Matcher
 
 ScoreTexts = Callable[[str, Sequence[str]], Scores]
 """From a query and texts to the score of each text."""
@@ -87,16 +82,9 @@ def load_reranker(run: Path, depth: int = 50) -> Reranker:
     if not isinstance(system, Matcher | DenseSystem):
         what = f"{system.name} cannot score texts that are not indexed"
         raise InputError(f"{run}: {what}; train a matcher, like layerwise")
+    read = system.query_texts if isinstance(system, Matcher) else list
     return Reranker(
-        _scoring(system), (system.query_language, system.document_language), depth, system.explain_text, system.name,
+        lambda query, texts: system.score_texts(read([query]), texts)[0],
+        (system.query_language, system.document_language), depth, system.explain_text, system.name,
         system.thresholds(), system.explains_quickly,
     )  # fmt: skip
-
-
-def _scoring(system: Matcher | DenseSystem) -> ScoreTexts:
-    """A function without state, so that threads may share it."""
-    from isogloss.systems.matchers.base import Matcher
-
-    if isinstance(system, Matcher):
-        return lambda query, texts: system.score_texts(system.query_texts([query]), texts)[0]
-    return lambda query, texts: system.score_texts([query], texts)[0]

@@ -95,22 +95,19 @@ class HybridOptions(SystemOptions):
         """A part, which has to be fitted unless it is a run."""
         name, settings = getattr(self, side), self.part_settings(side)
         if self.is_run(side):
-            return self._load_run(name, side, pair)
+            if settings:
+                raise InputError(f"hybrid.{side}_options: {name} is trained, its options cannot be changed")
+            system = load_model(Path(name))
+            if (system.query_language, system.document_language) != pair:
+                what = f"was trained for {system.query_language}-{system.document_language}, not for {'-'.join(pair)}"
+                raise InputError(f"hybrid.{side}: {name} {what}")
+            system.options = replace(system.options, passages=self.passages or system.options.passages)
+            return by_passages(system)
         if name == "hybrid":
             raise InputError(f"hybrid.{side}: a hybrid of a hybrid is not possible; name one of its parts")
         known = {option.name for option in fields(system_type(name).options_type)}
         both = {"lexicon": self.lexicon, "passages": str(self.passages)}
         return make_system(name, pair, {key: value for key, value in both.items() if key in known and value} | settings)
-
-    def _load_run(self, name: str, side: str, pair: Pair) -> System:
-        if self.part_settings(side):
-            raise InputError(f"hybrid.{side}_options: {name} is trained, its options cannot be changed")
-        system = load_model(Path(name))
-        if (system.query_language, system.document_language) != pair:
-            what = f"was trained for {system.query_language}-{system.document_language}, not for {'-'.join(pair)}"
-            raise InputError(f"hybrid.{side}: {name} {what}")
-        system.options = replace(system.options, passages=self.passages or system.options.passages)
-        return by_passages(system)
 
 
 class BothShares(NamedTuple):

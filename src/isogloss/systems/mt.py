@@ -79,7 +79,10 @@ class TranslatedQueries:
         texts = list(texts)
         for text in texts:
             if text not in self._known:
-                self._translate(self._together.get(text) or [Query("", other) for other in texts])
+                queries = self._together.get(text) or [Query("", other) for other in texts]
+                originals = [query.text for query in queries]
+                found = self.translator.translate(originals, [query.id for query in queries])
+                self._known.update(zip(originals, found, strict=True))
         return [self._known[text] for text in texts]
 
     def phrases(self, text: str) -> list[tuple[str, str]]:
@@ -124,11 +127,6 @@ class TranslatedQueries:
         if self._spec.startswith("lexicon"):
             path = find_file(directory / _LEXICON_FILE)  # read at the first query, but an error now if missing
             self._spec = f"lexicon:{path}"
-
-    def _translate(self, queries: Sequence[Query]) -> None:
-        texts = [query.text for query in queries]
-        ids = [query.id for query in queries]
-        self._known.update(zip(texts, self.translator.translate(texts, ids), strict=True))
 
 
 @dataclass(frozen=True)

@@ -242,10 +242,13 @@ class Topic(System):
         self._use(JoinedPostings([Postings.build(tokens)]), theta)
 
     def scores(self, query: str) -> Scores:
-        return self._total(query, None)
+        return self.score(query, None)
 
-    def score(self, query: str, rows: NDArray[np.int64]) -> Scores:
-        return self._total(query, rows)
+    def score(self, query: str, rows: NDArray[np.int64] | None) -> Scores:
+        total = np.zeros(len(self._theta) if rows is None else len(rows))
+        for word in self._words(query, rows):
+            total += word.times * word.gains
+        return total
 
     def best_possible(self, query: str) -> float:
         """The sum, over the query words, of what a document of this word alone would score."""
@@ -311,12 +314,6 @@ class Topic(System):
         counted = theta if postings.live is None else theta[postings.live]
         self._mean_theta = counted.mean(axis=0) if len(counted) else np.zeros(theta.shape[1], dtype=np.float32)
         self._collection_length = max(1, postings.total_length)
-
-    def _total(self, query: str, rows: NDArray[np.int64] | None) -> Scores:
-        total = np.zeros(len(self._theta) if rows is None else len(rows))
-        for word in self._words(query, rows):
-            total += word.times * word.gains
-        return total
 
     def _words(self, query: str, rows: NDArray[np.int64] | None) -> list[_Word]:
         """The known words of a query, with ln(p(w | d) / p(w)) for some documents, or for all."""

@@ -104,7 +104,6 @@ class WordProbabilities:
         return self.given[span], self.probabilities[span]
 
     def save(self, directory: Path) -> None:
-        """Write the arrays into a directory."""
         self.terms.save(directory, "words")
         arrays: tuple[NDArray[Any], ...] = self.offsets, self.given, self.probabilities, self.question_counts
         for name, array in zip(_ARRAYS, arrays, strict=True):
@@ -112,7 +111,6 @@ class WordProbabilities:
 
     @classmethod
     def load(cls, directory: Path) -> WordProbabilities:
-        """Map what ``save`` wrote."""
         arrays = (load_array(directory / f"translations.{name}.npy") for name in _ARRAYS)
         return cls(StringTable.load(directory, "words"), *arrays)
 

@@ -18,7 +18,7 @@ from isogloss.reproduce.layerwise.data import TrialData
 from isogloss.reproduce.layerwise.published import OURS
 from isogloss.reproduce.layerwise.trial import Drawing, Trial, has_seeds
 from isogloss.reproduce.pages import Item
-from isogloss.systems.layerwise.options import LayerwiseOptions, alpha_grid
+from isogloss.systems.layerwise import LayerwiseOptions, alpha_grid
 from isogloss.systems.registry import parse_options
 
 MODEL = "layerwise"

@@ -19,7 +19,7 @@ from isogloss.reproduce.layerwise.trial import Trial
 from isogloss.reproduce.running import PACKED, PlanRunner
 from isogloss.reproduce.trials import Outcome, device_name
 from isogloss.systems.evaluate import evaluate_system
-from isogloss.systems.layerwise.system import Layerwise
+from isogloss.systems.layerwise import Layerwise
 from isogloss.systems.matchers.base import Matcher
 from isogloss.text.ids import TextIds
 from isogloss.training.examples import RankedLists

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from isogloss.data.source import Pair, Source
 from isogloss.reproduce.trials import PaperTrial, file_name
 from isogloss.systems.base import System
-from isogloss.systems.layerwise.options import LayerwiseOptions
+from isogloss.systems.layerwise import LayerwiseOptions
 from isogloss.systems.lexicons import INDUCED
 from isogloss.systems.matchers.base import Matcher
 from isogloss.systems.registry import make_system, parse_options, system_type

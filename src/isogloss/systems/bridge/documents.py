@@ -82,7 +82,6 @@ class Part:
 
     @classmethod
     def load(cls, translation: TranslationModel, directory: Path) -> Part:
-        """Map what ``save`` wrote."""
         vectors = directory / "pretrained.npy"
         counts, spans = (load_array(directory / f"passages.{name}.npy") for name in ("counts", "spans"))
         index = PassageIndex.load(translation, directory)

@@ -96,7 +96,6 @@ class BridgeModel:
         return self.calibration.thresholds if self.calibration else ()
 
     def save(self, directory: Path) -> None:
-        """Write the model into an existing directory."""
         self.translation.save(directory)
         tables = self.tables
         phrases = {"query_phrases": tables.query_phrases.keys, "document_phrases": tables.document_phrases.keys}

@@ -154,6 +154,7 @@ class Matcher(TrainedSystem):
         super().__init__(options, query_language, document_language)
         self.options.check(self.name)
         self._has_dev = True
+        self.one_language = query_language == document_language  # both sides are read in it
 
     @abstractmethod
     def build(self, tables: WordTables) -> Scorer:
@@ -166,11 +167,6 @@ class Matcher(TrainedSystem):
     def query_texts(self, texts: Sequence[str]) -> Sequence[str]:
         """The texts that are read instead of the queries: their translations, say."""
         return texts
-
-    @property
-    def one_language(self) -> bool:
-        """Whether queries and documents are read in one language."""
-        return self.query_language == self.document_language
 
     @property
     def reading(self) -> Reading:

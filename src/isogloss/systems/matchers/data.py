@@ -26,16 +26,9 @@ from isogloss.storage.arrays import save_packed
 from isogloss.storage.errors import InputError
 from isogloss.storage.progress import track
 from isogloss.storage.strings import StringTable
+from isogloss.systems import start_vectors
 from isogloss.systems.lexicons import fill_languages
-from isogloss.systems.start_vectors import (
-    COLLECTION,
-    RANDOM,
-    collection_vectors,
-    known_vectors,
-    random_vectors,
-    unit_vectors,
-    vectors_from,
-)
+from isogloss.systems.start_vectors import COLLECTION, RANDOM
 from isogloss.text.batches import TokenizedTexts, tokenize_texts
 from isogloss.text.ids import Ids, TextIds, choose_words, text_ids
 from isogloss.training.examples import Examples, RankedLists, graded_examples
@@ -142,7 +135,7 @@ class RankingData:
         """Initial word vectors, random where there are no others; one table where there is one language."""
         tables = []
         for number, side in enumerate(SIDES[: 2 - self.one_language]):
-            table = random_vectors(len(self.words[side]), dimension, (seed, number))
+            table = start_vectors.random_vectors(len(self.words[side]), dimension, (seed, number))
             if side in self.vectors:
                 rows, found = self.vectors[side]
                 if found.shape[1] != dimension:
@@ -264,19 +257,19 @@ def _vectors(
     paths = {"query": reading.query_vectors, "document": reading.document_vectors}
     if set(paths.values()) == {COLLECTION}:
         try:
-            spaces = collection_vectors(dataset, reading.vector_dimension)
+            spaces = start_vectors.collection_vectors(dataset, reading.vector_dimension)
         except InputError as error:
             logging.getLogger("isogloss").warning("word vectors start at random: %s", error)
             return {}
         own = spaces[1:] if reading.one_language else spaces  # the one language is that of the documents
-        found = {side: known_vectors(space, words[side]) for side, space in zip(SIDES, own, strict=False)}
+        found = {side: start_vectors.known_vectors(space, words[side]) for side, space in zip(SIDES, own, strict=False)}
     else:
         paths = {side: path for side, path in paths.items() if path not in (RANDOM, COLLECTION)}
         if reading.one_language:
             paths = {"query": next(filter(None, paths.values()), "")}
         filled = {side: fill_languages(path, *dataset.pair) for side, path in paths.items() if path}
-        found = {side: vectors_from(Path(path), words[side]) for side, path in filled.items()}
-    return {side: (numbers, unit_vectors(vectors)) for side, (numbers, vectors) in found.items()}
+        found = {side: start_vectors.vectors_from(Path(path), words[side]) for side, path in filled.items()}
+    return {side: (numbers, start_vectors.unit_vectors(vectors)) for side, (numbers, vectors) in found.items()}
 
 
 def _as_arrays(name: str, texts: TextIds) -> dict[str, NDArray[Any]]:

@@ -48,11 +48,8 @@ class TranslatingMatcher(Matcher):
 
     def __init__(self, options: SystemOptions, query_language: str, document_language: str) -> None:
         super().__init__(options, query_language, document_language)
+        self.one_language = True
         self._translated = TranslatedQueries(self.name, self.options, query_language, document_language)
-
-    @property
-    def one_language(self) -> bool:
-        return True
 
     def query_texts(self, texts: Sequence[str]) -> Sequence[str]:
         return self._translated(texts)
@@ -124,11 +121,7 @@ class Dssm(DenseSystem, Matcher):
         vectors = encode_texts(encode, self.model.ids(side, texts, label), scorer.tables.query.device)
         return np.asarray(smooth_scale(vectors, 0.0), dtype=np.float32)
 
-    def explain(self, query: str, row: int, text: str) -> list[Contribution]:
-        return Matcher.explain(self, query, row, text)
-
-    def explain_text(self, query: str, text: str, score: float) -> list[Contribution]:
-        return Matcher.explain_text(self, query, text, score)
+    explain, explain_text = Matcher.explain, Matcher.explain_text
 
 
 @dataclass(frozen=True)
