@@ -24,10 +24,6 @@ ExplainText = Callable[[str, str, float], list[Contribution]]
 """From a query, a text and its score to the parts of the score by words; they sum to the score."""
 
 
-def _unexplained(query: str, text: str, score: float) -> list[Contribution]:
-    return []
-
-
 @dataclass(frozen=True)
 class Reranker:
     """Puts the first ``depth`` hits in the order of another score.
@@ -40,7 +36,7 @@ class Reranker:
     score_texts: ScoreTexts
     languages: tuple[str, str]
     depth: int = 50
-    explain_text: ExplainText = _unexplained
+    explain_text: ExplainText = lambda query, text, score: []
     name: str = "the re-ranker"
     thresholds: tuple[float, ...] = ()
     explains_quickly: bool = False

@@ -97,7 +97,8 @@ class Aligned(DenseSystem):
         s, lexicon = self.settings, self._lexicon(training)
         sources, documents = _source_texts(training), tokenize_texts(training.documents.texts(("text",)))
         queries, targets = self._spaces(sources, documents)
-        pairs = frequent_pairs(lexicon, _counts(sources) or _ranks(queries), s.pairs, _counts(documents), targets)
+        ranks = {word: len(queries) - row for row, word in enumerate(queries.words)}  # files have frequent words first
+        pairs = frequent_pairs(lexicon, _counts(sources) or ranks, s.pairs, _counts(documents), targets)
         if not pairs:
             what = f"none of the lexicon's {len(lexicon):,} entries is a word of the {self.query_language!r} texts"
             raise InputError(f"aligned: {what}; is it a lexicon of {self.query_language}-{self.document_language}?")
@@ -261,11 +262,6 @@ def _source_texts(training: Dataset) -> TokenizedTexts:
 
 def _counts(texts: TokenizedTexts) -> dict[str, int]:
     return dict(zip(texts.terms, np.bincount(texts.ids, minlength=len(texts.terms)).tolist(), strict=True))
-
-
-def _ranks(vectors: WordVectors) -> dict[str, int]:
-    """Counts where there is no text: vector files have the most frequent word first."""
-    return {word: len(vectors) - row for row, word in enumerate(vectors.words)}
 
 
 def _unit(encoded: Matrix, common: Vector) -> Matrix:

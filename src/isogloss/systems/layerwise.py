@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from isogloss.nn.matchers.scorer import Scorer, Texts, WordTables
     from isogloss.training.learner import Learner, State
     from isogloss.training.loop import Evaluator
-    from isogloss.training.torch_triples import ExtraTerm, TorchTriples
+    from isogloss.training.torch_triples import ExtraTerm
 
 POOLINGS = ("k-max", "average")
 SCORERS = ("feed-forward", "cosine")
@@ -206,12 +206,16 @@ class Layerwise(Matcher, DenseSystem):
     def prepare_arrays(self, data: RankingData) -> tuple[Learner, Evaluator | None]:
         """The learner, and the evaluator on the dev lists, with the critics' distance of each layer."""
         learner, evaluate = super().prepare_arrays(data)
+        from isogloss.nn.matchers.scorer import VectorScorer
         from isogloss.training.adversary import doubts
-        from isogloss.training.torch_triples import TorchTriples
+        from isogloss.training.torch_triples import TorchTriples, nearest_documents
+        from isogloss.training.triples import HardNegatives
 
         assert isinstance(learner, TorchTriples)
-        if self.settings.mined and self.settings.negatives == "hard":
-            self._mine(learner)
+        scorer, negatives = learner.scorer, learner.negatives
+        if self.settings.mined and isinstance(negatives, HardNegatives):
+            assert isinstance(scorer, VectorScorer)
+            negatives.mine = lambda: nearest_documents(scorer, learner.triples, self.settings.neighbours)
         logged: set[str] = set()
 
         def measure(parameters: State) -> dict[str, float]:
@@ -223,15 +227,6 @@ class Layerwise(Matcher, DenseSystem):
             return {**(evaluate(parameters) if evaluate else {}), **report, "doubts": float(len(doubts(report)))}
 
         return learner, measure
-
-    def _mine(self, learner: TorchTriples) -> None:
-        from isogloss.nn.matchers.scorer import VectorScorer
-        from isogloss.training.torch_triples import nearest_documents
-        from isogloss.training.triples import HardNegatives
-
-        scorer, negatives = learner.scorer, learner.negatives
-        assert isinstance(scorer, VectorScorer) and isinstance(negatives, HardNegatives)
-        negatives.mine = lambda: nearest_documents(scorer, learner.triples, self.settings.neighbours)
 
     def encode_queries(self, texts: Sequence[str]) -> Matrix:
         return self._encode(self._scorer.encode_queries, self.model.ids("query", texts))

@@ -65,14 +65,10 @@ class TranslatedQueries:
         return self._spec == f"lexicon:{INDUCED}"
 
     def learn(self, training: Dataset) -> None:
-        """Induce the lexicon, where the options say so; note which queries belong to one split."""
+        """Induce the lexicon, where the options say so; note the splits: all queries of one are translated together."""
         if self.learns:
             self._lexicon = induce_from(training, self._system)
-        self.expect(training)
-
-    def expect(self, dataset: Dataset) -> None:
-        """Note the queries of a dataset: when one of a split is translated, all of the split are."""
-        for queries in (dataset.split(name) for name in dataset.splits):
+        for queries in map(training.split, training.splits):
             self._together.update((query.text, queries) for query in queries)
 
     def __call__(self, texts: Iterable[str]) -> list[str]:

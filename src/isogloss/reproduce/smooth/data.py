@@ -31,7 +31,7 @@ from isogloss.storage.errors import InputError
 from isogloss.storage.lines import Location
 from isogloss.storage.strings import StringTable
 from isogloss.systems.smooth.learning import Prepared
-from isogloss.systems.smooth.options import SmoothOptions
+from isogloss.systems.smooth.model import SmoothOptions
 from isogloss.text.batches import TokenizedTexts, tokenize_texts
 from isogloss.text.ids import choose_words, text_ids
 from isogloss.training.examples import Examples, Pairs, graded_examples

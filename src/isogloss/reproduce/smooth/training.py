@@ -23,8 +23,7 @@ from isogloss.reproduce.smooth.published import MEASURES
 from isogloss.reproduce.smooth.trial import Trial
 from isogloss.reproduce.trials import Outcome, device_name
 from isogloss.systems.smooth.learning import Prepared, make_learner
-from isogloss.systems.smooth.model import SIDES, SmoothModel
-from isogloss.systems.smooth.options import SmoothOptions
+from isogloss.systems.smooth.model import SIDES, SmoothModel, SmoothOptions
 from isogloss.training.learner import Learner
 from isogloss.training.loop import Training, TrainingResult
 

@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 from isogloss.data.source import Pair
 from isogloss.reproduce.trials import PaperTrial, file_name
 from isogloss.storage.errors import InputError
-from isogloss.systems.smooth.options import RECIPES, SmoothOptions
+from isogloss.systems.smooth.model import RECIPES, SmoothOptions
 
 Start = Literal["random", "monolingual"]
 NEGATIVES = 40

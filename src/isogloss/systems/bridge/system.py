@@ -75,7 +75,11 @@ class Bridge(FindsPassages, Trainable):
     def __init__(self, options: SystemOptions, query_language: str, document_language: str) -> None:
         super().__init__(options, query_language, document_language)
         self.options.check()
-        self._encoder = self._pretrained_encoder()
+        self._encoder = None
+        if self.options.pretrained:
+            self._encoder = PretrainedEncoder(self.options.pretrained)
+            for language in (query_language, document_language):
+                self._encoder.check(language)
         self._query_terms = Tokenizer(query_language, self.options.stems)
         self._document_terms = Tokenizer(document_language, self.options.stems)
         self.model: BridgeModel | None = None
@@ -292,14 +296,6 @@ class Bridge(FindsPassages, Trainable):
         numbers = rows.astype(np.int64)
         found = compute_features(self.query_features(query), self.documents, numbers, self._ready.tables)
         return self.characters.extend(found, query, self.documents, numbers) if self.characters else found
-
-    def _pretrained_encoder(self) -> PretrainedEncoder | None:
-        if not self.options.pretrained:
-            return None
-        encoder = PretrainedEncoder(self.options.pretrained)
-        for language in (self.query_language, self.document_language):
-            encoder.check(language)
-        return encoder
 
     def _encoded(self, texts: Sequence[str]) -> Vectors:
         if self._encoder is None:

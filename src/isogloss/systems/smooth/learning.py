@@ -14,8 +14,7 @@ from isogloss.nn.losses import Loss
 from isogloss.storage.errors import InputError, import_extra
 from isogloss.storage.strings import StringTable
 from isogloss.systems.lexicons import fill_languages
-from isogloss.systems.smooth.model import SIDES, Side, SmoothModel, tower_sizes
-from isogloss.systems.smooth.options import SmoothOptions
+from isogloss.systems.smooth.model import SIDES, Side, SmoothModel, SmoothOptions, tower_sizes
 from isogloss.systems.start_vectors import vectors_from
 from isogloss.text.batches import tokenize_texts
 from isogloss.text.ids import TextIds, choose_words, text_ids

@@ -18,8 +18,7 @@ from isogloss.data.dataset import Dataset
 from isogloss.systems.base import Contribution, SystemOptions
 from isogloss.systems.dense import DenseSystem
 from isogloss.systems.explanations import explain_pairs
-from isogloss.systems.smooth.model import DEFAULT_GRADES, SmoothModel
-from isogloss.systems.smooth.options import SmoothOptions
+from isogloss.systems.smooth.model import DEFAULT_GRADES, SmoothModel, SmoothOptions
 from isogloss.systems.trained import TrainedSystem
 from isogloss.text.tokenizer import tokenize
 from isogloss.translation.vectors.word_vectors import Matrix
