@@ -155,12 +155,10 @@ class JoinedDocuments:
         return self.stores[number][row_there]
 
     def id_of(self, row: int) -> str:
-        """The id of a document."""
         number, row_there = self._at(row)
         return self.stores[number].id_of(row_there)
 
     def find(self, id_: str) -> int | None:
-        """The row of a document by its id."""
         for store, start in zip(reversed(self.stores), reversed(self.starts[:-1]), strict=True):
             row = store.find(id_)
             if row is not None:

@@ -10,10 +10,9 @@ import secrets
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import isogloss
 from isogloss.data.dataset import load_collection, load_training
@@ -40,8 +39,6 @@ from isogloss.systems.passages import by_passages
 from isogloss.systems.registry import make_system, system_names
 from isogloss.systems.trained import load_model
 from isogloss.text.language import check_language, identify_language
-
-_FILES = ("lexicon", "query_vectors", "document_vectors")
 
 Encode = Callable[[System, Collection, tuple[str, ...]], None]
 """Indexes documents with a system, by these fields: ``System.index``, or the same on other machines."""
@@ -108,7 +105,7 @@ class IndexBuilder:
         if sources:
             self._files[f"{SOURCES}/{checksums.FILE}"] = write_checksums(self._directory / SOURCES)
         manifest = Manifest(
-            self._system.name, kept_options(self._system), query_language, self._fields, self._counts,
+            self._system.name, self._system.options.without_files(), query_language, self._fields, self._counts,
             f"isogloss {isogloss.__version__}", sources=sources, identity=secrets.token_hex(8),
             engine=self._in_engine.note if self._in_engine else None,
         )  # fmt: skip
@@ -137,11 +134,6 @@ class IndexBuilder:
         files = {FILE: manifest.note, **self._files}
         Commit(manifest.identity, self._generation, self._languages, files).save(self._directory)
         manifest.save(self._directory)
-
-
-def kept_options(system: System) -> dict[str, Any]:
-    """The options of a system without names of files: an index stores what it needs of those files."""
-    return {name: "" if name in _FILES else value for name, value in asdict(system.options).items()}
 
 
 @contextmanager
@@ -262,7 +254,7 @@ def refuse_another_model(index: OpenIndex, language: str, system: System) -> Non
         system.save_shared(Path(scratch))
         shared = write_checksums(Path(scratch)).hash
     encoded_by = index.manifest.system, index.manifest.options, index.fingerprints[language]
-    if encoded_by != (system.name, kept_options(system), shared):
+    if encoded_by != (system.name, system.options.without_files(), shared):
         what = f"its documents in {language!r} were encoded by another model"
         raise InputError(
             f"{index.path}: {what}; encode all of them anew with 'isogloss re-encode', or make another index"

@@ -24,7 +24,7 @@ from isogloss.retrieval.postings import JoinedPostings
 from isogloss.storage import checksums
 from isogloss.storage.errors import InputError
 from isogloss.systems.base import System
-from isogloss.systems.registry import build_system, parse_options, system_type
+from isogloss.systems.registry import make_system
 
 Sources = DocumentStore | JoinedDocuments | LiveDocuments
 """Documents by row."""
@@ -151,9 +151,8 @@ def open_index(path: Path | str, skip_damaged: bool = False, before: OpenIndex |
 
 def bare_system(manifest: Manifest, language: str) -> System:
     """The system of an index for one of its languages, with its options, without model and documents."""
-    made = system_type(manifest.system)
-    options = parse_options(manifest.system, made.options_type, {k: str(v) for k, v in manifest.options.items()})
-    return build_system(manifest.system, options, (manifest.query_language, language))
+    settings = {name: str(value) for name, value in manifest.options.items()}
+    return make_system(manifest.system, (manifest.query_language, language), settings)
 
 
 def shared_note(commit: Commit, language: str) -> checksums.FileNote:

@@ -39,8 +39,6 @@ _PAPER: dict[str, Any] = {
     "alignment": "pinv", "normalise": False, "centre": False, "pairs": 4000, "query_weights": "tfidf",
     "remove_common": False, "dictionary_share": 0.0,
 }  # fmt: skip
-
-
 _SHOWN = 5
 _LITTLE_TEXT = 100_000  # words
 Vector = NDArray[np.float32]

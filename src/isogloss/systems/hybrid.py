@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -30,7 +30,7 @@ from isogloss.systems.base import Contribution, System, SystemOptions, option
 from isogloss.systems.explanations import merged
 from isogloss.systems.lexicons import LEXICON_HELP
 from isogloss.systems.passages import FindsPassages, by_passages
-from isogloss.systems.registry import build_system, make_system, parse_options, system_names, system_type
+from isogloss.systems.registry import make_system, system_names, system_type
 from isogloss.systems.trained import hold_out, load_model
 from isogloss.text.passages import Span
 
@@ -38,7 +38,6 @@ AUTO = "auto"
 SIDES = ("dense", "lexical")
 _DEFAULT_WEIGHT = 0.3
 _FILE = "hybrid.json"
-_FILES = ("lexicon", "query_vectors", "document_vectors")  # options that name a file, of which an index has a copy
 _KEPT = 128  # queries whose lists are cached: the hits of each are explained one by one
 
 
@@ -276,8 +275,7 @@ class Hybrid(FindsPassages):
     def save_shared(self, directory: Path) -> None:
         described: dict[str, Any] = {"weight": self._weights[0]}
         for side, part in self._parts.items():
-            files = [name for name in _FILES if hasattr(part.options, name)]
-            described[side] = {"system": part.name, "options": asdict(part.options) | dict.fromkeys(files, "")}
+            described[side] = {"system": part.name, "options": part.options.without_files()}
         with atomic_file(directory / _FILE) as file:
             file.write(json.dumps(described, ensure_ascii=False, indent=2) + "\n")
         for side, part in self._parts.items():
@@ -289,8 +287,7 @@ class Hybrid(FindsPassages):
         for side in SIDES:
             name, written = content[side]["system"], content[side]["options"]
             settings = {key: str(value) for key, value in written.items()}
-            options = parse_options(name, system_type(name).options_type, settings)
-            system = build_system(name, options, (self.query_language, self.document_language))
+            system = make_system(name, (self.query_language, self.document_language), settings)
             parts[side] = system.load_shared(directory / side)
         self.weight = float(content["weight"])
         self._use(parts)

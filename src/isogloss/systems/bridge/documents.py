@@ -106,9 +106,8 @@ class Documents:
 
     def has(self, term: str) -> bool:
         """Whether any live document contains a term."""
-        if self.live is None:
-            return any(part.has(term) for part in self.parts)
-        return any(part.has(term, live) for part, live in self._with(self.live))
+        pairs = [(part, None) for part in self.parts] if self.live is None else self._with(self.live)
+        return any(part.has(term, live) for part, live in pairs)
 
     @property
     def passages(self) -> Numbers:

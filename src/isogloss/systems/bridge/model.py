@@ -78,7 +78,6 @@ class BridgeModel:
 
     @property
     def features(self) -> tuple[str, ...]:
-        """The names of the features."""
         return FEATURES + CHARACTER_FEATURES if self.characters else FEATURES
 
     def calibrated(self, scores: Values, context: float) -> Values:

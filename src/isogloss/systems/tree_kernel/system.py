@@ -97,7 +97,11 @@ class TreeKernelSystem(System):
 
     def fit(self, training: Dataset) -> None:
         o, texts = self.options, training.documents.texts(("text",))
-        self._parsed = {side: self._read_trees(side) for side in ("query", "document")}
+        paths = {"query": o.query_trees, "document": o.document_trees}
+        filled = {
+            side: fill_languages(path, self.query_language, self.document_language) for side, path in paths.items()
+        }
+        self._parsed = {side: read_trees(path) if path else {} for side, path in filled.items()}
         right = _right_documents(training)
         questions = self._choose([query for query in training.split("train") if query.id in right])
         self._use_lexicon(self._lexicon(training, questions))
@@ -255,10 +259,6 @@ class TreeKernelSystem(System):
         if self._are_trees:
             return parse_trees(self._documents[row])[0]
         return self._tree("document", self._documents[row])
-
-    def _read_trees(self, side: str) -> Mapping[str, Tree]:
-        path: str = getattr(self.options, f"{side}_trees")
-        return read_trees(fill_languages(path, self.query_language, self.document_language)) if path else {}
 
     def _query_weight(self, word: str) -> float:
         return ranker.inverse_frequency(self._query_count, self._query_df[word])
