@@ -97,11 +97,9 @@ class TreeKernelSystem(System):
 
     def fit(self, training: Dataset) -> None:
         o, texts = self.options, training.documents.texts(("text",))
-        paths = {"query": o.query_trees, "document": o.document_trees}
-        filled = {
-            side: fill_languages(path, self.query_language, self.document_language) for side, path in paths.items()
-        }
-        self._parsed = {side: read_trees(path) if path else {} for side, path in filled.items()}
+        paths, pair = (o.query_trees, o.document_trees), (self.query_language, self.document_language)
+        trees = [read_trees(fill_languages(path, *pair)) if path else {} for path in paths]
+        self._parsed = dict(zip(("query", "document"), trees, strict=True))
         right = _right_documents(training)
         questions = self._choose([query for query in training.split("train") if query.id in right])
         self._use_lexicon(self._lexicon(training, questions))
