@@ -92,7 +92,7 @@ def _given(source: str, language: str, *runs: str) -> Iterator[tuple[str, System
     from isogloss.data.dataset import load_collection
     from isogloss.data.formats import open_source
     from isogloss.index.making import ready_system
-    from isogloss.systems.model_directory import load_model
+    from isogloss.systems.trained import load_model
 
     pages = load_collection(open_source(source), language).texts(TEXT)
     for run in runs:

@@ -40,8 +40,7 @@ def repeated(pages: list[str], count: int) -> Iterator[Document]:
 
 def untrained(encoder: str, words: list[str]) -> DenseSystem:
     """``smooth`` with random tables."""
-    from isogloss.systems.smooth.model import SmoothModel, tower_sizes
-    from isogloss.systems.smooth.options import SmoothOptions
+    from isogloss.systems.smooth.model import SmoothModel, SmoothOptions, tower_sizes
     from isogloss.systems.smooth.system import Smooth
 
     options = SmoothOptions(encoder=encoder, dimension=64)

@@ -15,8 +15,7 @@ from tests.engines.inputs import DIMENSION, few_pages, ids_of, page, unit
 
 from isogloss.engines.postgres import PostgresEngine, hnsw
 from isogloss.index.in_engine import approximate_in_engine
-from isogloss.index.making import make_index
-from isogloss.index.re_encoding import re_encode
+from isogloss.index.making import make_index, re_encode
 from isogloss.index.reader import open_index
 from isogloss.search.searcher import Searcher
 from isogloss.storage.errors import InputError

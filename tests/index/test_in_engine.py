@@ -9,8 +9,7 @@ from tests.engines.kept import kept_engine, names_in
 
 from isogloss.data.documents import Document
 from isogloss.index.checking import check_index
-from isogloss.index.making import make_index
-from isogloss.index.re_encoding import re_encode
+from isogloss.index.making import make_index, re_encode
 from isogloss.index.reader import open_index
 from isogloss.index.writer import IndexWriter
 from isogloss.search.searcher import Searcher
@@ -353,7 +352,7 @@ def test_what_fails_to_be_encoded_anew_stays_as_it_was(made, tmp_path, searcher,
 
 def test_documents_that_an_engine_does_not_list_are_not_encoded_anew(made, tmp_path, monkeypatch):
     _, stored = made()
-    monkeypatch.setattr("isogloss.index.re_encoding.Listing", tuple)  # which no engine is
+    monkeypatch.setattr("isogloss.index.making.Listing", tuple)  # which no engine is
     with pytest.raises(InputError, match="cannot be encoded anew"):
         re_encode(stored, "aligned", few_pages(tmp_path))
     with pytest.raises(InputError, match="one vector"):

@@ -5,9 +5,8 @@ import pytest
 from isogloss.data.documents import Document
 from isogloss.data.readers.demo import Demo
 from isogloss.index.checking import check_index, repair_index
-from isogloss.index.making import make_index, ready_system
+from isogloss.index.making import make_index, re_encode, ready_system, refuse_another_model
 from isogloss.index.manifest import FORMAT
-from isogloss.index.re_encoding import re_encode, refuse_another_model
 from isogloss.index.reader import open_index
 from isogloss.index.writer import IndexWriter
 from isogloss.search.searcher import Searcher

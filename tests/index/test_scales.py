@@ -6,8 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from isogloss.data.readers.demo import Demo
-from isogloss.index.making import make_index
-from isogloss.index.re_encoding import re_encode
+from isogloss.index.making import make_index, re_encode
 from isogloss.index.reader import open_index
 from isogloss.index.scales import divisors, usual_scores
 from isogloss.search.searcher import Searcher

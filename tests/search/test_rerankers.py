@@ -9,8 +9,8 @@ from isogloss.data.readers.demo import Demo
 from isogloss.search.hits import Hit
 from isogloss.search.reranking import load_reranker
 from isogloss.storage.errors import InputError
-from isogloss.systems.model_directory import save_model
 from isogloss.systems.registry import make_system
+from isogloss.systems.trained import save_model
 
 torch = pytest.importorskip("torch")
 torch.set_num_threads(1)

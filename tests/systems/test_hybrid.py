@@ -13,9 +13,8 @@ from isogloss.data.readers.demo import Demo
 from isogloss.retrieval.fusion import FUSIONS
 from isogloss.storage.errors import InputError
 from isogloss.systems.hybrid import Hybrid
-from isogloss.systems.model_directory import save_model
 from isogloss.systems.registry import make_system
-from isogloss.systems.trained import hold_out
+from isogloss.systems.trained import hold_out, save_model
 
 PAIR = ("en", "fr")
 QUICK = {"dense_options": "dimension=20;pairs=300", "weight": "0.4", "depth": "20"}

@@ -66,8 +66,7 @@ def run(options: argparse.Namespace) -> None:
 def _refuse_another_model(
     options: argparse.Namespace, source: Source, settings: Mapping[str, str], problems: Problems
 ) -> None:
-    from isogloss.index.making import ready_system
-    from isogloss.index.re_encoding import refuse_another_model
+    from isogloss.index.making import ready_system, refuse_another_model
     from isogloss.index.reader import open_index
 
     with closing(open_index(Path(options.index))) as index:

@@ -31,7 +31,7 @@ def run(options: argparse.Namespace) -> None:
     """Encode the documents of an index anew, or change how its vectors are searched."""
     from isogloss.data.formats import open_source
     from isogloss.data.problems import Problems
-    from isogloss.index.re_encoding import re_encode
+    from isogloss.index.making import re_encode
 
     if not (options.system or options.approximate):
         raise InputError("re-encode: give --system SYSTEM_OR_RUN, or --approximate; see 'isogloss re-encode --help'")

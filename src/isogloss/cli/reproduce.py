@@ -282,7 +282,7 @@ def _smooth_settings(options: argparse.Namespace) -> dict[str, Any]:
     from dataclasses import asdict
 
     from isogloss.systems.registry import parse_options
-    from isogloss.systems.smooth.options import SmoothOptions
+    from isogloss.systems.smooth.model import SmoothOptions
 
     settings = settings_for("smooth", ["smooth"], options.settings)
     if options.epochs:

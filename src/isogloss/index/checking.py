@@ -23,7 +23,6 @@ from isogloss.index.lock import WriteLock
 from isogloss.index.manifest import Manifest
 from isogloss.index.reader import bare_system
 from isogloss.index.segments import DELETED, ORDERS, SEGMENTS, SHARED, Segment, live_rows
-from isogloss.storage import checksums
 from isogloss.storage.arrays import load_array
 from isogloss.storage.checksums import FILE, DamagedFileError, FileNote, check_directory, check_file, noted_files
 from isogloss.storage.errors import InputError
@@ -37,35 +36,23 @@ def check_index(path: Path) -> tuple[int, list[str]]:
     """The number of files of an index, and the problems of those that are damaged."""
     Manifest.load(path)
     commit = Commit.load(path)
-    files, problems = _all_files(path, commit)
-    for file, note in track(files, "checking"):
-        problem = _problem(file, note)
-        if problem and problem not in problems:
-            problems.append(problem)
-    if problems and Commit.load(path) != commit:
-        return check_index(path)  # a writer has removed files in between
-    return len(files), problems
-
-
-def _all_files(path: Path, commit: Commit) -> tuple[list[tuple[Path, FileNote]], list[str]]:
-    files, problems = [], []
-    for name, note in commit.files.items():
-        file = path / name
+    files: list[tuple[Path, FileNote]] = []
+    problems: dict[str, None] = {}
+    for file, note in ((path / name, note) for name, note in commit.files.items()):
         files.append((file, note))
         if file.name == FILE:
             try:
                 files.extend(noted_files(file.parent, note))
             except (OSError, ValueError) as error:
-                problems.append(_sentence(file, error))
-    return files, problems
-
-
-def _problem(file: Path, note: FileNote) -> str:
-    try:
-        check_file(file, note, hashes=True)
-    except (OSError, ValueError) as error:
-        return _sentence(file, error)
-    return ""
+                problems[_sentence(file, error)] = None
+    for file, note in track(files, "checking"):
+        try:
+            check_file(file, note, hashes=True)
+        except (OSError, ValueError) as error:
+            problems[_sentence(file, error)] = None
+    if problems and Commit.load(path) != commit:
+        return check_index(path)  # a writer has removed files in between
+    return len(files), list(problems)
 
 
 def _sentence(file: Path, error: Exception) -> str:
@@ -126,7 +113,7 @@ class _Repairing:
                 continue
             try:
                 check_file(self._path / name, note, hashes=True)
-                if Path(name).name == checksums.FILE:
+                if Path(name).name == FILE:
                     check_directory((self._path / name).parent, note, hashes=True)
             except (OSError, ValueError) as error:
                 if not name.startswith(f"{ORDERS}/"):
@@ -139,7 +126,7 @@ class _Repairing:
         live = self._live(entry)
         folder = self._path / SEGMENTS / entry.name
         try:
-            check_directory(folder, self._commit.files[f"{SEGMENTS}/{entry.name}/{checksums.FILE}"], hashes=True)
+            check_directory(folder, self._commit.files[f"{SEGMENTS}/{entry.name}/{FILE}"], hashes=True)
             if live is not None:
                 segment = Segment.load(self._path, entry.name)
                 found.whole.append(PendingSegment(segment, entry, live, np.zeros(0, np.int64)))
@@ -151,7 +138,9 @@ class _Repairing:
             pages = StringTable.load(folder, "pages")
             found.documents += [read_page(pages, row) for row in np.flatnonzero(live).tolist()]
         elif whole >= _IDS:
-            found.lost += _ids(folder, live if "id_order.npy" in whole else None)
+            ids = list(StringTable.load(folder, "ids"))
+            known = live is not None and "id_order.npy" in whole  # then deleted ids are left out
+            found.lost += [ids[i] for i in load_array(folder / "id_order.npy")[live].tolist()] if known else ids
         else:
             self._repair.unnamed += entry.live
 
@@ -168,7 +157,7 @@ class _Repairing:
     def _whole_files(self, entry: SegmentEntry) -> Iterator[str]:
         folder = self._path / SEGMENTS / entry.name
         with suppress(OSError, ValueError):
-            for file, note in noted_files(folder, self._commit.files[f"{SEGMENTS}/{entry.name}/{checksums.FILE}"]):
+            for file, note in noted_files(folder, self._commit.files[f"{SEGMENTS}/{entry.name}/{FILE}"]):
                 with suppress(OSError, ValueError):
                     check_file(file, note, hashes=True)
                     yield file.relative_to(folder).as_posix()
@@ -197,12 +186,6 @@ def _pending(found: _Found) -> PendingSegments:
         for each, share in zip(found.whole, np.split(order, ends[:-1]), strict=True):
             each.order = share
     return PendingSegments(segments=found.whole)
-
-
-def _ids(folder: Path, live: NDArray[np.bool_] | None) -> list[str]:
-    """The ids of a segment's documents, without the deleted ones where those are known."""
-    ids = list(StringTable.load(folder, "ids"))
-    return ids if live is None else [ids[rank] for rank in load_array(folder / "id_order.npy")[live].tolist()]
 
 
 def _not_replaced(found: _Found) -> list[str]:

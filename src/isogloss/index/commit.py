@@ -87,16 +87,15 @@ class Commit:
             content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
             if content.pop("checksum") != _hash(content):
                 raise ValueError("its checksum differs")
-            languages = {name: _language(entry) for name, entry in content["languages"].items()}
+            languages = {
+                name: LanguageEntry(tuple(SegmentEntry(**each) for each in entry["segments"]), entry["order_file"])
+                for name, entry in content["languages"].items()
+            }
             files = {name: FileNote(*note) for name, note in content["files"].items()}
             return cls(content["identity"], content["generation"], languages, files)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             what = f"put its copy {COPY} in its place, or make the index again with 'isogloss index'"
             raise InputError(f"{path}: is damaged ({error}); {what}") from error
-
-
-def _language(entry: Mapping[str, Any]) -> LanguageEntry:
-    return LanguageEntry(tuple(SegmentEntry(**segment) for segment in entry["segments"]), entry["order_file"])
 
 
 def _hash(content: Mapping[str, Any]) -> str:

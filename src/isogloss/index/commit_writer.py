@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Collection as Container
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -37,8 +36,6 @@ from isogloss.storage.files import sync_directory, sync_tree
 from isogloss.systems.base import System
 
 Mask = NDArray[np.bool_]
-SaveMerged = Callable[[Path, list[Segment], Allowed, Rows], None]
-"""Writes the system's part of a merged segment: the folder, the segments, the rows to keep, the order of ids."""
 
 
 @dataclass
@@ -50,14 +47,6 @@ class PendingSegment:
     live: Mask
     order: Rows
 
-    def delete(self, rows: Rows) -> int:
-        """Delete documents by distinct rows; how many were not deleted before."""
-        count = int(np.count_nonzero(self.live[rows]))
-        if count:
-            self.live = self.live.copy()
-            self.live[rows] = False
-        return count
-
 
 @dataclass
 class PendingSegments:
@@ -67,24 +56,6 @@ class PendingSegments:
     segments: list[PendingSegment] = field(default_factory=list)
     has_gaps: bool = False
     """Whether some ranks of ids are unused, or used twice."""
-
-    @classmethod
-    def of(
-        cls, entry: LanguageEntry, segments: Mapping[str, Segment], live: Mask | None, order: Rows
-    ) -> PendingSegments:
-        """The segments of a language at a commit; ``live`` and ``order`` are of all its rows."""
-        ends = np.cumsum([part.documents for part in entry.segments])
-        pending = []
-        for part, end in zip(entry.segments, ends.tolist(), strict=True):
-            rows = slice(end - part.documents, end)
-            alive = np.ones(part.documents, dtype=bool) if live is None else live[rows]
-            pending.append(PendingSegment(segments[part.name], part, alive, order[rows]))
-        return cls(entry, pending)
-
-    def named(self, names: Iterable[str]) -> list[PendingSegment]:
-        """The segments with these names, in the order of their rows."""
-        wanted = set(names)
-        return [each for each in self.segments if each.entry.name in wanted]
 
     def append(self, segment: Segment) -> None:
         """Add a new segment after the others."""
@@ -123,17 +94,6 @@ class PendingSegments:
         order[np.argsort(values, kind="stable")] = np.arange(len(values))
         return order
 
-    def drop_empty(self) -> None:
-        """Drop segments of which all documents are deleted."""
-        kept = [each for each in self.segments if each.live.any()]
-        self.has_gaps |= len(kept) < len(self.segments)
-        self.segments = kept
-
-    @property
-    def is_rearranged(self) -> bool:
-        """Whether the segments, and so the rows, are others than at the last commit."""
-        return [each.entry.name for each in self.segments] != [segment.name for segment in self.entry.segments]
-
 
 class Merged(NamedTuple):
     """A segment made of the kept documents of others."""
@@ -162,9 +122,7 @@ class CommitWriter:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         for path in self._written:
             remove(path)
 
@@ -183,7 +141,14 @@ class CommitWriter:
 
     def delete(self, language: str, ids: set[str]) -> int:
         """Delete documents; how many there were."""
-        return sum(each.delete(each.segment.store.rows_of(ids)) for each in self._pending[language].segments)
+        count = 0
+        for each in self._pending[language].segments:
+            rows = each.segment.store.rows_of(ids)
+            if found := int(np.count_nonzero(each.live[rows])):
+                each.live = each.live.copy()
+                each.live[rows] = False
+                count += found
+        return count
 
     def append(self, language: str, documents: Collection, save_part: Callable[[Path], None]) -> None:
         """Write a segment of new documents, after the others of its language."""
@@ -198,9 +163,9 @@ class CommitWriter:
         pending.segments = []
         return found
 
-    def write_merged(self, merge: Merge, name: str, save_part: SaveMerged) -> Merged:
-        """Write one segment of the documents of several that are not deleted."""
-        parts = self._pending[merge.language].named(merge.names)
+    def merge(self, merge: Merge, name: str, system: System) -> Merged:
+        """Write one segment of the documents of several that are not deleted; the system loads their parts."""
+        parts = [each for each in self._pending[merge.language].segments if each.entry.name in merge.names]
         keep = np.concatenate([each.live for each in parts])
         segments = [each.segment for each in parts]
         order = PendingSegments(segments=parts, has_gaps=True).order
@@ -208,7 +173,7 @@ class CommitWriter:
             name,
             lambda: write_parts(
                 self._path, name, lambda folder: save_merged(segments, keep, order, folder),
-                lambda folder: save_part(folder, segments, keep, order),
+                lambda folder: system.load_parts([each.part for each in segments], order).save_part(folder, keep),
             ),
         )  # fmt: skip
         return Merged(Segment.load(self._path, name), {each.entry.name: each.live for each in parts})
@@ -231,10 +196,11 @@ class CommitWriter:
         return True
 
     def _entry(self, language: str, pending: PendingSegments) -> LanguageEntry:
-        pending.drop_empty()
+        kept = [each for each in pending.segments if each.live.any()]
+        pending.segments, pending.has_gaps = kept, pending.has_gaps or len(kept) < len(pending.segments)
         segments = tuple(self._segment_entry(each) for each in pending.segments)
-        if not pending.is_rearranged:
-            return LanguageEntry(segments, pending.entry.order_file)
+        if [segment.name for segment in segments] == [segment.name for segment in pending.entry.segments]:
+            return LanguageEntry(segments, pending.entry.order_file)  # the rows are those of the last commit
         order_file = ""
         if len(segments) > 1:
             order_file = f"{ORDERS}/{language}.{self._generation}.npy"

@@ -121,14 +121,12 @@ class DocumentStore:
         return self.ids[int(self.id_order[row])]
 
     def save(self, directory: Path) -> None:
-        """Write the store into a directory."""
         self.pages.save(directory, "pages")
         save_array(directory / "id_order.npy", self.id_order)
         self.ids.save(directory, "ids")
 
     @classmethod
     def load(cls, directory: Path) -> DocumentStore:
-        """Map what ``save`` wrote."""
         pages, ids = StringTable.load(directory, "pages"), StringTable.load(directory, "ids")
         made = cls(pages, load_array(directory / "id_order.npy"), ids, directory)
         if not len(made.id_order) == len(ids) == len(made):
@@ -157,12 +155,10 @@ class JoinedDocuments:
         return self.stores[number][row_there]
 
     def id_of(self, row: int) -> str:
-        """The id of a document."""
         number, row_there = self._at(row)
         return self.stores[number].id_of(row_there)
 
     def find(self, id_: str) -> int | None:
-        """The row of a document by its id."""
         for store, start in zip(reversed(self.stores), reversed(self.starts[:-1]), strict=True):
             row = store.find(id_)
             if row is not None:

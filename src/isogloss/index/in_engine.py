@@ -12,19 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from isogloss.data.documents import Collection, Document
+from isogloss.engines import registry
 from isogloss.engines.base import Matrix
-from isogloss.engines.registry import (
-    Approximating,
-    IndexEngine,
-    check_engine,
-    complete,
-    create_engine,
-    finish_engine,
-    in_use,
-    new_name,
-    open_engine,
-    remember,
-)  # fmt: skip
+from isogloss.engines.registry import Approximating, IndexEngine
 from isogloss.index.commit_writer import CommitWriter, PendingSegments
 from isogloss.index.language_index import for_engine, padded
 from isogloss.index.manifest import EngineNote, Manifest
@@ -90,20 +80,16 @@ class NewEngineIndex:
             rows = slice(start, start + BATCH)
             self.engine.add(in_language(documents.documents[rows], language), vectors[rows])
 
-    def finish(self) -> None:
-        """Tell the engine that it has all documents, before the index appears."""
-        finish_engine(self.engine)
-
 
 @contextmanager
 def new_engine_index(url: str, index: Path, systems: Iterable[DenseSystem]) -> Iterator[NewEngineIndex]:
     """A new and empty place in an engine for an index; it is dropped if making the index fails."""
-    used = complete(in_use(url), index)
-    check_engine(used)
+    used = registry.complete(registry.in_use(url), index)
+    registry.check_engine(used)
     ready = list(systems)
     dimension = max(system.encode_queries([""]).shape[1] for system in ready)
-    note = EngineNote(remember(used), new_name(index), dimension)
-    engine = create_engine(used, dimension, note.name)
+    note = EngineNote(registry.remember(used), registry.new_name(index), dimension)
+    engine = registry.create_engine(used, dimension, note.name)
     try:
         yield NewEngineIndex(engine, note, ready)
     except BaseException:
@@ -122,7 +108,7 @@ def dropping_the_old_engine_index(index: Path) -> Iterator[None]:
     yield
     if old is not None:
         try:
-            _drop(open_engine(old.url, old.name), old)
+            _drop(registry.open_engine(old.url, old.name), old)
         except InputError as error:
             _left_behind(old, error)
 

@@ -42,44 +42,34 @@ class LanguageIndex(Protocol[Key]):
     @property
     def system(self) -> System:
         """The system that scores the documents."""
-        ...
 
     @property
     def count(self) -> int:
         """The number of documents."""
-        ...
 
     def search(self, query: str, k: int, filters: Filters | None = None) -> list[Candidate[Key]]:
         """The best ``k`` documents that have these fields with these values, the best first."""
-        ...
 
     def search_many(self, queries: Sequence[str], k: int, filters: Filters | None = None) -> list[list[Candidate[Key]]]:
         """The same for each of many queries, faster."""
-        ...
 
     def documents(self, keys: Sequence[Key]) -> list[Document | None]:
         """Documents by their keys; None for a document that was deleted after it was found."""
-        ...
 
     def find(self, id_: str) -> Key | None:
         """The key of a document by its id."""
-        ...
 
     def known(self, ids: Sequence[str]) -> set[str]:
         """Those of the ids that the index has."""
-        ...
 
     def explain(self, query: str, key: Key, text: str) -> list[Contribution]:
         """The words that made the score of a document with this indexed text."""
-        ...
 
     def passage(self, query: str, key: Key) -> tuple[int, int] | None:
         """Begin and end of the document's best passage in its indexed text, where the system knows it."""
-        ...
 
     def about(self) -> dict[str, Any]:
         """How the documents are stored, as plain values."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -93,19 +83,15 @@ class MappedLanguageIndex:
 
     @property
     def count(self) -> int:
-        """The number of documents that are not deleted."""
         return len(self.store) if self.live is None else int(np.count_nonzero(self.live))
 
     def search(self, query: str, k: int, filters: Filters | None = None) -> list[Candidate[int]]:
-        """The best ``k`` documents."""
         return self._candidates(self.system.search(query, k, self.allowed(filters)))
 
     def search_many(self, queries: Sequence[str], k: int, filters: Filters | None = None) -> list[list[Candidate[int]]]:
-        """The best ``k`` documents for each query."""
         return [self._candidates(each) for each in self.system.search_texts(queries, k, self.allowed(filters))]
 
     def documents(self, keys: Iterable[int]) -> list[Document | None]:
-        """Documents by row."""
         return [self.store[row] for row in keys]
 
     def allowed(self, filters: Filters | None) -> Allowed | None:
@@ -116,24 +102,19 @@ class MappedLanguageIndex:
         return matching if self.live is None else matching & self.live
 
     def find(self, id_: str) -> int | None:
-        """The row of a document by its id, if it is not deleted."""
         row = self.store.find(id_)
         return row if row is not None and (self.live is None or self.live[row]) else None
 
     def known(self, ids: Sequence[str]) -> set[str]:
-        """Those of the ids that are not deleted."""
         return {id_ for id_ in ids if self.find(id_) is not None}
 
     def explain(self, query: str, key: int, text: str) -> list[Contribution]:
-        """The words that made the score of a row."""
         return self.system.explain(query, key, text)
 
     def passage(self, query: str, key: int) -> tuple[int, int] | None:
-        """The best passage of a row."""
         return self.system.passage(query, key)
 
     def about(self) -> dict[str, Any]:
-        """The system's own description of its documents."""
         return self.system.about()
 
     def _candidates(self, ranking: Ranking) -> list[Candidate[int]]:
@@ -155,7 +136,6 @@ class EngineLanguageIndex:
     count: int = 0
 
     def search(self, query: str, k: int, filters: Filters | None = None) -> list[Candidate[str]]:
-        """The best ``k`` documents."""
         return self.search_many([query], k, filters)[0]
 
     def search_many(self, queries: Sequence[str], k: int, filters: Filters | None = None) -> list[list[Candidate[str]]]:
@@ -169,15 +149,12 @@ class EngineLanguageIndex:
         return found
 
     def documents(self, keys: Sequence[str]) -> list[Document | None]:
-        """Documents by id, in one request."""
         return self.engine.get(self.language, keys)
 
     def find(self, id_: str) -> str | None:
-        """The id itself, if the engine has it."""
         return id_ if self.known([id_]) else None
 
     def known(self, ids: Sequence[str]) -> set[str]:
-        """Those of the ids that the engine has."""
         fetched = self.engine.get(self.language, ids)
         return {id_ for id_, document in zip(ids, fetched, strict=True) if document is not None}
 

@@ -6,7 +6,6 @@ import os
 import sys
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from isogloss.storage.errors import InputError
@@ -38,9 +37,10 @@ class WriteLock:
             self.acquire()
             return
         self._handle = handle
+        command = " ".join([Path(sys.argv[0] or "python").name, *sys.argv[1:]])[:200]
         with suppress(OSError):  # a full disk: the name of the holder is only for messages
             os.ftruncate(handle, 0)
-            os.pwrite(handle, f"process {os.getpid()} ({_command()})\n".encode("utf-8", "replace"), 0)
+            os.pwrite(handle, f"process {os.getpid()} ({command})\n".encode("utf-8", "replace"), 0)
 
     def release(self) -> None:
         """Release the lock."""
@@ -54,9 +54,7 @@ class WriteLock:
         self.acquire()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.release()
 
     def _is_current(self, handle: int) -> bool:
@@ -77,7 +75,3 @@ def _take(handle: int) -> bool:
     except BlockingIOError:
         return False
     return True
-
-
-def _command() -> str:
-    return " ".join([Path(sys.argv[0] or "python").name, *sys.argv[1:]])[:200]

@@ -1,27 +1,33 @@
-"""Making an index: for each language of the documents a system and a first segment, under one manifest."""
+"""Making an index: for each language of the documents a system and a first segment, under one manifest.
+
+An index has a fingerprint of each model (the system's shared files). Vectors of one model mean nothing to another, so
+documents can only be added with the model that has encoded the others; or all are encoded anew with another model.
+"""
 
 from __future__ import annotations
 
 import secrets
+import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
 
 import isogloss
 from isogloss.data.dataset import load_collection, load_training
 from isogloss.data.documents import Collection, Document
 from isogloss.data.problems import Problems
 from isogloss.data.source import Pair, Source
+from isogloss.engines.registry import Listing, finish_engine
 from isogloss.index.commit import Commit, LanguageEntry, SegmentEntry
 from isogloss.index.documents import DocumentStore
 from isogloss.index.in_engine import NewEngineIndex, dropping_the_old_engine_index, new_engine_index
-from isogloss.index.language_index import for_engine
+from isogloss.index.language_index import MappedLanguageIndex, for_engine
 from isogloss.index.lock import FILE as LOCK
 from isogloss.index.lock import WriteLock
 from isogloss.index.manifest import FILE, Manifest
-from isogloss.index.reader import open_index
+from isogloss.index.reader import OpenIndex, open_index
 from isogloss.index.scales import usual_scores
 from isogloss.index.segments import SEGMENTS, SHARED, SOURCES, new_name, write_segment
 from isogloss.storage import checksums
@@ -29,12 +35,10 @@ from isogloss.storage.checksums import FileNote, write_checksums
 from isogloss.storage.errors import InputError
 from isogloss.storage.files import atomic_directory, refuse_existing
 from isogloss.systems.base import System
-from isogloss.systems.model_directory import load_model
 from isogloss.systems.passages import by_passages
 from isogloss.systems.registry import make_system, system_names
+from isogloss.systems.trained import load_model
 from isogloss.text.language import check_language, identify_language
-
-_FILES = ("lexicon", "query_vectors", "document_vectors")
 
 Encode = Callable[[System, Collection, tuple[str, ...]], None]
 """Indexes documents with a system, by these fields: ``System.index``, or the same on other machines."""
@@ -51,7 +55,10 @@ def make_index(
     ``source_documents``: documents in the language of the queries, where the source has some, are stored to search
     with. ``engine``: the address of an engine that stores documents and vectors (:mod:`isogloss.engines.registry`).
     """
-    _check(languages)
+    if len(set(languages)) != len(languages) or not languages:
+        raise InputError("language: name each language of the documents once")
+    for language in languages:
+        check_language(language)
     refuse_existing(path, overwrite)
     pairs = [(query_language, language) for language in languages]
     check = for_engine if engine else None
@@ -98,7 +105,7 @@ class IndexBuilder:
         if sources:
             self._files[f"{SOURCES}/{checksums.FILE}"] = write_checksums(self._directory / SOURCES)
         manifest = Manifest(
-            self._system.name, kept_options(self._system), query_language, self._fields, self._counts,
+            self._system.name, self._system.options.without_files(), query_language, self._fields, self._counts,
             f"isogloss {isogloss.__version__}", sources=sources, identity=secrets.token_hex(8),
             engine=self._in_engine.note if self._in_engine else None,
         )  # fmt: skip
@@ -109,7 +116,7 @@ class IndexBuilder:
             self._save(manifest)
         (self._directory / LOCK).touch()
         if self._in_engine:
-            self._in_engine.finish()
+            finish_engine(self._in_engine.engine)  # before the index appears
         return manifest
 
     def _write(self, language: str, system: System, documents: Collection) -> LanguageEntry:
@@ -127,11 +134,6 @@ class IndexBuilder:
         files = {FILE: manifest.note, **self._files}
         Commit(manifest.identity, self._generation, self._languages, files).save(self._directory)
         manifest.save(self._directory)
-
-
-def kept_options(system: System) -> dict[str, Any]:
-    """The options of a system without names of files: an index stores what it needs of those files."""
-    return {name: "" if name in _FILES else value for name, value in asdict(system.options).items()}
 
 
 @contextmanager
@@ -187,13 +189,6 @@ def _keep_sources(folder: Path, source: Source, language: str, indexed: Document
     return len(kept)
 
 
-def _check(languages: Sequence[str]) -> None:
-    if len(set(languages)) != len(languages) or not languages:
-        raise InputError("language: name each language of the documents once")
-    for language in languages:
-        check_language(language)
-
-
 def _of_language(documents: Collection, languages: Sequence[str], source: Source) -> Collection:
     """The documents of one language; with several, the language of a document without one is identified."""
     if len(languages) == 1 or all(document.language for document in documents):
@@ -202,3 +197,65 @@ def _of_language(documents: Collection, languages: Sequence[str], source: Source
     if not kept:
         raise InputError(f"{source.name}: no document looks like {documents.language!r}; leave it out or add 'lang'")
     return Collection(kept, documents.language)
+
+
+def re_encode(
+    path: Path, name: str, source: Source | None = None, settings: Mapping[str, str] | None = None,
+    problems: Problems | None = None,
+) -> Manifest:  # fmt: skip
+    """Encode all documents of an index with another model, and replace the index when that is complete.
+
+    ``name`` is a system, fitted to the source where it learns, or the directory of a model.
+    """
+    languages, query_language = _readable_languages(path)
+    note = Manifest.load(path).engine
+    pairs = [(query_language, language) for language in languages]
+    systems = (ready_system(name, source, pair, settings, problems, for_engine if note else None) for pair in pairs)
+    with ExitStack() as stack:
+        in_engine = None
+        if note is not None:
+            stack.enter_context(dropping_the_old_engine_index(path))
+            in_engine = stack.enter_context(new_engine_index(note.url, path, map(for_engine, systems)))
+        partial = stack.enter_context(replacing(path, overwrite=True))
+        old = stack.enter_context(closing(open_index(path)))
+        if list(old.languages) != languages:
+            raise InputError(f"{path}: another process has added a language meanwhile; try again")
+        builder = IndexBuilder(partial, old.manifest.fields, old.generation + 1, in_engine=in_engine)
+        for language, system in zip(languages, in_engine.systems if in_engine else systems, strict=True):
+            builder.add(language, system, Collection(_live_documents(old, language), language))
+        if old.manifest.sources:
+            shutil.copytree(path / SOURCES, partial / SOURCES, ignore=shutil.ignore_patterns(checksums.FILE))
+        return builder.finish(query_language, old.manifest.sources)
+
+
+def _readable_languages(path: Path) -> tuple[list[str], str]:
+    """The languages of the documents and that of the queries, if the documents can be read back."""
+    with closing(open_index(path)) as index:
+        if index.engine is not None and not isinstance(index.engine, Listing):
+            what = "its documents are in an engine that does not list them, so they cannot be encoded anew"
+            raise InputError(f"{path}: {what}; make the index again with 'isogloss index --engine URL --overwrite'")
+        return list(index.languages), index.manifest.query_language
+
+
+def _live_documents(index: OpenIndex, language: str) -> Iterator[Document]:
+    """The documents of a language that are not deleted."""
+    opened = index.languages[language]
+    if isinstance(opened, MappedLanguageIndex):
+        return (opened.store[row] for row in range(len(opened.store)) if opened.live is None or opened.live[row])
+    assert isinstance(index.engine, Listing)
+    return index.engine.documents(language)
+
+
+def refuse_another_model(index: OpenIndex, language: str, system: System) -> None:
+    """Raise unless the documents of a language were encoded by this model."""
+    if language not in index.fingerprints:
+        return
+    with TemporaryDirectory(prefix="isogloss-") as scratch:
+        system.save_shared(Path(scratch))
+        shared = write_checksums(Path(scratch)).hash
+    encoded_by = index.manifest.system, index.manifest.options, index.fingerprints[language]
+    if encoded_by != (system.name, system.options.without_files(), shared):
+        what = f"its documents in {language!r} were encoded by another model"
+        raise InputError(
+            f"{index.path}: {what}; encode all of them anew with 'isogloss re-encode', or make another index"
+        )

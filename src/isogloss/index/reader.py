@@ -20,10 +20,11 @@ from isogloss.index.documents import DocumentStore, JoinedDocuments, LiveDocumen
 from isogloss.index.language_index import EngineLanguageIndex, LanguageIndex, MappedLanguageIndex, for_engine
 from isogloss.index.manifest import Manifest
 from isogloss.index.segments import SHARED, SOURCES, Segment, SegmentReader
+from isogloss.retrieval.postings import JoinedPostings
 from isogloss.storage import checksums
 from isogloss.storage.errors import InputError
 from isogloss.systems.base import System
-from isogloss.systems.registry import build_system, parse_options, system_type
+from isogloss.systems.registry import make_system
 
 Sources = DocumentStore | JoinedDocuments | LiveDocuments
 """Documents by row."""
@@ -88,7 +89,10 @@ class OpenIndex:
         if not self.manifest.sources:
             return None
         try:
-            return _open_documents(self.path / SOURCES, self.manifest.sources)
+            store = DocumentStore.load(self.path / SOURCES)
+            if len(store) != self.manifest.sources:
+                raise ValueError(f"{SOURCES} holds {len(store)} documents, not {self.manifest.sources}")
+            return store
         except (OSError, ValueError) as error:
             what = "make it again with 'isogloss index'"
             raise InputError(f"{self.path}: the index is damaged ({error}); {what}") from error
@@ -147,9 +151,8 @@ def open_index(path: Path | str, skip_damaged: bool = False, before: OpenIndex |
 
 def bare_system(manifest: Manifest, language: str) -> System:
     """The system of an index for one of its languages, with its options, without model and documents."""
-    made = system_type(manifest.system)
-    options = parse_options(manifest.system, made.options_type, {k: str(v) for k, v in manifest.options.items()})
-    return build_system(manifest.system, options, (manifest.query_language, language))
+    settings = {name: str(value) for name, value in manifest.options.items()}
+    return make_system(manifest.system, (manifest.query_language, language), settings)
 
 
 def shared_note(commit: Commit, language: str) -> checksums.FileNote:
@@ -218,11 +221,13 @@ class _Opening:
             return self.before.languages.get(language)
         if not whole:
             return None
-        rows, order = self.reader.rows(whole), self.reader.order(entry, whole)
-        system = copy(system).load_parts(rows.parts, order)
-        if rows.live is not None:
-            system.count_only(rows.live)
-        return MappedLanguageIndex(system, JoinedDocuments(rows.stores, order), rows.fields, rows.live)
+        segments = [self.reader.segments[each.name] for each in whole]
+        live, order = self.reader.live(whole), self.reader.order(entry, whole)
+        system = copy(system).load_parts([segment.part for segment in segments], order)
+        if live is not None:
+            system.count_only(live)
+        documents = JoinedDocuments([segment.store for segment in segments], order)
+        return MappedLanguageIndex(system, documents, JoinedPostings([each.fields for each in segments]), live)
 
 
 def _size(path: Path) -> int:
@@ -230,10 +235,3 @@ def _size(path: Path) -> int:
         return path.stat().st_size if path.is_file() else 0
     except FileNotFoundError:  # a writer has removed it
         return 0
-
-
-def _open_documents(folder: Path, count: int) -> DocumentStore:
-    store = DocumentStore.load(folder)
-    if len(store) != count:
-        raise ValueError(f"{folder.name} holds {len(store)} documents, not {count}")
-    return store

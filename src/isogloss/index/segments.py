@@ -16,7 +16,6 @@ import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,28 +95,6 @@ def write_array(index: Path, name: str, array: NDArray[np.generic]) -> FileNote:
     return note_of(path)
 
 
-class OpenRows(NamedTuple):
-    """The rows of a language: its segments one after the other, and which rows are not deleted."""
-
-    segments: Sequence[Segment]
-    live: Allowed | None
-
-    @property
-    def stores(self) -> list[DocumentStore]:
-        """The documents of each segment."""
-        return [segment.store for segment in self.segments]
-
-    @property
-    def fields(self) -> JoinedPostings:
-        """The lists of their fields."""
-        return JoinedPostings([segment.fields for segment in self.segments])
-
-    @property
-    def parts(self) -> list[Path]:
-        """The directory of the system's part of each."""
-        return [segment.part for segment in self.segments]
-
-
 class SegmentReader:
     """Opens the segments of a commit; ``known`` are some that are open already.
 
@@ -134,10 +111,6 @@ class SegmentReader:
     def whole(self, entry: LanguageEntry) -> list[SegmentEntry]:
         """Open the segments of a language; those that are not damaged."""
         return [segment for segment in entry.segments if self._open(segment)]
-
-    def rows(self, whole: Sequence[SegmentEntry]) -> OpenRows:
-        """The rows of the undamaged segments of a language."""
-        return OpenRows([self.segments[segment.name] for segment in whole], self._live(whole))
 
     def order(self, entry: LanguageEntry, whole: Sequence[SegmentEntry]) -> Rows:
         """The rank of each of these rows' ids among all."""
@@ -168,7 +141,8 @@ class SegmentReader:
             return False
         return True
 
-    def _live(self, entries: Sequence[SegmentEntry]) -> Allowed | None:
+    def live(self, entries: Sequence[SegmentEntry]) -> Allowed | None:
+        """Which documents of some segments are not deleted; None if none is."""
         if not any(entry.deleted for entry in entries):
             return None
         return np.concatenate([live_rows(self._path, entry) for entry in entries])

@@ -13,20 +13,19 @@ from collections.abc import Collection as Container
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from pathlib import Path
-from types import TracebackType
 from typing import Self
+
+import numpy as np
 
 from isogloss.data.documents import Collection, Document
 from isogloss.index.commit import Merge, choose_merge, merge_all
-from isogloss.index.commit_writer import CommitWriter, Merged, PendingSegments, sweep
-from isogloss.index.documents import Rows
+from isogloss.index.commit_writer import CommitWriter, PendingSegment, PendingSegments, sweep
 from isogloss.index.in_engine import EngineCommit
 from isogloss.index.language_index import MappedLanguageIndex
 from isogloss.index.lock import WriteLock
 from isogloss.index.manifest import Manifest
 from isogloss.index.reader import OpenIndex, open_index
-from isogloss.index.segments import Segment, new_name
-from isogloss.retrieval.ranking import Allowed
+from isogloss.index.segments import new_name
 from isogloss.storage.errors import InputError
 from isogloss.systems.base import System
 from isogloss.systems.registry import make_system
@@ -37,13 +36,8 @@ class CommitBuilder(CommitWriter):
     """Changes to an index in files, with what its systems make of the documents."""
 
     def __init__(self, index: OpenIndex) -> None:
-        self._index = index
+        self._fields = index.manifest.fields
         super().__init__(index.path, index.commit, _pending(index))
-
-    def rebase(self, index: OpenIndex) -> None:
-        """Start from a later commit; of earlier changes, only merged segments that are not in use yet stay."""
-        self._index = index
-        self.start_from(index.commit, _pending(index))
 
     def change(self, language: str, documents: Collection, deleted: Container[str], system: System) -> None:
         """Add documents to a language, in place of those with the same ids; delete others."""
@@ -53,17 +47,8 @@ class CommitBuilder(CommitWriter):
         if not system.joins and (count or len(documents)):
             documents = Collection([*self.take_all(language), *documents], language)
         if len(documents):
-            system.index(documents, self._index.manifest.fields)
+            system.index(documents, self._fields)
             self.append(language, documents, system.save_part)
-
-    def merge(self, merge: Merge, name: str) -> Merged:
-        """Write one segment of the documents of several that are not deleted."""
-
-        def save_part(folder: Path, segments: list[Segment], keep: Allowed, order: Rows) -> None:
-            system = copy(self._index.systems[merge.language])
-            system.load_parts([segment.part for segment in segments], order).save_part(folder, keep)
-
-        return self.write_merged(merge, name, save_part)
 
 
 def _pending(index: OpenIndex) -> dict[str, PendingSegments]:
@@ -71,7 +56,11 @@ def _pending(index: OpenIndex) -> dict[str, PendingSegments]:
     for language, entry in index.commit.languages.items():
         opened, pending[language] = index.languages.get(language), PendingSegments()
         if isinstance(opened, MappedLanguageIndex):
-            pending[language] = PendingSegments.of(entry, index.segments, opened.live, opened.store.id_order)
+            ends = np.cumsum([part.documents for part in entry.segments])[:-1]
+            live = np.ones(len(opened.store), dtype=bool) if opened.live is None else opened.live
+            shares = zip(entry.segments, np.split(live, ends), np.split(opened.store.id_order, ends), strict=True)
+            segments = [PendingSegment(index.segments[part.name], part, *share) for part, *share in shares]
+            pending[language] = PendingSegments(entry, segments)
     return pending
 
 
@@ -79,7 +68,8 @@ class IndexWriter:
     """The writer of an index, as a context; a second writer is refused, and the error names the first.
 
     ``settings`` are options of the system for languages that the index does not have yet (such as its lexicon).
-    ``background``: a thread merges segments when there are many, or when many documents are deleted.
+    ``background``: a thread merges segments when there are many, or when many documents are deleted. ``index`` is the
+    index at its last commit.
 
     >>> from tempfile import mkdtemp
     >>> from isogloss.data.readers.demo import Demo
@@ -109,26 +99,19 @@ class IndexWriter:
         self._lock = WriteLock(self.path)
         self._lock.acquire()
         try:
-            self._index = open_index(self.path)
-            sweep(self.path, self._index.commit)
+            self.index = open_index(self.path)
+            sweep(self.path, self.index.commit)
         except BaseException:
             self._lock.release()
             raise
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         try:
             self.wait()
         finally:
-            self._index.close()
+            self.index.close()
             self._lock.release()
-
-    @property
-    def index(self) -> OpenIndex:
-        """The index at its last commit."""
-        return self._index
 
     def add(self, documents: Iterable[Document]) -> int:
         """Add documents and return their number; each replaces a document of the same language and id.
@@ -148,13 +131,13 @@ class IndexWriter:
     def delete(self, ids: Iterable[str], languages: Sequence[str] | None = None) -> int:
         """Delete documents by id, in these languages or in all; how many there were."""
         wanted = list(dict.fromkeys(ids))
-        self._index.choose([name for name in languages or () if name not in self._added])
+        self.index.choose([name for name in languages or () if name not in self._added])
         count = 0
-        for language in languages or dict.fromkeys([*self._index.languages, *self._added]):
+        for language in languages or dict.fromkeys([*self.index.languages, *self._added]):
             added, deleted = self._added.get(language, {}), self._deleted.setdefault(language, set())
             found = {id_ for id_ in wanted if added.pop(id_, None) is not None}
-            if language in self._index.languages:
-                found |= self._index.languages[language].known([id_ for id_ in wanted if id_ not in deleted])
+            if language in self.index.languages:
+                found |= self.index.languages[language].known([id_ for id_ in wanted if id_ not in deleted])
             count += len(found)
             deleted.update(wanted)
         return count
@@ -170,14 +153,14 @@ class IndexWriter:
             self._added, self._deleted, self._new_systems = {}, {}, {}
         if self._background:
             self._merge_in_background()
-        return self._index.generation
+        return self.index.generation
 
     def compact(self) -> int:
         """Merge all segments of each language into one, without deleted documents; the generation of the index."""
         self.wait()
-        for merge in merge_all(self._index.commit):
+        for merge in merge_all(self.index.commit):
             self._merge(merge)
-        return self._index.generation
+        return self.index.generation
 
     @property
     def is_merging(self) -> bool:
@@ -192,13 +175,13 @@ class IndexWriter:
 
     def _finish(self, builder: CommitWriter) -> None:
         if builder.commit():
-            self._index = self._index.refreshed()
-            sweep(self.path, self._index.commit, self._building)
+            self.index = self.index.refreshed()
+            sweep(self.path, self.index.commit, self._building)
 
     def _merge_in_background(self) -> None:
         if self.is_merging:
             return
-        merge = choose_merge(self._index.commit)
+        merge = choose_merge(self.index.commit)
         if merge is not None:
             self._merging = threading.Thread(target=self._try_to_merge, args=(merge,), name="isogloss-merge")
             self._merging.start()
@@ -209,21 +192,21 @@ class IndexWriter:
             try:
                 self._merge(merge)
             except (OSError, ValueError, InputError) as error:
-                if {segment.name for segment in self._index.commit.segments}.issuperset(merge.names):
+                if {segment.name for segment in self.index.commit.segments}.issuperset(merge.names):
                     logging.getLogger("isogloss").warning("%s: segments could not be merged: %s", self.path, error)
                     return  # otherwise a segment has lost all its documents meanwhile, and was removed
-            merge = choose_merge(self._index.commit)
+            merge = choose_merge(self.index.commit)
 
     def _merge(self, merge: Merge) -> None:
         """Write a merged segment from the current commit; then commit its replacement of its parts."""
-        index = self._index
+        index = self.index
         name = new_name(merge.language, index.generation + 1)
         self._building.add(name)
         try:
             with CommitBuilder(index) as builder:
-                merged = builder.merge(merge, name)
+                merged = builder.merge(merge, name, copy(index.systems[merge.language]))
                 with self._committing:
-                    builder.rebase(self._index)
+                    builder.start_from(self.index.commit, _pending(self.index))
                     builder.replace_merged(merge, merged)
                     self._finish(builder)
         finally:
@@ -232,21 +215,17 @@ class IndexWriter:
     def _language(self, document: Document) -> str:
         if document.language:
             return document.language
-        known = list(self._index.commit.languages)
+        known = list(self.index.commit.languages)
         return known[0] if len(known) == 1 else identify_language(document.text, known)
 
     def _system(self, language: str) -> System:
         """A system for documents of a language, without any."""
-        if language in self._index.systems:
-            return copy(self._index.systems[language])
-        if language not in self._new_systems:
-            self._new_systems[language] = self._new_system(language)
-        return self._new_systems[language]
-
-    def _new_system(self, language: str) -> System:
+        if language in self.index.systems:
+            return copy(self.index.systems[language])
+        if language in self._new_systems:
+            return self._new_systems[language]
         check_language(language)
-        manifest = self._index.manifest
-        known = ", ".join(self._index.commit.languages)
+        manifest, known = self.index.manifest, ", ".join(self.index.commit.languages)
         options = {name: str(value) for name, value in manifest.options.items() if value != ""}
         pair = (manifest.query_language, language)
         try:
@@ -256,8 +235,9 @@ class IndexWriter:
             system.index_texts([])
         except InputError as error:
             raise InputError(f"{self.path}: has {known}, and cannot take documents in {language!r}: {error}") from error
+        self._new_systems[language] = system
         return system
 
     def _builder(self) -> CommitBuilder | EngineCommit:
-        index, note = self._index, self._index.manifest.engine
+        index, note = self.index, self.index.manifest.engine
         return CommitBuilder(index) if index.engine is None or note is None else EngineCommit(index, index.engine, note)

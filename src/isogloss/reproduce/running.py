@@ -29,7 +29,7 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from isogloss.reproduce.trials import Outcome, PaperTrial, TrialDirectory, TrialKind, distinct
 from isogloss.storage.errors import InputError
-from isogloss.systems.matchers.options import DEVICES
+from isogloss.systems.matchers.base import DEVICES
 from isogloss.text.batches import available_cores
 from isogloss.training.loop import TrainingInterrupted
 

@@ -96,8 +96,7 @@ class Index:
     @property
     def searcher(self) -> Searcher:
         """A searcher of the index as it was when it was last opened, changed here, or refreshed."""
-        searcher = Searcher(self._opened)
-        return searcher.reranked_by(self._reranker) if self._reranker else searcher
+        return Searcher(self._opened, self._reranker)
 
     @property
     def languages(self) -> list[str]:

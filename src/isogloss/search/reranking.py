@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,18 +18,10 @@ from isogloss.search.hits import Hit, relevance_of
 from isogloss.storage.errors import InputError
 from isogloss.systems.base import Contribution
 
-if TYPE_CHECKING:
-    from isogloss.systems.dense import DenseSystem
-    from isogloss.systems.matchers.base import Matcher
-
 ScoreTexts = Callable[[str, Sequence[str]], Scores]
 """From a query and texts to the score of each text."""
 ExplainText = Callable[[str, str, float], list[Contribution]]
 """From a query, a text and its score to the parts of the score by words; they sum to the score."""
-
-
-def _unexplained(query: str, text: str, score: float) -> list[Contribution]:
-    return []
 
 
 @dataclass(frozen=True)
@@ -45,7 +36,7 @@ class Reranker:
     score_texts: ScoreTexts
     languages: tuple[str, str]
     depth: int = 50
-    explain_text: ExplainText = _unexplained
+    explain_text: ExplainText = lambda query, text, score: []
     name: str = "the re-ranker"
     thresholds: tuple[float, ...] = ()
     explains_quickly: bool = False
@@ -62,7 +53,8 @@ class Reranker:
         positions = [number for number, hit in enumerate(hits[: self.depth]) if hit.language == self.languages[1]]
         scores = self.score(query, [hits[position].document.text for position in positions])
         scored = [
-            self._scored(hits[position], score) for position, score in zip(positions, scores.tolist(), strict=True)
+            replace(hits[i], score=score, explanation=(), relevance=relevance_of(score, self.thresholds), reranked=True)
+            for i, score in zip(positions, scores.tolist(), strict=True)
         ]
         scored.sort(key=lambda hit: (-hit.score, hit.document.id))
         reordered = list(hits)
@@ -75,31 +67,20 @@ class Reranker:
         known = float(self.score(query, [document.text])[0]) if score is None else score
         return tuple(self.explain_text(query, document.text, known))
 
-    def _scored(self, hit: Hit, score: float) -> Hit:
-        relevance = relevance_of(score, self.thresholds)
-        return replace(hit, score=score, explanation=(), relevance=relevance, reranked=True)
-
 
 def load_reranker(run: Path, depth: int = 50) -> Reranker:
     """A re-ranker of the first ``depth`` hits from a run of a matcher, or of any system of vectors."""
     from isogloss.systems.dense import DenseSystem
     from isogloss.systems.matchers.base import Matcher
-    from isogloss.systems.model_directory import load_model
+    from isogloss.systems.trained import load_model
 
     system = load_model(run)
     if not isinstance(system, Matcher | DenseSystem):
         what = f"{system.name} cannot score texts that are not indexed"
         raise InputError(f"{run}: {what}; train a matcher, like layerwise")
+    read = system.query_texts if isinstance(system, Matcher) else list
     return Reranker(
-        _scoring(system), (system.query_language, system.document_language), depth, system.explain_text, system.name,
+        lambda query, texts: system.score_texts(read([query]), texts)[0],
+        (system.query_language, system.document_language), depth, system.explain_text, system.name,
         system.thresholds(), system.explains_quickly,
     )  # fmt: skip
-
-
-def _scoring(system: Matcher | DenseSystem) -> ScoreTexts:
-    """A function without state, so that threads may share it."""
-    from isogloss.systems.matchers.base import Matcher
-
-    if isinstance(system, Matcher):
-        return lambda query, texts: system.score_texts(system.query_texts([query]), texts)[0]
-    return lambda query, texts: system.score_texts([query], texts)[0]

@@ -205,15 +205,12 @@ class Searcher:
             document = documents.get((candidate.language, candidate.key))
             if document is not None:
                 check()
-                hits.append(self._hit(query, first + len(hits), candidate, document, explain))
+                score, _, language, key, divisor = candidate
+                explanation = self._explain(query, language, key, document, divisor) if explain else ()
+                passage = self.languages[language].passage(query, key)
+                relevance = relevance_of(score * divisor, self.languages[language].system.thresholds())
+                hits.append(Hit(first + len(hits), score, language, document, explanation, passage, relevance))
         return hits
-
-    def _hit(self, query: str, rank: int, found: _Scored, document: Document, explain: bool) -> Hit:
-        language_index = self.languages[found.language]
-        explanation = self._explain(query, found.language, found.key, document, found.divisor) if explain else ()
-        passage = language_index.passage(query, found.key)
-        relevance = relevance_of(found.score * found.divisor, language_index.system.thresholds())
-        return Hit(rank, found.score, found.language, document, explanation, passage, relevance)
 
     def _explain(
         self, query: str, language: str, key: Any, document: Document, divisor: float

@@ -39,8 +39,6 @@ _PAPER: dict[str, Any] = {
     "alignment": "pinv", "normalise": False, "centre": False, "pairs": 4000, "query_weights": "tfidf",
     "remove_common": False, "dictionary_share": 0.0,
 }  # fmt: skip
-
-
 _SHOWN = 5
 _LITTLE_TEXT = 100_000  # words
 Vector = NDArray[np.float32]
@@ -77,6 +75,7 @@ class Aligned(DenseSystem):
     options_type = AlignedOptions
     options: AlignedOptions
     learns = True
+    is_quick = True
     _document_encoder: WeightedAverage
 
     def __init__(self, options: SystemOptions, query_language: str, document_language: str) -> None:
@@ -96,7 +95,8 @@ class Aligned(DenseSystem):
         s, lexicon = self.settings, self._lexicon(training)
         sources, documents = _source_texts(training), tokenize_texts(training.documents.texts(("text",)))
         queries, targets = self._spaces(sources, documents)
-        pairs = frequent_pairs(lexicon, _counts(sources) or _ranks(queries), s.pairs, _counts(documents), targets)
+        ranks = {word: len(queries) - row for row, word in enumerate(queries.words)}  # files have frequent words first
+        pairs = frequent_pairs(lexicon, _counts(sources) or ranks, s.pairs, _counts(documents), targets)
         if not pairs:
             what = f"none of the lexicon's {len(lexicon):,} entries is a word of the {self.query_language!r} texts"
             raise InputError(f"aligned: {what}; is it a lexicon of {self.query_language}-{self.document_language}?")
@@ -124,10 +124,6 @@ class Aligned(DenseSystem):
         if not self._weighed:
             self._document_common = self._common(encoded)
         self.index_vectors(_unit(encoded, self._document_common))
-
-    @property
-    def is_quick(self) -> bool:
-        return True
 
     @property
     def weighs(self) -> bool:
@@ -198,7 +194,8 @@ class Aligned(DenseSystem):
         return WordRetriever(np.asarray(self._document_vectors.matrix))
 
     def save_shared(self, directory: Path) -> None:
-        for side, encoder, common in self._sides():
+        document = "document", self._document_encoder, self._document_common
+        for side, encoder, common in (("query", self._query_encoder, self._query_common), document):
             encoder.vectors.save(directory / side)
             save_array(directory / f"{side}.weights.npy", encoder.weights)
             save_array(directory / f"{side}.common.npy", common)
@@ -213,12 +210,6 @@ class Aligned(DenseSystem):
 
     def _weigh(self, frequencies: NDArray[np.int64], texts: int) -> None:
         self._document_encoder = WeightedAverage(self._document_vectors, idf(frequencies, texts))
-
-    def _sides(self) -> tuple[tuple[str, WeightedAverage, Vector], ...]:
-        return (
-            ("query", self._query_encoder, self._query_common),
-            ("document", self._document_encoder, self._document_common),
-        )
 
     def _spaces(self, sources: TokenizedTexts, documents: TokenizedTexts) -> tuple[WordVectors, WordVectors]:
         """The vectors of both languages. Little text gives short vectors: trained ones are cut to the shorter."""
@@ -269,11 +260,6 @@ def _source_texts(training: Dataset) -> TokenizedTexts:
 
 def _counts(texts: TokenizedTexts) -> dict[str, int]:
     return dict(zip(texts.terms, np.bincount(texts.ids, minlength=len(texts.terms)).tolist(), strict=True))
-
-
-def _ranks(vectors: WordVectors) -> dict[str, int]:
-    """Counts where there is no text: vector files have the most frequent word first."""
-    return {word: len(vectors) - row for row, word in enumerate(vectors.words)}
 
 
 def _unit(encoded: Matrix, common: Vector) -> Matrix:

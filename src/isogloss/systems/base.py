@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -38,6 +38,7 @@ from isogloss.storage.errors import InputError
 from isogloss.storage.progress import track
 
 _ORDER = "order.npy"
+_FILES = ("lexicon", "query_vectors", "document_vectors")
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,10 @@ class SystemOptions:
         for option in sorted(fields(cls), key=lambda option: option.name in SystemOptions.__dataclass_fields__):
             yield option.name, option.default, option.metadata.get("help", "")
 
+    def without_files(self) -> dict[str, Any]:
+        """The values of all options without names of files: an index stores what it needs of those files."""
+        return {name: "" if name in _FILES else value for name, value in asdict(self).items()}
+
     def require(self, system: str, choices: Mapping[str, Sequence[str]]) -> None:
         """Raise where an option is not one of its choices."""
         for name, known in choices.items():
@@ -72,6 +77,14 @@ def option(default: Any, text: str, least: float | None = None, most: float | No
     if least is not None:
         metadata["range"] = (least, most)
     return field(default=default, metadata=metadata)
+
+
+def numbers(name: str, text: str, like: str) -> list[float]:
+    """The numbers of an option that is a list of them, separated by commas."""
+    try:
+        return [float(part) for part in text.split(",")] if text.strip() else []
+    except ValueError:
+        raise InputError(f"{name}: {text!r} is not a list of numbers like {like}") from None
 
 
 class Contribution(NamedTuple):

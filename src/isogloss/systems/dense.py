@@ -27,6 +27,8 @@ class DenseSystem(System):
     joins = True
     ranks_by_product: bool = True
     """Whether the score is the inner product of the two vectors, so that any vector engine can rank."""
+    is_quick: bool = False
+    """Whether it encodes thousands of documents a second, as averages of word vectors do."""
     _index: VectorIndex
     _is_new: bool
     _live: Allowed | None = None
@@ -38,11 +40,6 @@ class DenseSystem(System):
     @abstractmethod
     def encode_documents(self, texts: Sequence[str]) -> Matrix:
         """One row a document."""
-
-    @property
-    def is_quick(self) -> bool:
-        """Whether it encodes thousands of documents a second, as averages of word vectors do."""
-        return False
 
     @property
     def weighs(self) -> bool:

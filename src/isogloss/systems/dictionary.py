@@ -85,9 +85,7 @@ class TranslatingSystem(LexicalSystem):
         self._translator.lexicon.save(directory / _LEXICON_FILE)
 
     def load_shared(self, directory: Path) -> Self:
-        self._lexicon_path = find_file(
-            directory / _LEXICON_FILE
-        )  # read at the first query, but an error now if missing
+        self._lexicon_path = find_file(directory / _LEXICON_FILE)  # it is read later, but an error now if missing
         self._is_saved = True
         return self
 

@@ -19,9 +19,9 @@ from isogloss.evaluation.run import Run
 from isogloss.evaluation.significance import Comparison
 from isogloss.storage.errors import InputError
 from isogloss.systems.base import System
-from isogloss.systems.model_directory import load_model
 from isogloss.systems.passages import by_passages
 from isogloss.systems.registry import as_settings, make_system, system_names
+from isogloss.systems.trained import load_model
 
 Systems = str | Path | Sequence[str | Path] | Mapping[str, Mapping[str, Any]]
 """Names of systems, run directories, TREC run files; or names of systems with their options."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -29,17 +29,15 @@ from isogloss.storage.files import atomic_file
 from isogloss.systems.base import Contribution, System, SystemOptions, option
 from isogloss.systems.explanations import merged
 from isogloss.systems.lexicons import LEXICON_HELP
-from isogloss.systems.model_directory import load_model
 from isogloss.systems.passages import FindsPassages, by_passages
-from isogloss.systems.registry import build_system, make_system, parse_options, system_names, system_type
-from isogloss.systems.trained import hold_out
+from isogloss.systems.registry import make_system, system_names, system_type
+from isogloss.systems.trained import hold_out, load_model
 from isogloss.text.passages import Span
 
 AUTO = "auto"
 SIDES = ("dense", "lexical")
 _DEFAULT_WEIGHT = 0.3
 _FILE = "hybrid.json"
-_FILES = ("lexicon", "query_vectors", "document_vectors")  # options that name a file, of which an index has a copy
 _KEPT = 128  # queries whose lists are cached: the hits of each are explained one by one
 
 
@@ -96,22 +94,19 @@ class HybridOptions(SystemOptions):
         """A part, which has to be fitted unless it is a run."""
         name, settings = getattr(self, side), self.part_settings(side)
         if self.is_run(side):
-            return self._load_run(name, side, pair)
+            if settings:
+                raise InputError(f"hybrid.{side}_options: {name} is trained, its options cannot be changed")
+            system = load_model(Path(name))
+            if (system.query_language, system.document_language) != pair:
+                what = f"was trained for {system.query_language}-{system.document_language}, not for {'-'.join(pair)}"
+                raise InputError(f"hybrid.{side}: {name} {what}")
+            system.options = replace(system.options, passages=self.passages or system.options.passages)
+            return by_passages(system)
         if name == "hybrid":
             raise InputError(f"hybrid.{side}: a hybrid of a hybrid is not possible; name one of its parts")
         known = {option.name for option in fields(system_type(name).options_type)}
         both = {"lexicon": self.lexicon, "passages": str(self.passages)}
         return make_system(name, pair, {key: value for key, value in both.items() if key in known and value} | settings)
-
-    def _load_run(self, name: str, side: str, pair: Pair) -> System:
-        if self.part_settings(side):
-            raise InputError(f"hybrid.{side}_options: {name} is trained, its options cannot be changed")
-        system = load_model(Path(name))
-        if (system.query_language, system.document_language) != pair:
-            what = f"was trained for {system.query_language}-{system.document_language}, not for {'-'.join(pair)}"
-            raise InputError(f"hybrid.{side}: {name} {what}")
-        system.options = replace(system.options, passages=self.passages or system.options.passages)
-        return by_passages(system)
 
 
 class BothShares(NamedTuple):
@@ -250,13 +245,11 @@ class Hybrid(FindsPassages):
         for side, weight, share in zip(SIDES, self._weights, self._lists.shares(query, rows), strict=True):
             own = self._parts[side].explain(query, row, text)
             if side == "dense":  # words become terms of the lexical part, so that ``term_of`` finds all of them
-                own = [line._replace(document_words=tuple(map(self._term, line.document_words))) for line in own]
+                words = [tuple(self.term_of(word) or word for word in line.document_words) for line in own]
+                own = [line._replace(document_words=each) for line, each in zip(own, words, strict=True)]
             score = float(self._lists.scores(side, query, rows)[0])
             lines += scaled(own, score, weight * float(share[0]), f"({side})")
         return merged(lines)
-
-    def _term(self, word: str) -> str:
-        return self.term_of(word) or word
 
     def best_possible(self, query: str) -> float:
         return float(self._fused(self._lists.bounds(query))[0]) or 1.0
@@ -282,8 +275,7 @@ class Hybrid(FindsPassages):
     def save_shared(self, directory: Path) -> None:
         described: dict[str, Any] = {"weight": self._weights[0]}
         for side, part in self._parts.items():
-            files = [name for name in _FILES if hasattr(part.options, name)]
-            described[side] = {"system": part.name, "options": asdict(part.options) | dict.fromkeys(files, "")}
+            described[side] = {"system": part.name, "options": part.options.without_files()}
         with atomic_file(directory / _FILE) as file:
             file.write(json.dumps(described, ensure_ascii=False, indent=2) + "\n")
         for side, part in self._parts.items():
@@ -295,8 +287,7 @@ class Hybrid(FindsPassages):
         for side in SIDES:
             name, written = content[side]["system"], content[side]["options"]
             settings = {key: str(value) for key, value in written.items()}
-            options = parse_options(name, system_type(name).options_type, settings)
-            system = build_system(name, options, (self.query_language, self.document_language))
+            system = make_system(name, (self.query_language, self.document_language), settings)
             parts[side] = system.load_shared(directory / side)
         self.weight = float(content["weight"])
         self._use(parts)

@@ -22,14 +22,8 @@ def fill_languages(path: str, query_language: str, document_language: str) -> st
     """A path with ``{pair}``, ``{query}`` and ``{document}`` replaced by the languages; ``bundled`` to its path."""
     if path == BUNDLED:
         return bundled_lexicon(query_language, document_language)
-    named = {
-        "{pair}": f"{query_language}-{document_language}",
-        "{query}": query_language,
-        "{document}": document_language,
-    }
-    for name, language in named.items():
-        path = path.replace(name, language)
-    return path
+    path = path.replace("{pair}", f"{query_language}-{document_language}")
+    return path.replace("{query}", query_language).replace("{document}", document_language)
 
 
 def bundled_lexicon(query_language: str, document_language: str) -> str:

@@ -65,21 +65,20 @@ class TranslatedQueries:
         return self._spec == f"lexicon:{INDUCED}"
 
     def learn(self, training: Dataset) -> None:
-        """Induce the lexicon, where the options say so; note which queries belong to one split."""
+        """Induce the lexicon, where the options say so; note the splits: all queries of one are translated together."""
         if self.learns:
             self._lexicon = induce_from(training, self._system)
-        self.expect(training)
-
-    def expect(self, dataset: Dataset) -> None:
-        """Note the queries of a dataset: when one of a split is translated, all of the split are."""
-        for queries in (dataset.split(name) for name in dataset.splits):
+        for queries in map(training.split, training.splits):
             self._together.update((query.text, queries) for query in queries)
 
     def __call__(self, texts: Iterable[str]) -> list[str]:
         texts = list(texts)
         for text in texts:
             if text not in self._known:
-                self._translate(self._together.get(text) or [Query("", other) for other in texts])
+                queries = self._together.get(text) or [Query("", other) for other in texts]
+                originals = [query.text for query in queries]
+                found = self.translator.translate(originals, [query.id for query in queries])
+                self._known.update(zip(originals, found, strict=True))
         return [self._known[text] for text in texts]
 
     def phrases(self, text: str) -> list[tuple[str, str]]:
@@ -124,11 +123,6 @@ class TranslatedQueries:
         if self._spec.startswith("lexicon"):
             path = find_file(directory / _LEXICON_FILE)  # read at the first query, but an error now if missing
             self._spec = f"lexicon:{path}"
-
-    def _translate(self, queries: Sequence[Query]) -> None:
-        texts = [query.text for query in queries]
-        ids = [query.id for query in queries]
-        self._known.update(zip(texts, self.translator.translate(texts, ids), strict=True))
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,6 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.data.dataset import Dataset
 from isogloss.data.documents import Query
 from isogloss.retrieval.ranking import Allowed, Ranking, Rows, Scores
 from isogloss.storage.arrays import load_array, save_array
@@ -28,6 +27,11 @@ _PASSAGES = 4  # passages that are retrieved at first for each document
 _SHOWN = 100  # hits of a query whose best passage is cached, because it may be shown and explained
 _CACHED = 10_000
 _NO_SPANS = np.zeros((0, 2), np.int32)
+_OF_INNER = (
+    "name", "paper", "summary", "options_type", "learns", "found_above", "joins", "searches", "explains_quickly", "fit",
+    "best_possible", "unknown_words", "translations", "term_of", "thresholds", "save_shared",
+)  # fmt: skip
+"""What callers see of the inner system."""
 
 
 class FindsPassages(System):
@@ -53,20 +57,19 @@ class Passages(FindsPassages):
 
     def __init__(self, inner: System) -> None:
         super().__init__(inner.options, inner.query_language, inner.document_language)
-        self.inner = inner
-        self.learns = inner.learns
-        seen = ("name", "paper", "summary", "options_type", "found_above", "joins", "searches", "explains_quickly")
-        vars(self).update({name: getattr(inner, name) for name in seen})  # callers see the inner system
+        self._wrap(inner)
         self._use(np.zeros(0, np.int64), [])
+
+    def _wrap(self, inner: System) -> None:
+        self.inner = inner
+        vars(self).update({name: getattr(inner, name) for name in _OF_INNER})
 
     def __copy__(self) -> Passages:
         """A copy that can index other documents."""
         made = object.__new__(type(self))
-        vars(made).update(vars(self), inner=copy(self.inner), _best_of={})
+        vars(made).update(vars(self), _best_of={})
+        made._wrap(copy(self.inner))
         return made
-
-    def fit(self, training: Dataset) -> None:
-        self.inner.fit(training)
 
     def index_texts(self, texts: Sequence[str]) -> None:
         cut = self.cut(texts)
@@ -116,27 +119,9 @@ class Passages(FindsPassages):
         begin, end = self._span(best)
         return self.inner.explain(query, best, text[begin:end])
 
-    def best_possible(self, query: str) -> float:
-        return self.inner.best_possible(query)
-
-    def unknown_words(self, query: str) -> list[str]:
-        return self.inner.unknown_words(query)
-
-    def translations(self, query: str) -> list[tuple[str, list[str]]]:
-        return self.inner.translations(query)
-
-    def term_of(self, word: str) -> str | None:
-        return self.inner.term_of(word)
-
-    def thresholds(self) -> tuple[float, ...]:
-        return self.inner.thresholds()
-
     def count_only(self, live: Allowed) -> None:
         self.inner.count_only(np.repeat(live, self._counts))
         self._best_of = {}
-
-    def save_shared(self, directory: Path) -> None:
-        self.inner.save_shared(directory)
 
     def load_shared(self, directory: Path) -> Self:
         self.inner.load_shared(directory)

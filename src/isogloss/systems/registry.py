@@ -18,7 +18,7 @@ _SYSTEMS = {
     "psq": "dictionary:ProbabilisticStructuredQueries",
     "aligned": "aligned:Aligned",
     "smooth": "smooth.system:Smooth",
-    "layerwise": "layerwise.system:Layerwise",
+    "layerwise": "layerwise:Layerwise",
     "bridge": "bridge.system:Bridge",
     "hybrid": "hybrid:Hybrid",
     "pretrained": "pretrained:Pretrained",

@@ -31,7 +31,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, Self
@@ -97,7 +97,7 @@ class Topics:
         theta = _uniform(len(answers), self.answer_words.shape[1])
         for _ in range(rounds):
             counts = _expect(answers, theta, self.answer_words, None)[0]
-            theta = _rows_to_one(counts + np.float32(self.pseudo_count))
+            theta = _to_one(counts + np.float32(self.pseudo_count), 1)
         return theta
 
 
@@ -114,7 +114,7 @@ class TopicLearner:
         self._theta_count, self._word_count = map(np.float32, pseudo_counts)
         rng = np.random.default_rng(seed)
         self._theta = _uniform(len(questions), topics)
-        self._words = [_columns_to_one(rng.gamma(1.0, size=(size, topics)).astype(np.float32)) for size in sizes]
+        self._words = [_to_one(rng.gamma(1.0, size=(size, topics)).astype(np.float32), 0) for size in sizes]
 
     def step(self) -> float:
         """One round; the log posterior (up to a constant) before it."""
@@ -125,8 +125,8 @@ class TopicLearner:
             counts, likelihood = _expect(bags, self._theta, words, word_counts)
             theta += counts
             posterior += likelihood
-            updated.append(_columns_to_one(word_counts))
-        self._theta, self._words = _rows_to_one(theta), updated
+            updated.append(_to_one(word_counts, 0))
+        self._theta, self._words = _to_one(theta, 1), updated
         return posterior
 
     def run(self, rounds: int) -> Topics:
@@ -149,12 +149,12 @@ class TopicLearner:
 def _expect(bags: Bags, theta: Floats, words: Floats, word_counts: Floats | None) -> tuple[Floats, float]:
     """The expected topics of each text, added to ``word_counts`` word by word too; and the log likelihood."""
     expected, likelihood = np.zeros_like(theta), 0.0
-    for text, first, last in _blocks(bags, theta.shape[1]):
-        inside = bags.words[first:last]
+    texts, step = np.repeat(np.arange(len(bags)), np.diff(bags.offsets)), max(1, _BLOCK_VALUES // theta.shape[1])
+    for block in (slice(first, first + step) for first in range(0, len(texts), step)):
+        text, inside, counts = texts[block], bags.words[block], bags.counts[block]
         joint = words[inside]
         joint *= theta[text]
         sums = joint.sum(axis=1)
-        counts = bags.counts[first:last]
         likelihood += float(np.dot(counts, np.log(sums)))
         joint *= (counts / sums)[:, None]
         _add_rows(expected, text, joint)
@@ -162,14 +162,6 @@ def _expect(bags: Bags, theta: Floats, words: Floats, word_counts: Floats | None
             order = np.argsort(inside, kind="stable")
             _add_rows(word_counts, inside[order], joint[order])
     return expected, likelihood
-
-
-def _blocks(bags: Bags, topics: int) -> Iterator[tuple[NDArray[np.int64], int, int]]:
-    """Consecutive entries that fit in memory: the text of each, the first, and the one after the last."""
-    text, step = np.repeat(np.arange(len(bags)), np.diff(bags.offsets)), max(1, _BLOCK_VALUES // topics)
-    for first in range(0, len(text), step):
-        last = min(first + step, len(text))
-        yield text[first:last], first, last
 
 
 def _add_rows(sums: Floats, rows: NDArray[np.integer], values: Floats) -> None:
@@ -182,12 +174,9 @@ def _uniform(texts: int, topics: int) -> Floats:
     return np.full((texts, topics), 1 / topics, dtype=np.float32)
 
 
-def _rows_to_one(values: Floats) -> Floats:
-    return np.asarray(values / values.sum(axis=1, keepdims=True, dtype=np.float64), dtype=np.float32)
-
-
-def _columns_to_one(values: Floats) -> Floats:
-    return np.asarray(values / values.sum(axis=0, keepdims=True, dtype=np.float64), dtype=np.float32)
+def _to_one(values: Floats, axis: int) -> Floats:
+    """Values that add up to 1 along an axis."""
+    return np.asarray(values / values.sum(axis=axis, keepdims=True, dtype=np.float64), dtype=np.float32)
 
 
 @dataclass(frozen=True)
@@ -253,10 +242,13 @@ class Topic(System):
         self._use(JoinedPostings([Postings.build(tokens)]), theta)
 
     def scores(self, query: str) -> Scores:
-        return self._total(query, None)
+        return self.score(query, None)
 
-    def score(self, query: str, rows: NDArray[np.int64]) -> Scores:
-        return self._total(query, rows)
+    def score(self, query: str, rows: NDArray[np.int64] | None) -> Scores:
+        total = np.zeros(len(self._theta) if rows is None else len(rows))
+        for word in self._words(query, rows):
+            total += word.times * word.gains
+        return total
 
     def best_possible(self, query: str) -> float:
         """The sum, over the query words, of what a document of this word alone would score."""
@@ -322,12 +314,6 @@ class Topic(System):
         counted = theta if postings.live is None else theta[postings.live]
         self._mean_theta = counted.mean(axis=0) if len(counted) else np.zeros(theta.shape[1], dtype=np.float32)
         self._collection_length = max(1, postings.total_length)
-
-    def _total(self, query: str, rows: NDArray[np.int64] | None) -> Scores:
-        total = np.zeros(len(self._theta) if rows is None else len(rows))
-        for word in self._words(query, rows):
-            total += word.times * word.gains
-        return total
 
     def _words(self, query: str, rows: NDArray[np.int64] | None) -> list[_Word]:
         """The known words of a query, with ln(p(w | d) / p(w)) for some documents, or for all."""

@@ -19,9 +19,8 @@ from isogloss.evaluation.report import evaluate_run
 from isogloss.storage.errors import InputError
 from isogloss.storage.files import refuse_existing
 from isogloss.storage.progress import set_quiet
-from isogloss.systems.model_directory import save_model
 from isogloss.systems.registry import as_settings, make_system, system_names, system_type
-from isogloss.systems.trained import Trainable, TrainedSystem
+from isogloss.systems.trained import Trainable, TrainedSystem, save_model
 from isogloss.text.batches import available_cores
 from isogloss.training.distributed import Alone, Team
 from isogloss.training.grid import grid_points, search_grid

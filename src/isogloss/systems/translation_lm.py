@@ -104,7 +104,6 @@ class WordProbabilities:
         return self.given[span], self.probabilities[span]
 
     def save(self, directory: Path) -> None:
-        """Write the arrays into a directory."""
         self.terms.save(directory, "words")
         arrays: tuple[NDArray[Any], ...] = self.offsets, self.given, self.probabilities, self.question_counts
         for name, array in zip(_ARRAYS, arrays, strict=True):
@@ -112,7 +111,6 @@ class WordProbabilities:
 
     @classmethod
     def load(cls, directory: Path) -> WordProbabilities:
-        """Map what ``save`` wrote."""
         arrays = (load_array(directory / f"translations.{name}.npy") for name in _ARRAYS)
         return cls(StringTable.load(directory, "words"), *arrays)
 
@@ -150,10 +148,6 @@ class TranslationLM:
         self._trained[translation.given] = True
         self._lengths = np.maximum(1, postings.lengths).astype(np.float64)
         self._archive_length = int(postings.lengths.sum()) + int(translation.question_counts.sum())
-
-    def rows_in(self, postings: Postings) -> NDArray[np.int64]:
-        """The rows of the trained terms in other inverted lists."""
-        return _matched(self.translation.terms, postings.terms)
 
     def scores(self, query: Mapping[str, int]) -> NDArray[np.float32]:
         """The score of every document for the words of a query and their counts."""
@@ -319,11 +313,10 @@ class TranslationLanguageModel(System):
         return self
 
     def save_part(self, directory: Path, keep: Allowed | None = None) -> None:
-        merged = self._parts.merged(keep)
+        merged, model = self._parts.merged(keep), self._ready
         merged.save(directory)
-        save_array(
-            directory / _ROWS, self._ready.rows if merged is self._ready.postings else self._ready.rows_in(merged)
-        )
+        same = merged is model.postings
+        save_array(directory / _ROWS, model.rows if same else _matched(model.translation.terms, merged.terms))
 
     def load_parts(self, directories: Sequence[Path], id_order: NDArray[np.int64]) -> Self:
         """Several parts become one in memory: translations are looked up by their row in one table of terms."""

@@ -5,8 +5,7 @@ import pytest
 
 from isogloss.data.documents import Collection, Document
 from isogloss.storage.strings import StringTable
-from isogloss.systems.smooth.model import SmoothModel
-from isogloss.systems.smooth.options import SmoothOptions
+from isogloss.systems.smooth.model import SmoothModel, SmoothOptions
 from isogloss.systems.smooth.system import Smooth
 
 _MEMORY = {"object_store_memory": 80 * 2**20, "include_dashboard": False}

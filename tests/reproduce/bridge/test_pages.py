@@ -21,7 +21,7 @@ from isogloss.reproduce.pages import Experiment, bootstrap_interval, chosen_item
 from isogloss.reproduce.running import RunOptions
 from isogloss.reproduce.trials import Outcome, TrialDirectory
 from isogloss.storage.errors import InputError
-from isogloss.systems.bridge.options import INGREDIENTS
+from isogloss.systems.bridge.model import INGREDIENTS
 
 TRIALS = BridgeTrials("demo")
 PAIR = ("en", "fr")

@@ -14,8 +14,8 @@ from isogloss.nn.encoders import pretrained
 from isogloss.storage.errors import InputError
 from isogloss.systems.bridge.features import FEATURES
 from isogloss.systems.bridge.weights import Calibration
-from isogloss.systems.model_directory import load_model, save_model
 from isogloss.systems.registry import make_system
+from isogloss.systems.trained import load_model, save_model
 
 PAIR = ("en", "fr")
 QUICK = {"epochs": "2", "dimension": "16"}

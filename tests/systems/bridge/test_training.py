@@ -14,8 +14,7 @@ from isogloss.storage.errors import InputError
 from isogloss.systems.bridge import system as bridge
 from isogloss.systems.bridge import training
 from isogloss.systems.bridge.features import FEATURES
-from isogloss.systems.bridge.model import DEFAULT_WEIGHTS, FEATURES_OF, default_weights
-from isogloss.systems.bridge.options import INGREDIENTS
+from isogloss.systems.bridge.model import DEFAULT_WEIGHTS, FEATURES_OF, INGREDIENTS, default_weights
 from isogloss.systems.bridge.training import windows
 from isogloss.systems.bridge.weights import calibrate, fit_weights
 from isogloss.systems.registry import make_system

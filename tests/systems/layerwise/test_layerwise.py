@@ -12,8 +12,7 @@ from isogloss.data.readers.demo import Demo
 from isogloss.evaluation.protocols import make_task
 from isogloss.evaluation.report import evaluate_run
 from isogloss.storage.errors import InputError
-from isogloss.systems.layerwise.options import PAPER_GRID, VARIANTS, LayerwiseOptions, alpha_grid
-from isogloss.systems.layerwise.system import Layerwise
+from isogloss.systems.layerwise import PAPER_GRID, VARIANTS, Layerwise, LayerwiseOptions, alpha_grid
 from isogloss.systems.matchers.data import RankingData
 from isogloss.systems.registry import parse_options
 from isogloss.training.run_directory import RunDirectory

@@ -11,8 +11,7 @@ torch = pytest.importorskip("torch")
 torch.set_num_threads(1)
 
 from isogloss.systems.explanations import NO_WORD
-from isogloss.systems.layerwise.options import LayerwiseOptions
-from isogloss.systems.layerwise.system import Layerwise
+from isogloss.systems.layerwise import Layerwise, LayerwiseOptions
 
 QUICK = {
     "dimension": 8, "widths": "2,3", "kernels": 4, "k": 3, "hidden": 6, "epochs": 1, "batch": 64, "rate": 0.01,

@@ -178,7 +178,7 @@ def test_arrays_alone_are_enough(folder, tmp_path):
 
 def test_numpy_and_torch_are_enough_where_texts_are_not_read():
     missing = "'icu4py', 'rich', 'numba', 'safetensors', 'Stemmer', 'py3langid', 'scipy', 'matplotlib'"
-    modules = ("matchers.networks", "matchers.model")
+    modules = ("matchers.networks", "matchers.base")
     script = f"import sys; sys.modules.update(dict.fromkeys([{missing}])); " + "; ".join(
         [f"import isogloss.systems.{module}" for module in modules]
         + ["import isogloss.nn.inference", "import isogloss.training.torch_triples"]

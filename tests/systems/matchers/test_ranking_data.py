@@ -8,7 +8,7 @@ from isogloss.data.documents import Collection, Document, Judgment, Query
 from isogloss.data.judgments import Judgments
 from isogloss.data.readers.demo import Demo
 from isogloss.storage.errors import InputError
-from isogloss.systems.matchers import data as ranking_data
+from isogloss.systems import start_vectors
 from isogloss.systems.matchers.data import (
     RankingData,
     Reading,
@@ -167,7 +167,7 @@ def test_a_file_of_something_else_is_said(tmp_path):
 
 def test_one_language_starts_from_the_collections_vectors_of_the_documents(monkeypatch):
     spaces = [WordVectors([word], np.array([[1.0, 0.0]], np.float32)) for word in ("bee", "abeille")]
-    monkeypatch.setattr(ranking_data, "collection_vectors", lambda *_: spaces)
+    monkeypatch.setattr(start_vectors, "collection_vectors", lambda *_: spaces)
     reading = Reading(one_language=True, query_vectors="collection", document_vectors="collection", vector_dimension=2)
     data = read_ranking_data(dataset(), reading)
     (numbers, _), *others = data.vectors.values()

@@ -5,7 +5,7 @@ import pytest
 from isogloss.data.dataset import load_dataset
 from isogloss.data.readers.wikiclir import WikiClir
 from isogloss.storage.errors import InputError
-from isogloss.systems.matchers.translating import translated_pairs
+from isogloss.systems.matchers.data import translated_pairs
 from isogloss.systems.registry import make_system
 
 
@@ -51,7 +51,7 @@ def test_the_model_learns_from_them(data, ready):
 
 
 def test_a_source_without_such_questions_is_said(data, ready, monkeypatch):
-    monkeypatch.setattr("isogloss.systems.matchers.translating.load_dataset", lambda *_, **__: data)
+    monkeypatch.setattr("isogloss.systems.matchers.data.load_dataset", lambda *_, **__: data)
     everything = data.splits["train"] + data.splits["dev"]
     data.splits.update({"train": [], "dev": everything})
     with pytest.raises(InputError, match="has no train queries in 'fr' whose answers are known"):

@@ -24,8 +24,7 @@ from isogloss.reproduce import pages
 from isogloss.reproduce.running import TrialRunner
 from isogloss.reproduce.trials import Outcome, PaperTrial, dataset_fingerprint, device_name, file_name
 from isogloss.storage.progress import track
-from isogloss.systems.bridge.model import BridgeModel
-from isogloss.systems.bridge.options import BridgeOptions
+from isogloss.systems.bridge.model import BridgeModel, BridgeOptions
 from isogloss.systems.bridge.system import Bridge
 from isogloss.systems.bridge.training import page_pairs
 from isogloss.systems.bridge.weights import Calibration, context_of

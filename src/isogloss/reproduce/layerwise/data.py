@@ -43,7 +43,7 @@ from isogloss.storage.errors import InputError
 from isogloss.storage.files import atomic_file
 from isogloss.storage.lines import Location
 from isogloss.systems.base import System
-from isogloss.systems.layerwise.options import LayerwiseOptions
+from isogloss.systems.layerwise import LayerwiseOptions
 from isogloss.systems.lexicons import INDUCED
 from isogloss.systems.matchers.base import Matcher
 from isogloss.systems.matchers.data import RankingData, listed_examples, read_lists

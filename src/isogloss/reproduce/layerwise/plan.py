@@ -18,7 +18,7 @@ from isogloss.reproduce import pages, trials
 from isogloss.reproduce.layerwise.data import Drawing, Trial, TrialData, has_seeds
 from isogloss.reproduce.layerwise.published import OURS
 from isogloss.reproduce.pages import Item
-from isogloss.systems.layerwise.options import LayerwiseOptions, alpha_grid
+from isogloss.systems.layerwise import LayerwiseOptions, alpha_grid
 from isogloss.systems.registry import parse_options
 
 MODEL = "layerwise"

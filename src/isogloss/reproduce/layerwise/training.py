@@ -16,7 +16,7 @@ from isogloss.reproduce.layerwise.published import MEASURES
 from isogloss.reproduce.running import PACKED, PlanRunner
 from isogloss.reproduce.trials import Outcome, device_name
 from isogloss.systems.evaluate import evaluate_system
-from isogloss.systems.layerwise.system import Layerwise
+from isogloss.systems.layerwise import Layerwise
 from isogloss.systems.matchers.base import Matcher
 from isogloss.text.ids import TextIds, running_sum
 

@@ -32,7 +32,7 @@ from isogloss.storage.errors import InputError
 from isogloss.storage.lines import Location
 from isogloss.storage.strings import StringTable
 from isogloss.systems.smooth.learning import Prepared
-from isogloss.systems.smooth.options import RECIPES, SmoothOptions
+from isogloss.systems.smooth.model import RECIPES, SmoothOptions
 from isogloss.text.batches import TokenizedTexts, tokenize_texts
 from isogloss.text.ids import TextIds, choose_words, running_sum, text_ids
 from isogloss.training.examples import Examples, Pairs, graded_examples

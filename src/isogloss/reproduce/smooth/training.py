@@ -21,8 +21,7 @@ from isogloss.reproduce.smooth.measuring import measure_model
 from isogloss.reproduce.smooth.published import MEASURES
 from isogloss.reproduce.trials import Outcome, device_name
 from isogloss.systems.smooth.learning import Prepared, make_learner
-from isogloss.systems.smooth.model import SIDES, SmoothModel
-from isogloss.systems.smooth.options import SmoothOptions
+from isogloss.systems.smooth.model import SIDES, SmoothModel, SmoothOptions
 from isogloss.training.learner import Learner
 from isogloss.training.loop import Training
 

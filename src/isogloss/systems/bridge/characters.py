@@ -73,7 +73,6 @@ class CharacterModel:
         return np.stack(columns, axis=1).astype(np.float64)
 
     def save(self, directory: Path) -> None:
-        """Write the model into an existing directory."""
         tables, words = self.tables, self.translation.query_words
         tensors: dict[str, NDArray[Any]] = {"query": tables.query, "document": tables.document}
         tensors |= {"words": words.data, "word_offsets": words.offsets}

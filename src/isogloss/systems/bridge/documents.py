@@ -82,7 +82,6 @@ class Part:
 
     @classmethod
     def load(cls, translation: TranslationModel, directory: Path) -> Part:
-        """Map what ``save`` wrote."""
         vectors = directory / "pretrained.npy"
         counts, spans = (load_array(directory / f"passages.{name}.npy") for name in ("counts", "spans"))
         index = PassageIndex.load(translation, directory)
@@ -107,13 +106,8 @@ class Documents:
 
     def has(self, term: str) -> bool:
         """Whether any live document contains a term."""
-        if self.live is None:
-            return any(part.has(term) for part in self.parts)
-        return any(part.has(term, live) for part, live in self._with(self.live))
-
-    def counting_only(self, live: Allowed) -> Documents:
-        """The same parts with other live documents."""
-        return Documents(self.parts, live)
+        pairs = [(part, None) for part in self.parts] if self.live is None else self._with(self.live)
+        return any(part.has(term, live) for part, live in pairs)
 
     @property
     def passages(self) -> Numbers:

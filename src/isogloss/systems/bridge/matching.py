@@ -156,7 +156,6 @@ class PassageIndex:
 
     @classmethod
     def load(cls, translation: TranslationModel, directory: Path) -> Self:
-        """Map what ``save`` wrote."""
         arrays = (load_array(directory / f"texts.{name}.npy") for name in ("tokens", "offsets", "known"))
         return cls(translation, Postings.load(directory), *arrays)
 

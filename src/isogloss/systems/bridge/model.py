@@ -1,4 +1,4 @@
-"""A trained ``bridge`` model: translation model, vectors, feature weights and calibration; saved and loaded."""
+"""The options of ``bridge``, and a trained model: translation model, vectors, feature weights and calibration."""
 
 from __future__ import annotations
 
@@ -11,13 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isogloss.storage.arrays import read_tensors, write_tensors
+from isogloss.storage.errors import InputError
 from isogloss.storage.files import atomic_file
+from isogloss.systems.base import SystemOptions, option
 from isogloss.systems.bridge.characters import CHARACTER_FEATURES, CharacterModel
 from isogloss.systems.bridge.features import FEATURES, Phrases, Tables
-from isogloss.systems.bridge.options import BridgeOptions
 from isogloss.systems.bridge.weights import Calibration, Values
+from isogloss.systems.lexicons import INDUCED, LEXICON_HELP
 from isogloss.translation.model import TranslationModel
 
+INGREDIENTS = ("lexicon", "pages", "unknown", "document", "reverse", "length", "vectors", "characters", "weights")
 _FILE, _VECTORS = "bridge.json", "vectors.safetensors"
 DEFAULT_WEIGHTS = {
     "passage forward": 2.0, "document forward": 1.0, "passage reverse": 0.3, "document reverse": 0.2,
@@ -34,6 +37,36 @@ FEATURES_OF = {
 
 
 @dataclass(frozen=True)
+class BridgeOptions(SystemOptions):
+    """Options of ``bridge``."""
+
+    lexicon: str = option("", LEXICON_HELP.replace(f"{INDUCED}: from the translated pages of the train split; ", ""))
+    pretrained: str = option(
+        "", "a sentence encoder, whose cosine is one more feature: use (extra 'pretrained'); default: none"
+    )
+    stems: bool = option(True, "Snowball stems, where a language has them")
+    dimension: int = option(128, "of the word vectors", 2, 4096)
+    epochs: int = option(20, "of training the word vectors", 0, 10_000)
+    depth: int = option(100, "how many documents of the first stage are re-scored", 1, 100_000)
+    without: str = option("", f"ingredients to leave out, to see what they give: {', '.join(INGREDIENTS)}")
+    seed: int = option(0, "of the first vectors and the order of training", 0, 2**31 - 1)
+    passages: int = option(30, SystemOptions.__dataclass_fields__["passages"].metadata["help"], 0, 1_000_000)
+
+    def check(self) -> None:
+        """Raise for values that no range rules out."""
+        for name in self.left_out:
+            if name not in INGREDIENTS:
+                raise InputError(f"bridge.without: {name!r} is not one of {', '.join(INGREDIENTS)}")
+        if "pages" in self.left_out and "lexicon" in self.left_out:
+            raise InputError("bridge.without: with neither pages nor a lexicon nothing is left to translate by")
+
+    @property
+    def left_out(self) -> set[str]:
+        """The ingredients to leave out."""
+        return {name.strip() for name in self.without.split(",") if name.strip()}
+
+
+@dataclass(frozen=True)
 class BridgeModel:
     """All that does not depend on the indexed documents; ``weights`` are in the order of ``features``."""
 
@@ -45,7 +78,6 @@ class BridgeModel:
 
     @property
     def features(self) -> tuple[str, ...]:
-        """The names of the features."""
         return FEATURES + CHARACTER_FEATURES if self.characters else FEATURES
 
     def calibrated(self, scores: Values, context: float) -> Values:
@@ -63,7 +95,6 @@ class BridgeModel:
         return self.calibration.thresholds if self.calibration else ()
 
     def save(self, directory: Path) -> None:
-        """Write the model into an existing directory."""
         self.translation.save(directory)
         tables = self.tables
         phrases = {"query_phrases": tables.query_phrases.keys, "document_phrases": tables.document_phrases.keys}

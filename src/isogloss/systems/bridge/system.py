@@ -35,8 +35,7 @@ from isogloss.systems.bridge.characters import CharacterStage
 from isogloss.systems.bridge.documents import Documents, Part, Vectors
 from isogloss.systems.bridge.explaining import explain
 from isogloss.systems.bridge.features import FEATURES, Features, QueryFeatures, compute_features
-from isogloss.systems.bridge.model import BridgeModel, default_weights, used_features
-from isogloss.systems.bridge.options import BridgeOptions
+from isogloss.systems.bridge.model import BridgeModel, BridgeOptions, default_weights, used_features
 from isogloss.systems.bridge.weights import JudgedList, Values, calibrate, context_of, features_help, fit_weights
 from isogloss.systems.passages import FindsPassages
 from isogloss.systems.trained import Trainable, hold_out
@@ -76,7 +75,11 @@ class Bridge(FindsPassages, Trainable):
     def __init__(self, options: SystemOptions, query_language: str, document_language: str) -> None:
         super().__init__(options, query_language, document_language)
         self.options.check()
-        self._encoder = self._pretrained_encoder()
+        self._encoder = None
+        if self.options.pretrained:
+            self._encoder = PretrainedEncoder(self.options.pretrained)
+            for language in (query_language, document_language):
+                self._encoder.check(language)
         self._query_terms = Tokenizer(query_language, self.options.stems)
         self._document_terms = Tokenizer(document_language, self.options.stems)
         self.model: BridgeModel | None = None
@@ -205,7 +208,7 @@ class Bridge(FindsPassages, Trainable):
         self._use(Documents([]))
 
     def count_only(self, live: Allowed) -> None:
-        self._use(self.documents.counting_only(live))
+        self._use(Documents(self.documents.parts, live))
 
     def save_part(self, directory: Path, keep: Allowed | None = None) -> None:
         self.documents.merged(self._ready.translation, keep).save(directory)
@@ -293,14 +296,6 @@ class Bridge(FindsPassages, Trainable):
         numbers = rows.astype(np.int64)
         found = compute_features(self.query_features(query), self.documents, numbers, self._ready.tables)
         return self.characters.extend(found, query, self.documents, numbers) if self.characters else found
-
-    def _pretrained_encoder(self) -> PretrainedEncoder | None:
-        if not self.options.pretrained:
-            return None
-        encoder = PretrainedEncoder(self.options.pretrained)
-        for language in (self.query_language, self.document_language):
-            encoder.check(language)
-        return encoder
 
     def _encoded(self, texts: Sequence[str]) -> Vectors:
         if self._encoder is None:

@@ -21,7 +21,7 @@ from isogloss.data.parallel import NoPagesError, translated_pages
 from isogloss.nn.encoders.unit_sums import encode
 from isogloss.systems.bridge.characters import CharacterModel, spaced, with_bigrams
 from isogloss.systems.bridge.features import Phrases, Tables
-from isogloss.systems.bridge.options import BridgeOptions
+from isogloss.systems.bridge.model import BridgeOptions
 from isogloss.systems.lexicons import fill_languages
 from isogloss.text.batches import TokenizedTexts
 from isogloss.text.ids import TextIds

@@ -91,7 +91,8 @@ def fit_weights(lists: Sequence[JudgedList], top_grade: int, used: NDArray[np.bo
         gradient = 2 * penalty * (centre - weights)
         curvature = 2 * penalty * np.eye(len(weights))
         for table, target in zip(tables, wanted, strict=True):
-            chances = _softmax(table @ weights)
+            raised = np.exp((scores := table @ weights) - scores.max())
+            chances = raised / raised.sum()
             mean = chances @ table
             gradient += (target - chances) @ table
             curvature += (table * chances[:, None]).T @ table - np.outer(mean, mean)
@@ -124,19 +125,15 @@ def features_help(
             weights = fit_weights(others, top_grade, kept, prior)
             assert weights is not None, "each of the lists has a relevant document"
             for i in np.flatnonzero(fold == held_out).tolist():
-                gains[i] += sign * _log_likelihood(told[i], top_grade, weights)
+                scores = told[i].values @ weights
+                likelihood = float(scores[told[i].grades >= top_grade].mean()) - context_of(scores)
+                gains[i] += sign * likelihood
     return bool(gains.mean() > max(_LEAST_GAIN, _LEAST_ERRORS * gains.std() / len(gains) ** 0.5))
 
 
 def _informative(lists: Sequence[JudgedList], top_grade: int) -> list[JudgedList]:
     """The lists with a relevant document and another one."""
     return [each for each in lists if (each.grades >= top_grade).any() and len(each.grades) > 1]
-
-
-def _log_likelihood(found: JudgedList, top_grade: int, weights: Values) -> float:
-    """The mean log-likelihood of the relevant documents."""
-    scores = found.values @ weights
-    return float(scores[found.grades >= top_grade].mean()) - context_of(scores)
 
 
 def context_of(scores: Values) -> float:
@@ -191,12 +188,6 @@ def _ordinal(values: Values, above: Values) -> tuple[Values, Values]:
             break
     slopes: Values = found[:count] / spread
     return slopes, found[count:] + slopes @ centre
-
-
-def _softmax(values: Values) -> Values:
-    raised = np.exp(values - values.max())
-    shares: Values = raised / raised.sum()
-    return shares
 
 
 def _sigmoid(values: Values) -> Values:

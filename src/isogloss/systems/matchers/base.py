@@ -7,8 +7,8 @@ the candidates of a faster system.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -17,28 +17,128 @@ from numpy.typing import NDArray
 
 from isogloss.data.dataset import Dataset
 from isogloss.retrieval.ranking import Allowed, Scores
-from isogloss.storage.arrays import load_array, save_array
+from isogloss.storage.arrays import load_array, read_tensors, save_array, write_tensors
 from isogloss.storage.errors import import_extra
-from isogloss.systems.base import Contribution, SystemOptions
+from isogloss.storage.strings import StringTable
+from isogloss.systems.base import Contribution, SystemOptions, option
 from isogloss.systems.explanations import CutText, explain_by_leaving_out
-from isogloss.systems.matchers.options import MatcherOptions
+from isogloss.systems.matchers.data import SIDES, RankingData, Reading, read_ranking_data
+from isogloss.systems.start_vectors import COLLECTION, RANDOM
 from isogloss.systems.trained import TrainedSystem
-from isogloss.text.ids import TextIds
+from isogloss.text.batches import tokenize_texts
+from isogloss.text.ids import TextIds, text_ids
 from isogloss.text.tokenizer import tokenize
 from isogloss.translation.vectors.word_vectors import Matrix
 
 if TYPE_CHECKING:
     from isogloss.evaluation.measures import PerQuery
     from isogloss.nn.matchers.scorer import Scorer, WordTables
-    from isogloss.systems.matchers.data import RankingData, Reading
-    from isogloss.systems.matchers.model import MatcherModel
     from isogloss.training.examples import RankedLists
     from isogloss.training.learner import Learner, State
     from isogloss.training.loop import Checkpointer, Evaluator, Recipe, TrainingResult
     from isogloss.training.torch_triples import ExtraTerm
     from isogloss.training.triples import Negatives, Triples
 
+NEGATIVES = ("random", "in-batch", "hard")
+DEVICES = ("auto", "cpu", "cuda")
+_START = f": a file, {RANDOM}, or for both {COLLECTION}: trained on the texts, aligned by the pages of the train split"
 _MEASURES = ("MAP", "P@10", "MRR_mr")
+Build = Callable[["WordTables"], "Scorer"]
+"""Makes a scorer with tables of word vectors."""
+
+
+@dataclass(frozen=True)
+class MatcherOptions(SystemOptions):
+    """Options of every matcher; each has more of its own."""
+
+    dimension: int = option(100, "of word vectors", 1, 4096)
+    epochs: int = option(20, "passes over all pairs", 1, 100_000)
+    batch: int = option(128, "pairs in a step", 1, 1_000_000)
+    rate: float = option(0.001, "learning rate of Adam", 1e-9, 10)
+    decay: float = option(1.0, "the rate is multiplied by this after each epoch", 1e-6, 1)
+    clip: float = option(5.0, "largest norm of a step's gradient; 0: no clipping", 0, 1e9)
+    margin: float = option(1.0, "by which a positive is to beat a negative", 1e-6, 1000)
+    negatives: str = option("hard", f"one of {', '.join(NEGATIVES)} (near the positive, by BM25)")
+    hard_share: float = option(0.5, "of the negatives that are hard, where negatives=hard", 0, 1)
+    neighbours: int = option(50, "hard negatives to draw from, where negatives=hard", 1, 10_000)
+    patience: int = option(
+        5, "stop after so many epochs without a better dev measure, keep the best; 0: never", 0, 1000
+    )
+    measure: str = option("MAP", "the dev measure, on candidate lists or else on sampled documents")
+    dev_queries: int = option(500, "dev queries measured after each epoch; 0: none", 0, 1_000_000)
+    vocabulary: int = option(100_000, "most frequent words of each language that are known", 1, 10_000_000)
+    minimum_count: int = option(1, "words that occur less often are unknown", 1, 1000)
+    query_words: int = option(100, "words of a query that are read; 0: all", 0, 1_000_000)
+    document_words: int = option(200, "words of a document that are read; 0: all", 0, 1_000_000)
+    query_vectors: str = option(COLLECTION, f"word vectors of the query language to start from{_START}")
+    document_vectors: str = option(COLLECTION, f"word vectors of the document language to start from{_START}")
+    frozen: bool = option(False, "do not train the word vectors")
+    dropout: float = option(0.2, "of word vectors", 0, 0.99)
+    device: str = option("auto", "auto, cpu or cuda")
+    seed: int = option(0, "of initial values, order and negatives", 0, 2**31 - 1)
+
+    def check(self, system: str) -> None:
+        """Raise for values that no range rules out."""
+        from isogloss.evaluation.measures import MEASURES
+
+        self.require(system, {"negatives": NEGATIVES, "device": DEVICES, "measure": tuple(MEASURES)})
+
+    def recipe(self) -> Recipe:
+        """How it is trained."""
+        from isogloss.training.loop import Recipe
+
+        return Recipe(
+            self.epochs, self.batch, self.rate, self.decay, patience=self.patience if self.dev_queries else 0,
+            measure=self.measure, seed=self.seed,
+        )  # fmt: skip
+
+
+class MatcherModel:
+    """Vocabularies, parameters, and their scorer."""
+
+    def __init__(self, options: MatcherOptions, build: Build, words: dict[str, StringTable], parameters: State) -> None:
+        self.options, self.words, self.parameters = options, words, parameters
+        self.scorer = load_scorer(options, build, parameters)
+
+    def ids(self, side: str, texts: Sequence[str], label: str = "reading") -> TextIds:
+        """The ids of each text's known words."""
+        longest = self.options.query_words if side == "query" else self.options.document_words
+        return text_ids(tokenize_texts(texts, label=label), self.words[side], longest)
+
+    def save(self, directory: Path) -> None:
+        """Write ``model.safetensors`` and the words."""
+        write_tensors(directory / "model.safetensors", self.parameters)
+        for side in SIDES:
+            self.words[side].save(directory, f"{side}_words")
+
+    @classmethod
+    def load(cls, directory: Path, options: MatcherOptions, build: Build) -> MatcherModel:
+        parameters, _ = read_tensors(directory / "model.safetensors")
+        words = {side: StringTable.load(directory, f"{side}_words") for side in SIDES}
+        return cls(options, build, words, parameters)
+
+
+def first_scorer(options: MatcherOptions, build: Build, tables: Sequence[np.ndarray | None]) -> Scorer:
+    """An untrained scorer; the seed draws its weights."""
+    import torch
+
+    from isogloss.nn.matchers.scorer import WordTables
+
+    query, document = tables
+    assert query is not None
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(options.seed)
+        return build(WordTables(query, document, options.dropout, not options.frozen))
+
+
+def load_scorer(options: MatcherOptions, build: Build, parameters: State) -> Scorer:
+    """A scorer with trained parameters, on the device of the options."""
+    from isogloss.nn.encoders.torch_encoder import fill
+    from isogloss.nn.inference import usable_device
+
+    scorer = first_scorer(options, build, [parameters.get(f"tables.{side}") for side in SIDES])
+    fill(dict(scorer.named_parameters()), parameters)
+    return scorer.to(usable_device(options.device))
 
 
 class Matcher(TrainedSystem):
@@ -54,6 +154,7 @@ class Matcher(TrainedSystem):
         super().__init__(options, query_language, document_language)
         self.options.check(self.name)
         self._has_dev = True
+        self.one_language = query_language == document_language  # both sides are read in it
 
     @abstractmethod
     def build(self, tables: WordTables) -> Scorer:
@@ -68,20 +169,14 @@ class Matcher(TrainedSystem):
         return texts
 
     @property
-    def one_language(self) -> bool:
-        """Whether queries and documents are read in one language."""
-        return self.query_language == self.document_language
-
-    @property
     def reading(self) -> Reading:
         """How texts are read."""
-        from isogloss.systems.matchers.data import Reading
-
         options = self.options
+        trained = options.query_vectors == options.document_vectors == COLLECTION
         return Reading(
             options.vocabulary, options.minimum_count, options.query_words, options.document_words, self.one_language,
             options.neighbours if options.negatives == "hard" else 0, options.dev_queries, options.query_vectors,
-            options.document_vectors, options.dimension if options.starts_from_collection else 0,
+            options.document_vectors, options.dimension if trained else 0,
         )  # fmt: skip
 
     @property
@@ -91,8 +186,6 @@ class Matcher(TrainedSystem):
 
     def read(self, training: Dataset) -> RankingData:
         """The training data, as arrays."""
-        from isogloss.systems.matchers.data import read_ranking_data
-
         return read_ranking_data(training, self.reading, self.query_texts)
 
     def prepare(self, training: Dataset) -> tuple[Learner, Evaluator | None]:
@@ -101,7 +194,6 @@ class Matcher(TrainedSystem):
     def prepare_arrays(self, data: RankingData) -> tuple[Learner, Evaluator | None]:
         """The learner, and the evaluator on the dev lists."""
         import_extra("torch", "train", f"the system {self.name}")
-        from isogloss.systems.matchers.model import first_scorer
         from isogloss.training.torch_triples import TorchTriples
 
         options, self._words, self._has_dev = self.options, data.words, data.dev is not None
@@ -110,7 +202,16 @@ class Matcher(TrainedSystem):
             scorer, data.triples, _negatives(options, data), options.margin, options.clip, options.seed, options.device,
             self.extra_term(scorer),
         )  # fmt: skip
-        return learner, self._evaluator(data.dev, data.triples.documents) if data.dev else None
+        lists, documents = data.dev, data.triples.documents
+        if lists is None:
+            return learner, None
+        names = tuple(dict.fromkeys((*_MEASURES, options.measure)))
+
+        def evaluate(parameters: State) -> dict[str, float]:
+            found = _measured(load_scorer(options, self.build, parameters), lists, documents, names)
+            return {name: float(values.mean()) for name, values in found.items()}
+
+        return learner, evaluate
 
     def train_arrays(self, data: RankingData, checkpointer: Checkpointer | None = None) -> TrainingResult:
         """Train on arrays alone, where texts cannot be tokenised."""
@@ -125,21 +226,7 @@ class Matcher(TrainedSystem):
         """All measures, query by query, of ranked lists as arrays."""
         return _measured(self.model.scorer, lists, documents)
 
-    def _evaluator(self, lists: RankedLists, documents: TextIds) -> Evaluator:
-        from isogloss.systems.matchers.model import load_scorer
-
-        names = tuple(dict.fromkeys((*_MEASURES, self.options.measure)))
-
-        def evaluate(parameters: State) -> dict[str, float]:
-            scorer = load_scorer(self.options, self.build, parameters)
-            found = _measured(scorer, lists, documents, names)
-            return {name: float(values.mean()) for name, values in found.items()}
-
-        return evaluate
-
     def adopt(self, parameters: State) -> None:
-        from isogloss.systems.matchers.model import MatcherModel
-
         self.model = MatcherModel(self.options, self.build, self._words, parameters)
 
     def index_texts(self, texts: Sequence[str]) -> None:
@@ -185,14 +272,15 @@ class Matcher(TrainedSystem):
 
     def load_model(self, directory: Path) -> None:
         import_extra("torch", "train", f"the system {self.name}")
-        from isogloss.systems.matchers.model import MatcherModel
-
         self.model = MatcherModel.load(directory, self.options, self.build)
 
     def save_part(self, directory: Path, keep: Allowed | None = None) -> None:
-        kept = self._documents if keep is None else _kept(self._documents, keep)
-        save_array(directory / "documents.ids.npy", kept.ids)
-        save_array(directory / "documents.offsets.npy", kept.offsets)
+        ids, offsets = self._documents.ids, self._documents.offsets
+        if keep is not None:
+            lengths = np.diff(offsets)
+            ids, offsets = ids[np.repeat(keep, lengths)], np.append(np.int64(0), np.cumsum(lengths[keep]))
+        save_array(directory / "documents.ids.npy", ids)
+        save_array(directory / "documents.offsets.npy", offsets)
 
     def load_parts(self, directories: Sequence[Path], id_order: NDArray[np.int64]) -> Self:
         parts = [
@@ -216,13 +304,6 @@ def _joined(parts: Sequence[TextIds]) -> TextIds:
     lengths = [np.diff(part.offsets) for part in parts]
     offsets = np.cumsum(np.concatenate([np.zeros(1, np.int64), *lengths]))
     return TextIds(np.concatenate([np.zeros(0, np.int32), *(part.ids for part in parts)]), offsets)
-
-
-def _kept(texts: TextIds, keep: Allowed) -> TextIds:
-    """Some of the texts, in their order."""
-    lengths = np.diff(texts.offsets)
-    ids = texts.ids[np.repeat(keep, lengths)]
-    return TextIds(ids, np.cumsum(np.concatenate([np.zeros(1, np.int64), lengths[keep]])))
 
 
 def _negatives(options: MatcherOptions, data: RankingData) -> Negatives:

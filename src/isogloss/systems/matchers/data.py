@@ -8,14 +8,14 @@ from __future__ import annotations
 import logging
 import zipfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.data.dataset import Dataset
+from isogloss.data.dataset import Dataset, load_dataset
 from isogloss.data.documents import Query
 from isogloss.data.judgments import Judgments
 from isogloss.data.problems import Problems
@@ -26,20 +26,14 @@ from isogloss.storage.arrays import save_packed
 from isogloss.storage.errors import InputError
 from isogloss.storage.progress import track
 from isogloss.storage.strings import StringTable
+from isogloss.systems import start_vectors
 from isogloss.systems.lexicons import fill_languages
-from isogloss.systems.start_vectors import (
-    COLLECTION,
-    RANDOM,
-    collection_vectors,
-    known_vectors,
-    random_vectors,
-    unit_vectors,
-    vectors_from,
-)
+from isogloss.systems.start_vectors import COLLECTION, RANDOM
 from isogloss.text.batches import TokenizedTexts, tokenize_texts
 from isogloss.text.ids import Ids, TextIds, choose_words, text_ids
 from isogloss.training.examples import Examples, RankedLists, graded_examples
 from isogloss.training.triples import Triples
+from isogloss.translation.translators import open_translator
 from isogloss.translation.vectors.word_vectors import Matrix
 
 SIDES = ("query", "document")
@@ -141,7 +135,7 @@ class RankingData:
         """Initial word vectors, random where there are no others; one table where there is one language."""
         tables = []
         for number, side in enumerate(SIDES[: 2 - self.one_language]):
-            table = random_vectors(len(self.words[side]), dimension, (seed, number))
+            table = start_vectors.random_vectors(len(self.words[side]), dimension, (seed, number))
             if side in self.vectors:
                 rows, found = self.vectors[side]
                 if found.shape[1] != dimension:
@@ -169,7 +163,6 @@ class RankingData:
 
     @classmethod
     def load(cls, path: Path) -> RankingData:
-        """Read what ``save`` wrote."""
         try:
             with np.load(path, allow_pickle=False) as found:
                 arrays = dict(found)
@@ -208,9 +201,10 @@ def read_ranking_data(dataset: Dataset, reading: Reading, query_texts: QueryText
         examples.query_of[relevant],
         examples.document_of[relevant],
     )
-    neighbours = np.zeros((len(triples.queries), 0), np.int32)
-    if reading.neighbours:
-        neighbours = _neighbours(triples, documents, reading.neighbours)
+    neighbours = np.full((len(triples.queries), reading.neighbours), -1, np.int32)
+    if reading.neighbours:  # those of the first positive of each query
+        numbers, first = np.unique(triples.query_of, return_index=True)
+        neighbours[numbers] = lexical_neighbours(documents, triples.positive_of[first], reading.neighbours)
     dev = None
     if reading.dev_queries and "dev" in dataset.splits:
         dev = read_lists(dataset, "dev", words["query"], reading, query_texts)
@@ -256,38 +250,26 @@ def _chosen(texts: TokenizedTexts, reading: Reading) -> StringTable:
 def _vectors(
     dataset: Dataset, reading: Reading, words: dict[str, StringTable]
 ) -> dict[str, tuple[NDArray[np.int64], Matrix]]:
-    """Initial vectors from files or trained on the collection; where there is one language, either file will do."""
+    """Initial vectors from files or trained on the collection; where there is one language, either file will do.
+
+    Where vectors cannot be trained on the collection there are none, with a warning.
+    """
     paths = {"query": reading.query_vectors, "document": reading.document_vectors}
     if set(paths.values()) == {COLLECTION}:
-        return _collection_vectors(dataset, reading, words)
-    paths = {side: path for side, path in paths.items() if path not in (RANDOM, COLLECTION)}
-    if reading.one_language:
-        paths = {"query": next(filter(None, paths.values()), "")}
-    filled = {side: fill_languages(path, *dataset.pair) for side, path in paths.items() if path}
-    found = {side: vectors_from(Path(path), words[side]) for side, path in filled.items()}
-    return {side: (numbers, unit_vectors(vectors)) for side, (numbers, vectors) in found.items()}
-
-
-def _collection_vectors(
-    dataset: Dataset, reading: Reading, words: dict[str, StringTable]
-) -> dict[str, tuple[NDArray[np.int64], Matrix]]:
-    """Vectors trained on the collection; none, with a warning, where it does not allow it."""
-    try:
-        spaces = collection_vectors(dataset, reading.vector_dimension)
-    except InputError as error:
-        logging.getLogger("isogloss").warning("word vectors start at random: %s", error)
-        return {}
-    own = spaces[1:] if reading.one_language else spaces  # the one language is that of the documents
-    found = {side: known_vectors(space, words[side]) for side, space in zip(SIDES, own, strict=False)}
-    return {side: (numbers, unit_vectors(vectors)) for side, (numbers, vectors) in found.items()}
-
-
-def _neighbours(triples: Triples, documents: TokenizedTexts, number: int) -> Ids:
-    """The hard negatives of each query: the neighbours of its first positive."""
-    found = np.full((len(triples.queries), number), -1, np.int32)
-    queries, first = np.unique(triples.query_of, return_index=True)
-    found[queries] = lexical_neighbours(documents, triples.positive_of[first], number)
-    return found
+        try:
+            spaces = start_vectors.collection_vectors(dataset, reading.vector_dimension)
+        except InputError as error:
+            logging.getLogger("isogloss").warning("word vectors start at random: %s", error)
+            return {}
+        own = spaces[1:] if reading.one_language else spaces  # the one language is that of the documents
+        found = {side: start_vectors.known_vectors(space, words[side]) for side, space in zip(SIDES, own, strict=False)}
+    else:
+        paths = {side: path for side, path in paths.items() if path not in (RANDOM, COLLECTION)}
+        if reading.one_language:
+            paths = {"query": next(filter(None, paths.values()), "")}
+        filled = {side: fill_languages(path, *dataset.pair) for side, path in paths.items() if path}
+        found = {side: start_vectors.vectors_from(Path(path), words[side]) for side, path in filled.items()}
+    return {side: (numbers, start_vectors.unit_vectors(vectors)) for side, (numbers, vectors) in found.items()}
 
 
 def _as_arrays(name: str, texts: TextIds) -> dict[str, NDArray[Any]]:
@@ -296,3 +278,35 @@ def _as_arrays(name: str, texts: TextIds) -> dict[str, NDArray[Any]]:
 
 def _as_texts(name: str, arrays: dict[str, NDArray[Any]]) -> TextIds:
     return TextIds(arrays[f"{name}.ids"], arrays[f"{name}.offsets"])
+
+
+def monolingual(training: Dataset) -> Dataset:
+    """The same train queries in the documents' language; they have the same ids."""
+    language = training.pair[1]
+    found = load_dataset(training.source, (language, language), problems=training.problems)
+    return replace(found, splits={"train": [query for query in training.splits["train"] if query in found.queries]})
+
+
+def translated_pairs(training: Dataset, translator: str) -> Dataset:
+    """The same dataset, with translations of the train queries of the documents' language (the layer-wise paper).
+
+    So a cross-lingual system can be trained on question-answer pairs of one language. ``translator`` goes from the
+    documents' language to that of the queries. Queries of other splits stay, and are in no language trained on.
+    """
+    query_language, language = training.pair
+    found = load_dataset(training.source, (language, language), problems=training.problems)
+    others = {query for name, queries in training.splits.items() if name != "train" for query in queries}
+    ids = [query for query in found.splits["train"] if query not in others and query in found.judgments]
+    if not ids:
+        raise InputError(f"{training.source.name}: has no train queries in {language!r} whose answers are known")
+    spec = fill_languages(translator, language, query_language)
+    texts = open_translator(spec, language, query_language).translate([found.queries[id_].text for id_ in ids], ids)
+    kept = {id_: query for id_, query in training.queries.items() if id_ in others}
+    made = {id_: Query(id_, text) for id_, text in zip(ids, texts, strict=True)}
+    judged = (
+        *(each for each in training.judgments if each.query in kept),
+        *(each for each in found.judgments if each.query in made),
+    )
+    judgments = Judgments(judged, found.judgments.top_grade)
+    splits = {**training.splits, "train": ids}
+    return replace(training, queries={**kept, **made}, judgments=judgments, splits=splits)

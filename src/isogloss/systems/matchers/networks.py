@@ -1,28 +1,81 @@
 """The matching networks: ``dssm``, ``ai-cnn``, ``cntn``, ``match-srnn``, ``clann``, and ``cntn-mt``, ``match-srnn-mt``.
 
 Each is a scorer of :mod:`isogloss.nn.matchers`, where its equations are, with its options. The two ``-mt`` systems
-translate the query first (:mod:`isogloss.systems.matchers.translating`).
+translate the query first, and then match within the documents' language.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from isogloss.data.dataset import Dataset
 from isogloss.nn.similarity import smooth_scale
 from isogloss.systems.base import Contribution, SystemOptions, option
 from isogloss.systems.dense import DenseSystem
-from isogloss.systems.matchers.base import Matcher
-from isogloss.systems.matchers.options import MatcherOptions
-from isogloss.systems.matchers.translating import TranslatingMatcher, TranslatingOptions
+from isogloss.systems.matchers.base import Matcher, MatcherOptions
+from isogloss.systems.matchers.data import RankingData, monolingual, read_lists, read_ranking_data
+from isogloss.systems.mt import TranslatedQueries, TranslatorOptions
 from isogloss.translation.vectors.word_vectors import Matrix
 
 if TYPE_CHECKING:
     from isogloss.nn.matchers.scorer import Scorer, WordTables
     from isogloss.training.torch_triples import ExtraTerm
+
+
+@dataclass(frozen=True)
+class TranslatingOptions(MatcherOptions, TranslatorOptions):
+    """Options of every matcher that translates."""
+
+    trained_on: str = option(
+        "translated",
+        "translated: train queries; monolingual: train queries of the documents' language (as in the paper)",
+    )
+
+    def check(self, system: str) -> None:
+        super().check(system)
+        self.require(system, {"trained_on": ("translated", "monolingual")})
+
+
+class TranslatingMatcher(Matcher):
+    """A matcher of one language; queries of the other are translated before it sees them."""
+
+    options: TranslatingOptions
+
+    def __init__(self, options: SystemOptions, query_language: str, document_language: str) -> None:
+        super().__init__(options, query_language, document_language)
+        self.one_language = True
+        self._translated = TranslatedQueries(self.name, self.options, query_language, document_language)
+
+    def query_texts(self, texts: Sequence[str]) -> Sequence[str]:
+        return self._translated(texts)
+
+    def read(self, training: Dataset) -> RankingData:
+        self._translated.learn(training)
+        if self.options.trained_on == "translated":
+            return super().read(training)
+        data = read_ranking_data(monolingual(training), replace(self.reading, dev_queries=0))
+        if not self.reading.dev_queries or "dev" not in training.splits:
+            return data
+        return replace(data, dev=read_lists(training, "dev", data.words["query"], self.reading, self.query_texts))
+
+    def translations(self, query: str) -> list[tuple[str, list[str]]]:
+        return self._translated.translations(query)
+
+    def explain_text(self, query: str, text: str, score: float) -> list[Contribution]:
+        return self._translated.in_words_of(query, super().explain_text(query, text, score))
+
+    def save_model(self, directory: Path) -> None:
+        super().save_model(directory)
+        self._translated.save(directory)
+
+    def load_model(self, directory: Path) -> None:
+        self._translated.load(directory)
+        super().load_model(directory)
 
 
 @dataclass(frozen=True)
@@ -68,11 +121,7 @@ class Dssm(DenseSystem, Matcher):
         vectors = encode_texts(encode, self.model.ids(side, texts, label), scorer.tables.query.device)
         return np.asarray(smooth_scale(vectors, 0.0), dtype=np.float32)
 
-    def explain(self, query: str, row: int, text: str) -> list[Contribution]:
-        return Matcher.explain(self, query, row, text)
-
-    def explain_text(self, query: str, text: str, score: float) -> list[Contribution]:
-        return Matcher.explain_text(self, query, text, score)
+    explain, explain_text = Matcher.explain, Matcher.explain_text
 
 
 @dataclass(frozen=True)

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from isogloss.data.dataset import Dataset
 from isogloss.nn.losses import Loss
 from isogloss.storage.errors import InputError, import_extra
 from isogloss.storage.strings import StringTable
 from isogloss.systems.lexicons import fill_languages
-from isogloss.systems.smooth.model import SIDES, Side, SmoothModel, tower_sizes
-from isogloss.systems.smooth.options import SmoothOptions
+from isogloss.systems.smooth.model import SIDES, Side, SmoothModel, SmoothOptions, tower_sizes
 from isogloss.systems.start_vectors import vectors_from
 from isogloss.text.batches import tokenize_texts
 from isogloss.text.ids import TextIds, choose_words, text_ids
@@ -69,14 +67,11 @@ def make_learner(options: SmoothOptions, prepared: Prepared, pair: tuple[str, st
     else:
         learner = _average_learner(options, tables, prepared.pairs, loss)
     if options.fresh_negatives:
-        learner.renew = _renewal(options, prepared)
+        count = len(prepared.documents)
+        learner.renew = lambda epoch: replace(
+            prepared.pairs, document_of=redraw(prepared.examples, count, options.seed, epoch)
+        )
     return learner
-
-
-def _renewal(options: SmoothOptions, prepared: Prepared) -> Callable[[int], Pairs]:
-    """Draws new negatives for each epoch."""
-    documents = len(prepared.documents)
-    return lambda epoch: replace(prepared.pairs, document_of=redraw(prepared.examples, documents, options.seed, epoch))
 
 
 def _average_learner(options: SmoothOptions, tables: Sequence[Matrix], pairs: Pairs, loss: Loss) -> PairLearner:
@@ -140,18 +135,10 @@ class DevEvaluator:
         model = SmoothModel(self._options, self._prepared.words, parameters)
         queries = model.encode_ids("query", self._queries)
         documents = model.encode_ids("document", self._prepared.documents)
-        scores = _products(queries, documents, self._examples.query_of, self._examples.document_of)
-        found = measure_scores(
-            self._examples.query_of, self._examples.grades, scores, self._ties, self._top, self._names
-        )
+        examples, scores = self._examples, np.empty(len(self._examples.query_of))
+        for start in range(0, len(scores), 65_536):
+            part = slice(start, start + 65_536)
+            rows = queries[examples.query_of[part]], documents[examples.document_of[part]]
+            scores[part] = np.einsum("ij,ij->i", *rows, dtype=np.float64)
+        found = measure_scores(examples.query_of, examples.grades, scores, self._ties, self._top, self._names)
         return {name: float(values.mean()) for name, values in found.items()}
-
-
-def _products(
-    queries: Matrix, documents: Matrix, query_of: NDArray[np.int32], document_of: NDArray[np.int32]
-) -> NDArray[np.float64]:
-    scores = np.empty(len(query_of))
-    for start in range(0, len(scores), 65_536):
-        part = slice(start, start + 65_536)
-        scores[part] = np.einsum("ij,ij->i", queries[query_of[part]], documents[document_of[part]], dtype=np.float64)
-    return scores

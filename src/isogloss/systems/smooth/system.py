@@ -18,9 +18,7 @@ from isogloss.data.dataset import Dataset
 from isogloss.systems.base import Contribution, SystemOptions
 from isogloss.systems.dense import DenseSystem
 from isogloss.systems.explanations import explain_pairs
-from isogloss.systems.smooth.explaining import document_products, query_shares
-from isogloss.systems.smooth.model import DEFAULT_GRADES, SmoothModel
-from isogloss.systems.smooth.options import SmoothOptions
+from isogloss.systems.smooth.model import DEFAULT_GRADES, SmoothModel, SmoothOptions
 from isogloss.systems.trained import TrainedSystem
 from isogloss.text.tokenizer import tokenize
 from isogloss.translation.vectors.word_vectors import Matrix
@@ -45,14 +43,11 @@ class Smooth(TrainedSystem, DenseSystem):
     def __init__(self, options: SystemOptions, query_language: str, document_language: str) -> None:
         super().__init__(options, query_language, document_language)
         self.options.check()
+        self.is_quick = self.options.encoder == "average"
 
     @property
     def recipe(self) -> Recipe:
         return self.options.recipe()
-
-    @property
-    def is_quick(self) -> bool:
-        return self.options.encoder == "average"
 
     def prepare(self, training: Dataset) -> tuple[Learner, Evaluator | None]:
         from isogloss.systems.smooth.learning import DevEvaluator, make_learner, prepare
@@ -91,10 +86,10 @@ class Smooth(TrainedSystem, DenseSystem):
 
     def explain_vector(self, query: str, text: str, vector: Matrix, score: float) -> list[Contribution]:
         """The contributions of word pairs: exact for the average, else by integrated gradients."""
-        words, shares = query_shares(self.model, query)
+        words, shares = self.model.query_shares(query)
         if not words or not vector.any():
             return []
-        return explain_pairs(words, shares, vector, score, partial(document_products, self.model, text))
+        return explain_pairs(words, shares, vector, score, partial(self.model.document_products, text))
 
     def thresholds(self) -> tuple[float, ...]:
         """The midpoints between the loss's bands of adjacent grades: one fewer than there are grades."""

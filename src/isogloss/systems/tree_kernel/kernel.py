@@ -111,11 +111,15 @@ class TreeKernel:
         """Trees prepared for comparison."""
         shared = _Shared(trees)
         grouped: dict[tuple[str, int], list[int]] = {}
-        for number, (label, children) in enumerate(shared.nodes):
-            grouped.setdefault((label, len(children).bit_length()), []).append(number)
+        for number, node in enumerate(shared.nodes):
+            grouped.setdefault((node.label, len(node.children).bit_length()), []).append(number)
         by_label: dict[str, list[_Alike]] = {}
         for (label, _), numbers in grouped.items():
-            by_label.setdefault(label, []).append(_alike(shared.nodes, numbers))
+            children = [shared.nodes[number].children for number in numbers]
+            padded = np.full((max(map(len, children)), len(numbers)), len(shared.nodes), dtype=np.int64)
+            for column, each in enumerate(children):
+                padded[: len(each), column] = each
+            by_label.setdefault(label, []).append(_Alike(np.asarray(numbers, dtype=np.int64), padded))
         sizes = np.asarray([len(bag) for bag in shared.bags], dtype=np.int64)
         members = np.asarray([node for bag in shared.bags for node in bag], dtype=np.int64)
         times = np.asarray([count for bag in shared.bags for count in bag.values()], dtype=np.float64)
@@ -166,14 +170,6 @@ def normalized(kernel: Floats, own: Floats, others: Floats) -> Floats:
     """K(S, T) / sqrt(K(S, S) K(T, T)): 1 for equal trees, whatever their size."""
     scaled: Floats = kernel / np.sqrt(np.outer(own, others))
     return scaled
-
-
-def _alike(nodes: Sequence[_Node], numbers: list[int]) -> _Alike:
-    children = [nodes[number].children for number in numbers]
-    padded = np.full((max(map(len, children)), len(numbers)), len(nodes), dtype=np.int64)
-    for column, each in enumerate(children):
-        padded[: len(each), column] = each
-    return _Alike(np.asarray(numbers, dtype=np.int64), padded)
 
 
 @lru_cache(maxsize=1024)

@@ -31,7 +31,7 @@ import numpy as np
 
 from isogloss.storage.arrays import load_array, save_array
 from isogloss.storage.strings import StringTable
-from isogloss.systems.tree_kernel.kernel import Floats, Ids, PreparedTrees, TreeKernel, normalized, train_svm
+from isogloss.systems.tree_kernel.kernel import Floats, Ids, TreeKernel, normalized, train_svm
 from isogloss.text.tokenizer import tokenize
 from isogloss.text.trees import Tree, parse_trees
 from isogloss.translation.lexicon import Phrase
@@ -54,13 +54,6 @@ class TreePair(NamedTuple):
     features: Sequence[float]
 
 
-class _Side(NamedTuple):
-    """The prepared trees of one side of the known pairs, and the kernel of each with itself."""
-
-    trees: PreparedTrees
-    own: Floats
-
-
 class PairKernel:
     """K between any pairs and the known pairs; ``use_features``: with the summand of x."""
 
@@ -69,28 +62,22 @@ class PairKernel:
         scale: tuple[Floats, Floats] | None = None,
     ) -> None:  # fmt: skip
         self._kernel, self._product, self._use_features = kernel, combine == "product", use_features
-        self._sides = [self._side([pair.query for pair in known]), self._side([pair.document for pair in known])]
+        self._sides = [(kernel.prepare(trees), kernel.of_themselves(trees)) for trees in _trees(known)]
         features = _features(known)
         self.scale = scale or (features.mean(axis=0), np.maximum(features.std(axis=0), 1e-9))
         self._known_features = self._scaled(features)
 
     def __call__(self, pairs: Sequence[TreePair]) -> Floats:
         """One pair a row, one known pair a column."""
-        queries = self._of_side(0, [pair.query for pair in pairs])
-        documents = self._of_side(1, [pair.document for pair in pairs])
+        queries, documents = (
+            normalized(self._kernel(trees, known), self._kernel.of_themselves(trees), own)
+            for trees, (known, own) in zip(_trees(pairs), self._sides, strict=True)
+        )
         combined = queries * documents if self._product else queries + documents
         if self._use_features:
             features = self._scaled(_features(pairs)) / self._known_features.shape[1]
             combined += np.einsum("pf,kf->pk", features, self._known_features)
         return combined
-
-    def _side(self, trees: Sequence[Tree]) -> _Side:
-        return _Side(self._kernel.prepare(trees), self._kernel.of_themselves(trees))
-
-    def _of_side(self, side: int, trees: Sequence[Tree]) -> Floats:
-        known = self._sides[side]
-        own = self._kernel.of_themselves(trees)
-        return normalized(self._kernel(trees, known.trees, "comparing trees"), own, known.own)
 
     def _scaled(self, features: Floats) -> Floats:
         mean, deviation = self.scale
@@ -118,7 +105,6 @@ class TreeRanker:
 
     @classmethod
     def load(cls, directory: Path, kernel: TreeKernel, combine: str, use_features: bool) -> TreeRanker:
-        """Read what ``save`` wrote."""
         sides = [StringTable.load(directory, f"known.{side}") for side in ("query", "document")]
         features, weights, scale = (
             load_array(directory / f"known.{part}.npy") for part in ("features", "weights", "scale")
@@ -168,6 +154,10 @@ def _train_classes(kernel: Floats, sizes: Ids, cost: float, seed: int) -> Floats
 
 def _features(pairs: Sequence[TreePair]) -> Floats:
     return np.asarray([pair.features for pair in pairs], dtype=np.float64).reshape(len(pairs), -1)
+
+
+def _trees(pairs: Sequence[TreePair]) -> tuple[list[Tree], list[Tree]]:
+    return [pair.query for pair in pairs], [pair.document for pair in pairs]
 
 
 class Match(NamedTuple):

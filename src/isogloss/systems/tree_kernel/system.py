@@ -36,20 +36,9 @@ from isogloss.storage.strings import JoinedStrings, StringTable
 from isogloss.systems.base import Contribution, System, SystemOptions, option
 from isogloss.systems.explanations import MOST_LINES, NO_WORD, CutText, shares_by_leaving_out, tidied
 from isogloss.systems.lexicons import INDUCED, LEXICON_HELP, fill_languages, induce_from
+from isogloss.systems.tree_kernel import ranker
 from isogloss.systems.tree_kernel.kernel import TreeKernel
-from isogloss.systems.tree_kernel.ranker import (
-    OBJECTIVES,
-    PAIR_KERNELS,
-    ReadTree,
-    TreePair,
-    TreeRanker,
-    WordMatcher,
-    inverse_frequency,
-    leaf_tokens,
-    make_pair,
-    train_ranker,
-    without_words,
-)
+from isogloss.systems.tree_kernel.ranker import OBJECTIVES, PAIR_KERNELS, TreePair
 from isogloss.text.batches import tokenize_texts
 from isogloss.text.tokenizer import Tokenizer, tokenize
 from isogloss.text.trees import Tree, parse_trees, read_trees, shallow_tree, text_key
@@ -108,11 +97,13 @@ class TreeKernelSystem(System):
 
     def fit(self, training: Dataset) -> None:
         o, texts = self.options, training.documents.texts(("text",))
-        self._parsed = {side: self._read_trees(side) for side in ("query", "document")}
+        paths, pair = (o.query_trees, o.document_trees), (self.query_language, self.document_language)
+        trees = [read_trees(fill_languages(path, *pair)) if path else {} for path in paths]
+        self._parsed = dict(zip(("query", "document"), trees, strict=True))
         right = _right_documents(training)
         questions = self._choose([query for query in training.split("train") if query.id in right])
         self._use_lexicon(self._lexicon(training, questions))
-        words = [set(leaf_tokens(self._tree("query", query.text))) for query in training.split("train")]
+        words = [set(ranker.leaf_tokens(self._tree("query", query.text))) for query in training.split("train")]
         self._query_df, self._query_count = Counter(word for each in words for word in each), len(words)
         self._use_documents(JoinedPostings([Postings.build(tokenize_texts(texts, self._terms))]), texts)
         groups = []
@@ -122,7 +113,7 @@ class TreeKernelSystem(System):
         if not any(len(group) > 1 for group in groups):
             what = "no question of the train split has a right and a wrong document"
             raise InputError(f"{self.name}: {training.source.name}: {what}")
-        self._ranker = train_ranker(groups, self._kernel, o.pair_kernel, o.objective, o.cost, o.features, o.seed)
+        self._ranker = ranker.train_ranker(groups, self._kernel, o.pair_kernel, o.objective, o.cost, o.features, o.seed)
 
     def index_texts(self, texts: Sequence[str]) -> None:
         tokens = tokenize_texts(texts, self._terms, label=f"indexing {len(texts):,} documents")
@@ -153,19 +144,16 @@ class TreeKernelSystem(System):
 
         def pair_without(group: list[int]) -> TreePair:
             words = {word for number in group for word in cut.names[number].split()}
-            return self._pairs(cut.without(group), [row], without_words(tree, words))[0]
+            return self._pairs(cut.without(group), [row], ranker.without_words(tree, words))[0]
 
         shares = shares_by_leaving_out(cut, lambda groups: self._ranker([*map(pair_without, groups)]), _EXPLAINING)
         document = tokenize(text)
         matches = [{document[match.document] for match in self._matcher(name.split(), document)} for name in cut.names]
         matched = [tuple(self._terms.terms(sorted(words))) for words in matches]
         lines = [Contribution(*each) for each in zip(cut.names, matched, shares.tolist(), strict=True)]
-        return tidied([*lines, Contribution(NO_WORD, (), self._found_with(query, row) - float(shares.sum()))])
-
-    def _found_with(self, query: str, row: int) -> float:
-        """The score of a document in a search: its first-stage score, lowered, where it is not re-ranked."""
-        _, best = self._first_stage(query)
-        return float(self.score(query, np.asarray([row]))[0] if row in best else self.scores(query)[row])
+        reranked = row in self._first_stage(query)[1]  # if not, it is found with its lowered first-stage score
+        score = float(self.score(query, np.asarray([row]))[0] if reranked else self.scores(query)[row])
+        return tidied([*lines, Contribution(NO_WORD, (), score - float(shares.sum()))])
 
     def term_of(self, word: str) -> str | None:
         return next(iter(self._terms.terms([word])), None)
@@ -204,13 +192,13 @@ class TreeKernelSystem(System):
         self._parsed = {"query": {key: parse_trees(tree)[0] for key, tree in zip(texts, trees, strict=True)}}
         self._query_count, *counts = load_array(directory / "asked.counts.npy").tolist()
         self._query_df = Counter(dict(zip(StringTable.load(directory, "asked"), counts, strict=True)))
-        self._ranker = TreeRanker.load(directory, self._kernel, o.pair_kernel, o.features)
+        self._ranker = ranker.TreeRanker.load(directory, self._kernel, o.pair_kernel, o.features)
         return self
 
     def _use_lexicon(self, lexicon: Lexicon) -> None:
         o = self.options
         self._translator = QueryTranslator(lexicon, self.query_language, self._terms, translations=o.translations)
-        self._matcher = WordMatcher(self._translator)
+        self._matcher = ranker.WordMatcher(self._translator)
 
     def _use_documents(self, postings: JoinedPostings, documents: Sequence[str], are_trees: bool = False) -> None:
         self._lists, self._bm25, self._documents, self._are_trees = postings, BM25(postings), documents, are_trees
@@ -250,14 +238,14 @@ class TreeKernelSystem(System):
 
     def _pairs(self, query: str, rows: Sequence[int], tree: Tree | None = None) -> list[TreePair]:
         """The pairs of a query with some documents; ``tree``: the query's, instead of that of its text."""
-        read = ReadTree.of(tree or self._tree("query", query), self._query_weight)
+        read = ranker.ReadTree.of(tree or self._tree("query", query), self._query_weight)
         concepts = self._translator(query)
         best = self._bm25.best_possible(concepts) or 1.0
         found = self._bm25.scores_at(concepts, np.asarray(rows, dtype=np.int64)) / best
         pairs = []
         for row, score in zip(rows, found.tolist(), strict=True):
-            document = ReadTree.of(self._document_tree(row), self._document_weight)
-            pairs.append(make_pair(read, document, self._matcher, score, self.options.words))
+            document = ranker.ReadTree.of(self._document_tree(row), self._document_weight)
+            pairs.append(ranker.make_pair(read, document, self._matcher, score, self.options.words))
         return pairs
 
     def _tree(self, side: str, text: str) -> Tree:
@@ -270,17 +258,13 @@ class TreeKernelSystem(System):
             return parse_trees(self._documents[row])[0]
         return self._tree("document", self._documents[row])
 
-    def _read_trees(self, side: str) -> Mapping[str, Tree]:
-        path: str = getattr(self.options, f"{side}_trees")
-        return read_trees(fill_languages(path, self.query_language, self.document_language)) if path else {}
-
     def _query_weight(self, word: str) -> float:
-        return inverse_frequency(self._query_count, self._query_df[word])
+        return ranker.inverse_frequency(self._query_count, self._query_df[word])
 
     def _document_weight(self, word: str) -> float:
         postings = self._bm25.postings
         frequency = max((len(postings[term].documents) for term in self._terms.terms([word])), default=0)
-        return inverse_frequency(postings.counted, frequency)
+        return ranker.inverse_frequency(postings.counted, frequency)
 
 
 def _right_documents(training: Dataset) -> dict[str, int]:

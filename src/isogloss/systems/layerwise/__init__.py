@@ -1,1 +1,0 @@
-"""``layerwise``: the layer-wise adversary paper."""
