@@ -4,10 +4,10 @@ import importlib.util
 from pathlib import Path
 
 _NEEDED = {
-    "triton": "src/isogloss/training/average/kernels.py",
+    "triton": "src/isogloss/training/word_average/kernels.py",
     "qdrant_client": "src/isogloss/engines/qdrant.py",
     "psycopg": "src/isogloss/engines/postgres/*.py",
-    "ray": "src/isogloss/engines/ray_*.py",
+    "ray": "src/isogloss/engines/ray/*.py",
 }
 collect_ignore = [
     str(path)

@@ -33,8 +33,8 @@ from pathlib import Path
 import numpy as np
 from side_by_side import best_times, show
 
-from isogloss.nn.encoders import average
-from isogloss.nn.encoders.average import AverageEncoder
+from isogloss.nn.encoders import word_average as average
+from isogloss.nn.encoders.word_average import AverageEncoder
 from isogloss.storage.strings import StringTable
 from isogloss.systems.bridge.documents import Part
 from isogloss.text import positions

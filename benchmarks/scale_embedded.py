@@ -18,7 +18,7 @@ from scale_vectors import LANGUAGE, K, Vectors, document_of
 
 from isogloss.data.documents import Collection
 from isogloss.index.segments import Segment, write_segment
-from isogloss.retrieval.vectors.index import VectorIndex
+from isogloss.retrieval.vectors.vector_index import VectorIndex
 
 _NAME = "segment"
 

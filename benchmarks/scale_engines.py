@@ -18,7 +18,7 @@ from scale_memory import Watch
 from scale_searching import of_store, timed_search
 from scale_vectors import LANGUAGE, Vectors
 
-from isogloss.engines.base import VectorEngine
+from isogloss.engines.base import IndexEngine
 from isogloss.index.in_engine import BATCH
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def measure_qdrant(vectors: Vectors, folder: Path, keep: Keep) -> None:
             keep("qdrant, local mode", {**loaded, **searched, **measured})
 
 
-def _loaded(store: VectorEngine, vectors: Vectors, *processes: int) -> dict[str, Any]:
+def _loaded(store: IndexEngine, vectors: Vectors, *processes: int) -> dict[str, Any]:
     begun = time.perf_counter()
     with Watch(*processes) as watch:
         for documents, part in vectors.batches(BATCH):
@@ -95,7 +95,7 @@ def _loaded(store: VectorEngine, vectors: Vectors, *processes: int) -> dict[str,
     return {"build_seconds": time.perf_counter() - begun, "build_memory": watch.peak}
 
 
-def _searched(store: VectorEngine, vectors: Vectors, *processes: int) -> dict[str, Any]:
+def _searched(store: IndexEngine, vectors: Vectors, *processes: int) -> dict[str, Any]:
     with Watch(*processes) as watch:
         measured = timed_search(of_store(store), vectors)
     return {**measured, "memory": watch.peak}

@@ -16,8 +16,8 @@ from scale_texts import blocks, made_up_pages, repeated, untrained
 
 from isogloss.nn.losses import make_loss
 from isogloss.text.ids import TextIds
-from isogloss.training.average.cpu import NumbaAverage
 from isogloss.training.examples import Pairs
+from isogloss.training.word_average.cpu import NumbaAverage
 
 _WORDS, _SIZE, _BATCH, _QUERY, _DOCUMENT = 100_000, 64, 128, 20, 199
 

@@ -24,7 +24,7 @@ from scale_texts import TEXT, Documents, blocks, made_up_pages, repeated, untrai
 from side_by_side import best_times
 
 from isogloss.data.documents import Document
-from isogloss.engines.ray_data import SLOW, dense_part, encode, encode_on_ray
+from isogloss.engines.ray.data import SLOW, dense_part, encode, encode_on_ray
 from isogloss.storage.arrays import write_tensors
 from isogloss.systems.base import System
 
@@ -34,7 +34,7 @@ ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_
 
 
 def main(arguments: list[str]) -> None:
-    from isogloss.engines.ray_cluster import connected
+    from isogloss.engines.ray.cluster import connected
 
     started = time.perf_counter()
     with connected(num_cpus=2, object_store_memory=512 * 2**20):
@@ -45,7 +45,7 @@ def main(arguments: list[str]) -> None:
 
 def checks() -> dict[str, float]:
     """How many times faster two cores of Ray encode made-up text."""
-    from isogloss.engines.ray_cluster import connected
+    from isogloss.engines.ray.cluster import connected
 
     with connected(num_cpus=2, object_store_memory=512 * 2**20):
         return {name: encoding_ratio(name, system, documents) for name, system, documents in _made_up()}

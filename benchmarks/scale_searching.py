@@ -12,7 +12,7 @@ from typing import Any
 from clustered_vectors import Floats
 from scale_vectors import LANGUAGE, K, Vectors
 
-from isogloss.engines.base import VectorEngine
+from isogloss.engines.base import IndexEngine
 
 BATCH = 32
 _WARM_UP = 3
@@ -36,7 +36,7 @@ def timed_search(search: Search, vectors: Vectors) -> dict[str, Any]:
     }
 
 
-def of_store(store: VectorEngine) -> Search:
+def of_store(store: IndexEngine) -> Search:
     """The search of a store."""
     return lambda queries: [[hit.id for hit in answer] for answer in store.search(LANGUAGE, queries, K)]
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from isogloss.data.documents import Document, joined_fields
-from isogloss.engines.ray_data import QUICK, SLOW, Block, cut
+from isogloss.engines.ray.data import QUICK, SLOW, Block, cut
 from isogloss.storage.strings import StringTable
 from isogloss.systems.dense import DenseSystem
 

@@ -19,7 +19,7 @@ import numpy as np
 from clustered_vectors import Floats
 from numpy.typing import NDArray
 
-from isogloss.retrieval.vectors.index import VectorIndex
+from isogloss.retrieval.vectors.vector_index import VectorIndex
 
 K = 10
 Found = NDArray[np.integer]

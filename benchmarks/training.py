@@ -22,8 +22,8 @@ from torch.nn.functional import embedding_bag
 from isogloss.nn.losses import make_loss
 from isogloss.nn.similarity import smooth_cosine
 from isogloss.text.ids import TextIds
-from isogloss.training.average.cpu import NumbaAverage
 from isogloss.training.examples import Pairs
+from isogloss.training.word_average.cpu import NumbaAverage
 
 WORDS, SIZE, BATCH, QUERY, DOCUMENT = 100_000, 64, 128, 20, 199
 RELEASED = "as released: padded, dense AdamW, clipped"

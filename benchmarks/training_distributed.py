@@ -127,7 +127,7 @@ def _learner(encoder: str, pairs: Pairs) -> Any:
         return TorchPairs(*make_encoders(encoder, *tables, TowerSizes()), pairs, LOSS, 1.0, 1.0)
     import numba
 
-    from isogloss.training.average.cpu import NumbaAverage
+    from isogloss.training.word_average.cpu import NumbaAverage
 
     numba.set_num_threads(1)
     return NumbaAverage(*tables, pairs, LOSS.compiled(), 1.0, 1.0)

@@ -20,8 +20,8 @@ from side_by_side import best_times
 
 from isogloss.nn.losses import make_loss
 from isogloss.text.ids import TextIds
-from isogloss.training.average.cuda import CudaAverage
 from isogloss.training.examples import Pairs
+from isogloss.training.word_average.cuda import CudaAverage
 
 STEPS, EPOCHS, BATCH = 310_000, 30, 128
 WORDS, SIZE, QUERY_LENGTH, DOCUMENT_LENGTH, TEXTS = 100_000, 64, 20, 199, 65_536

@@ -13,7 +13,7 @@ _NAMES = {
     "Document": "isogloss.data.documents",
     "Evaluation": "isogloss.systems.evaluate",
     "Hit": "isogloss.search.hits",
-    "Index": "isogloss.search.index",
+    "Index": "isogloss.search.public",
     "InputError": "isogloss.storage.errors",
     "TrainingRun": "isogloss.systems.train",
     "evaluate": "isogloss.systems.evaluate",

@@ -11,7 +11,7 @@ from isogloss.data.documents import Document
 from isogloss.data.problems import Problems
 from isogloss.data.readers.demo import Demo
 from isogloss.data.readers.jsonl import Jsonl, write_jsonl
-from isogloss.engines.base import EngineHit, Matrix, VectorEngine
+from isogloss.engines.base import EngineHit, IndexEngine, Matrix
 from isogloss.storage.errors import InputError
 
 DIMENSION = 8
@@ -39,11 +39,11 @@ def few_pages(folder: Path) -> Jsonl:
 class Opener(Protocol):
     """How a backend is made and reopened."""
 
-    def create(self) -> VectorEngine:
+    def create(self) -> IndexEngine:
         """A new and empty store for vectors of ``DIMENSION`` components."""
         ...
 
-    def reopen(self, store: VectorEngine) -> VectorEngine:
+    def reopen(self, store: IndexEngine) -> IndexEngine:
         """The same store after it was closed, or after its engine was started again."""
         ...
 

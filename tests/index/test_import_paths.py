@@ -36,7 +36,7 @@ def loaded(script, argument, folder):
 def test_searching_loads_neither_training_nor_evaluation_nor_readers(system, tmp_path):
     make_index(tmp_path / "index", system, Demo(), ["fr"])
     modules = loaded(SEARCH, str(tmp_path / "index"), tmp_path)
-    unwanted = ("isogloss.training", "isogloss.evaluation", "isogloss.data.readers", "isogloss.engines.ray_")
+    unwanted = ("isogloss.training", "isogloss.evaluation", "isogloss.data.readers", "isogloss.engines.ray.")
     assert [name for name in modules if name.startswith(unwanted)] == []
 
 
@@ -60,4 +60,4 @@ def test_local_commands_load_no_distributed_code(tmp_path):
         ],
     ]
     modules = loaded(COMMANDS, json.dumps(commands), tmp_path)
-    assert [name for name in modules if name.startswith("isogloss.engines.ray_")] == []
+    assert [name for name in modules if name.startswith("isogloss.engines.ray.")] == []

@@ -8,7 +8,7 @@ import pytest
 from isogloss.data.readers.demo import Demo
 from isogloss.index.making import make_index, re_encode
 from isogloss.index.reader import open_index
-from isogloss.index.scales import divisors, usual_scores
+from isogloss.index.score_scales import divisors, usual_scores
 from isogloss.search.searcher import Searcher
 
 

@@ -13,7 +13,7 @@ from isogloss.index.documents import DocumentStore
 from isogloss.index.language_index import MappedLanguageIndex
 from isogloss.index.manifest import Manifest
 from isogloss.index.reader import OpenIndex
-from isogloss.index.scales import divisors
+from isogloss.index.score_scales import divisors
 from isogloss.retrieval.field_lists import build_field_lists
 from isogloss.retrieval.postings import JoinedPostings
 from isogloss.retrieval.ranking import Ranking

@@ -14,12 +14,12 @@ import pytest
 from isogloss.nn.losses import make_loss
 from isogloss.storage.errors import InputError
 from isogloss.text.ids import TextIds
-from isogloss.training.average.reference import NumpyAverage
 from isogloss.training.distributed import PeerLost, Team
 from isogloss.training.examples import Pairs
 from isogloss.training.learner import Learner
 from isogloss.training.loop import Checkpointer, Recipe, Training, TrainingStopped
 from isogloss.training.triples import HardNegatives, InBatchNegatives, RandomNegatives, Triples
+from isogloss.training.word_average.reference import NumpyAverage
 
 WORDS, SIZE, EXAMPLES, BATCH = 15, 6, 23, 5  # the last batch has 3 examples, fewer than some teams have processes
 RECIPE = Recipe(epochs=3, batch=BATCH, rate=0.02)
@@ -126,7 +126,7 @@ def plain_average():
 
 def compiled_average():
     pytest.importorskip("numba").set_num_threads(1)
-    from isogloss.training.average.cpu import NumbaAverage
+    from isogloss.training.word_average.cpu import NumbaAverage
 
     made = NumbaAverage(table(1), table(2), toy_pairs(), LOSS.compiled(), 0.5, 0.05)
     made.renew = toy_pairs

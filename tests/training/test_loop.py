@@ -14,10 +14,10 @@ from isogloss.nn.losses import make_loss
 from isogloss.storage.errors import InputError
 from isogloss.text.ids import TextIds
 from isogloss.training import loop
-from isogloss.training.average.reference import NumpyAverage
 from isogloss.training.examples import Pairs
 from isogloss.training.learner import Learner
 from isogloss.training.loop import Checkpointer, Interruption, Recipe, Training, TrainingStopped
+from isogloss.training.word_average.reference import NumpyAverage
 
 PAIRS, WORDS, SIZE = 33, 12, 4
 EPOCHS, BATCH, BATCHES = 4, 5, 7
@@ -116,7 +116,7 @@ def real(kind=NumpyAverage):
 
 def compiled():
     pytest.importorskip("numba").set_num_threads(1)
-    from isogloss.training.average.cpu import NumbaAverage
+    from isogloss.training.word_average.cpu import NumbaAverage
 
     return NumbaAverage
 

@@ -106,7 +106,7 @@ def _encoding(options: argparse.Namespace) -> AbstractContextManager[Encode | No
     """The cluster that encodes the documents, if one does."""
     if not wants_ray(options.on):
         return nullcontext()
-    from isogloss.engines.ray_data import encoding_on_ray
+    from isogloss.engines.ray.data import encoding_on_ray
 
     return encoding_on_ray(Path(options.output))
 

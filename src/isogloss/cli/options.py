@@ -147,7 +147,7 @@ def wants_ray(on: str | None) -> bool:
     """
     wanted = on == "ray" or bool(os.environ.get("RAY_ADDRESS"))
     if wanted:
-        from isogloss.engines.ray_cluster import import_ray
+        from isogloss.engines.ray.cluster import import_ray
 
         import_ray()
     return wanted

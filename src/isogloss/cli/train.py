@@ -93,7 +93,7 @@ def _sharing(options: argparse.Namespace, team: Team) -> dict[str, Any]:
     if options.workers is not None and not wants_ray(options.on):
         raise InputError("train: --workers is about Ray; add --on ray, or use torchrun --nproc-per-node")
     if team.size == 1 and wants_ray(options.on):
-        from isogloss.engines.ray_train import on_ray
+        from isogloss.engines.ray.train import on_ray
 
         return {"launch": on_ray(options.workers or 2)}
     if options.on:

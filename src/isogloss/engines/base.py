@@ -1,4 +1,4 @@
-"""VectorEngine: the interface of an engine that stores an index. A new engine is one small file with such a class.
+"""IndexEngine: the interface of an engine that stores an index. A new engine is one small file with such a class.
 
 Documents come with their vectors, and an engine ranks by inner product only,
 
@@ -11,8 +11,8 @@ the same in tests, and every engine passes them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,11 +35,22 @@ class EngineHit(NamedTuple):
     score: float
 
 
-class VectorEngine(Protocol):
-    """Documents of one or many languages, each with a vector; (language, id) names a document.
+class IndexEngine(Protocol):
+    """Documents of one or many languages, each with a vector, under a name of their own in the engine.
 
-    Threads may share it. Added documents have a language.
+    (language, id) names a document; added documents have a language. Threads may share it.
     """
+
+    @classmethod
+    def create(cls, url: str, dimension: int, *, name: str) -> Self:
+        """A new and empty one; an ``InputError`` if there is one of that name."""
+
+    @classmethod
+    def open(cls, url: str, *, name: str) -> Self:
+        """One that is there; an ``InputError`` if it is not."""
+
+    def drop(self) -> None:
+        """Remove everything that ``create`` made and that was added to it, and close."""
 
     def add(self, documents: Sequence[Document], vectors: Matrix) -> None:
         """Add or replace documents: all or none of them, and kept when this returns."""
@@ -61,6 +72,41 @@ class VectorEngine(Protocol):
 
     def close(self) -> None:
         """Close files and connections."""
+
+
+@runtime_checkable
+class Sweeping(Protocol):
+    """An engine that can remove indexes whose making was interrupted."""
+
+    @classmethod
+    def begin(cls, url: str, dimension: int, *, name: str) -> IndexEngine:
+        """A new and empty one that ``sweep`` removes unless ``finish`` is called."""
+
+    @classmethod
+    def sweep(cls, url: str) -> list[str]:
+        """Drop what ended processes have begun and not finished; the names."""
+
+    def finish(self) -> None:
+        """Mark it as complete."""
+
+
+@runtime_checkable
+class Approximating(Protocol):
+    """An engine that can search approximately."""
+
+    def approximate(self, how: str) -> dict[str, float]:
+        """Begin to (``yes``; ``auto``: where it pays) or cease to (``no``); what ``recalls`` then says."""
+
+    def recalls(self) -> dict[str, float]:
+        """The recall@10 that was measured in each language that is searched approximately."""
+
+
+@runtime_checkable
+class Listing(Protocol):
+    """An engine that lists its documents, so that another model can encode them."""
+
+    def documents(self, language: str) -> Iterator[Document]:
+        """The documents of a language, one after the other."""
 
 
 def checked_batch(documents: Sequence[Document], vectors: Matrix, dimension: int | None) -> Matrix:

@@ -10,14 +10,12 @@ import logging
 import os
 import re
 import secrets
-from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
-from typing import Protocol, Self, cast, runtime_checkable
+from typing import cast
 from urllib.parse import unquote
 
-from isogloss.data.documents import Document
-from isogloss.engines.base import VectorEngine
+from isogloss.engines.base import IndexEngine, Sweeping
 from isogloss.storage.errors import InputError, import_extra
 
 VARIABLE = "ISOGLOSS_ENGINE"
@@ -77,56 +75,6 @@ ENGINES = {
 }
 """The module and class of an engine, imported when it is used, the package that it needs, the extra that has it."""
 _LONGEST_NAME = 31
-
-
-class IndexEngine(VectorEngine, Protocol):
-    """An engine that stores an index under a name of its own."""
-
-    @classmethod
-    def create(cls, url: str, dimension: int, *, name: str) -> Self:
-        """A new and empty one; an ``InputError`` if there is one of that name."""
-
-    @classmethod
-    def open(cls, url: str, *, name: str) -> Self:
-        """One that is there; an ``InputError`` if it is not."""
-
-    def drop(self) -> None:
-        """Remove everything that ``create`` made and that was added to it, and close."""
-
-
-@runtime_checkable
-class Sweeping(Protocol):
-    """An engine that can remove indexes whose making was interrupted."""
-
-    @classmethod
-    def begin(cls, url: str, dimension: int, *, name: str) -> IndexEngine:
-        """A new and empty one that ``sweep`` removes unless ``finish`` is called."""
-
-    @classmethod
-    def sweep(cls, url: str) -> list[str]:
-        """Drop what ended processes have begun and not finished; the names."""
-
-    def finish(self) -> None:
-        """Mark it as complete."""
-
-
-@runtime_checkable
-class Approximating(Protocol):
-    """An engine that can search approximately."""
-
-    def approximate(self, how: str) -> dict[str, float]:
-        """Begin to (``yes``; ``auto``: where it pays) or cease to (``no``); what ``recalls`` then says."""
-
-    def recalls(self) -> dict[str, float]:
-        """The recall@10 that was measured in each language that is searched approximately."""
-
-
-@runtime_checkable
-class Listing(Protocol):
-    """An engine that lists its documents, so that another model can encode them."""
-
-    def documents(self, language: str) -> Iterator[Document]:
-        """The documents of a language, one after the other."""
 
 
 def create_engine(url: str, dimension: int, name: str) -> IndexEngine:

@@ -40,7 +40,7 @@ class Gains:
 
 
 def success(gains: Gains, depth: int) -> PerQuery:
-    r"""P_mr@k: 1 if a relevant document is among the first k, else 0 (the paper's "precision for MR", decision 1)."""
+    r"""P_mr@k: 1 if a relevant document is among the first k, else 0 (the paper's "precision for MR")."""
     return np.asarray(gains.relevant(gains.top, depth).any(axis=1), dtype=np.float64)
 
 
@@ -76,7 +76,7 @@ def reciprocal_rank(gains: Gains, grade: int | None = 1) -> PerQuery:
 
 
 def ndcg(gains: Gains, depth: int) -> PerQuery:
-    r"""nDCG@k = DCG@k / ideal DCG@k, DCG@k = sum_{i=1..k} gain_i / log2(i + 1), linear gains 2/1/0 (decision 2)."""
+    r"""nDCG@k = DCG@k / ideal DCG@k, DCG@k = sum_{i=1..k} gain_i / log2(i + 1), linear gains 2/1/0."""
     return _ratio(_dcg(gains.gains[:, :depth]), _dcg(gains.judged[:, :depth]))
 
 

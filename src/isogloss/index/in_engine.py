@@ -13,8 +13,7 @@ import numpy as np
 
 from isogloss.data.documents import Collection, Document
 from isogloss.engines import registry
-from isogloss.engines.base import Matrix
-from isogloss.engines.registry import Approximating, IndexEngine
+from isogloss.engines.base import Approximating, IndexEngine, Matrix
 from isogloss.index.commit_writer import CommitWriter, PendingSegments
 from isogloss.index.language_index import for_engine, padded
 from isogloss.index.manifest import EngineNote, Manifest

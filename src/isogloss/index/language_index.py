@@ -13,8 +13,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from isogloss.data.documents import Document
-from isogloss.engines.base import Matrix, VectorEngine
-from isogloss.engines.registry import Approximating
+from isogloss.engines.base import Approximating, IndexEngine, Matrix
 from isogloss.index.documents import JoinedDocuments
 from isogloss.retrieval.field_lists import matching_rows
 from isogloss.retrieval.postings import JoinedPostings
@@ -130,7 +129,7 @@ class EngineLanguageIndex:
     """
 
     system: DenseSystem
-    engine: VectorEngine
+    engine: IndexEngine
     language: str
     dimension: int
     count: int = 0

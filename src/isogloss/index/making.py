@@ -19,7 +19,8 @@ from isogloss.data.dataset import load_collection, load_training
 from isogloss.data.documents import Collection, Document
 from isogloss.data.problems import Problems
 from isogloss.data.source import Pair, Source
-from isogloss.engines.registry import Listing, finish_engine
+from isogloss.engines.base import Listing
+from isogloss.engines.registry import finish_engine
 from isogloss.index.commit import Commit, LanguageEntry, SegmentEntry
 from isogloss.index.documents import DocumentStore
 from isogloss.index.in_engine import NewEngineIndex, dropping_the_old_engine_index, new_engine_index
@@ -28,7 +29,7 @@ from isogloss.index.lock import FILE as LOCK
 from isogloss.index.lock import WriteLock
 from isogloss.index.manifest import FILE, Manifest
 from isogloss.index.reader import OpenIndex, open_index
-from isogloss.index.scales import usual_scores
+from isogloss.index.score_scales import usual_scores
 from isogloss.index.segments import SEGMENTS, SHARED, SOURCES, new_name, write_segment
 from isogloss.storage import checksums
 from isogloss.storage.checksums import FileNote, write_checksums

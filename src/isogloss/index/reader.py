@@ -13,8 +13,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from isogloss.engines.base import EngineUnavailableError
-from isogloss.engines.registry import IndexEngine, open_engine
+from isogloss.engines.base import EngineUnavailableError, IndexEngine
+from isogloss.engines.registry import open_engine
 from isogloss.index.commit import Commit, LanguageEntry
 from isogloss.index.documents import DocumentStore, JoinedDocuments, LiveDocuments
 from isogloss.index.language_index import EngineLanguageIndex, LanguageIndex, MappedLanguageIndex, for_engine

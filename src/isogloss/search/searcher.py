@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from isogloss.data.documents import Document, joined_fields
 from isogloss.index.language_index import Candidate, Filters, LanguageIndex
 from isogloss.index.reader import OpenIndex
-from isogloss.index.scales import divisors
+from isogloss.index.score_scales import divisors
 from isogloss.search.hits import Hit, Hits, relevance_of
 from isogloss.search.reranking import Reranker
 from isogloss.storage.deadline import check
@@ -31,7 +31,7 @@ class Searcher:
     """Searches an index in all its languages.
 
     With several languages, each score and each part of its explanation is divided by a scale that makes it comparable
-    with those of the other languages (:mod:`isogloss.index.scales`).
+    with those of the other languages (:mod:`isogloss.index.score_scales`).
     """
 
     def __init__(self, index: OpenIndex, reranker: Reranker | None = None) -> None:

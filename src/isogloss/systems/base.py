@@ -195,7 +195,7 @@ class System(ABC):
         return self.scores(query)[rows]
 
     def about(self) -> dict[str, Any]:
-        """Facts about the index for ``isogloss info``: how vectors are stored, say."""
+        """Facts about the indexed documents: how vectors are stored, say."""
         return {}
 
     def count_only(self, live: Allowed) -> None:  # noqa: B027 - most have no statistics of the collection

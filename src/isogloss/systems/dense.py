@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from isogloss.data.documents import Query
 from isogloss.retrieval.ranking import Allowed, Ranking, Scores
-from isogloss.retrieval.vectors.index import VectorIndex
+from isogloss.retrieval.vectors.vector_index import VectorIndex
 from isogloss.storage.progress import track
 from isogloss.systems.base import Contribution, System
 from isogloss.systems.explanations import CutText, explain_by_leaving_out

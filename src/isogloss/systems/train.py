@@ -63,7 +63,7 @@ def train(
 
     ``grid``: all combinations of these values are tried first, and the best on dev is trained. Other options, or
     ``settings``, are those of the system. Use the model with ``Index.make(documents, "fr", system=path)`` or
-    ``evaluate(path, …)``. ``launch`` trains in processes elsewhere (``isogloss.engines.ray_train.on_ray(4)``);
+    ``evaluate(path, …)``. ``launch`` trains in processes elsewhere (``isogloss.engines.ray.train.on_ray(4)``);
     ``team``: the processes that call this function side by side (``isogloss.training.distributed``).
     """
     team = team or Alone()

@@ -30,10 +30,10 @@ from torch.optim.adam import adam
 from isogloss.nn.encoders.torch_encoder import as_tensor, fill
 from isogloss.nn.encoders.towers import Dropout
 from isogloss.storage.errors import InputError
-from isogloss.training.average.reference import ADAM_EPSILON, BETA1, BETA2
 from isogloss.training.distributed import Team
 from isogloss.training.distributed_torch import SharedSteps
 from isogloss.training.learner import Learner, State
+from isogloss.training.word_average.reference import ADAM_EPSILON, BETA1, BETA2
 
 _WARM_UP = 3
 _CHUNK = 64  # batches

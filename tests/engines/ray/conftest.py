@@ -15,7 +15,7 @@ _WORDS = [f"mot{number}" for number in range(200)]
 @pytest.fixture(scope="session")
 def cluster():
     pytest.importorskip("ray", reason="the extra 'ray' is not installed")
-    from isogloss.engines.ray_cluster import connected, keep_quiet
+    from isogloss.engines.ray.cluster import connected, keep_quiet
 
     keep_quiet()
     from ray.cluster_utils import Cluster

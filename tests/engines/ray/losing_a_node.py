@@ -50,7 +50,7 @@ def main(folder: Path, epochs: int) -> None:
     from ray.cluster_utils import Cluster
 
     import isogloss
-    from isogloss.engines.ray_train import on_ray
+    from isogloss.engines.ray.train import on_ray
 
     os.mkfifo(folder / "pipe")
     cluster = Cluster(initialize_head=True, head_node_args=NODE)

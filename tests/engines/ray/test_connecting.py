@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from isogloss.cli.options import wants_ray
-from isogloss.engines.ray_cluster import check_versions, connected, versions
+from isogloss.engines.ray.cluster import check_versions, connected, versions
 from isogloss.storage.errors import InputError, MissingExtraError
 
 
@@ -51,7 +51,7 @@ def test_whoever_joins_later_does_not_leave_for_the_others(cluster):
 
 
 def test_a_node_with_another_version_is_named(monkeypatch):
-    monkeypatch.setattr("isogloss.engines.ray_cluster.node_name", lambda: "10.0.0.7")
+    monkeypatch.setattr("isogloss.engines.ray.cluster.node_name", lambda: "10.0.0.7")
     check_versions(versions())
     with pytest.raises(InputError, match=r"the node 10\.0\.0\.7 has isogloss .*, this command 0\.0; install the same"):
         check_versions({"isogloss": "0.0"})

@@ -16,8 +16,8 @@ from isogloss.retrieval.vectors.approximate import (
     sample_queries,
 )
 from isogloss.retrieval.vectors.exact import ExactIndex
-from isogloss.retrieval.vectors.index import VectorIndex
 from isogloss.retrieval.vectors.storage import stored_as
+from isogloss.retrieval.vectors.vector_index import VectorIndex
 from isogloss.storage.errors import InputError
 
 ROWS = 2_500

@@ -24,7 +24,7 @@ from isogloss.storage.errors import InputError
 from isogloss.systems.registry import make_system
 from isogloss.systems.smooth.learning import make_learner, prepare
 from isogloss.systems.smooth.model import SmoothOptions
-from isogloss.training.average.reference import NumpyAverage
+from isogloss.training.word_average.reference import NumpyAverage
 from isogloss.translation.vectors.files import write_vectors
 from isogloss.translation.vectors.word_vectors import WordVectors
 

@@ -78,14 +78,14 @@ def _average_learner(options: SmoothOptions, tables: Sequence[Matrix], pairs: Pa
     arguments = (tables[0], tables[1], pairs, loss.compiled(), options.eps, options.clip)
     if options.device == "cuda":
         import_extra("torch", "train", "training on a GPU")
-        from isogloss.training.average.cuda import CudaAverage
+        from isogloss.training.word_average.cuda import CudaAverage
 
         return CudaAverage(*arguments)
     if importlib.util.find_spec("numba"):
-        from isogloss.training.average.cpu import NumbaAverage
+        from isogloss.training.word_average.cpu import NumbaAverage
 
         return NumbaAverage(*arguments)
-    from isogloss.training.average.reference import NumpyAverage
+    from isogloss.training.word_average.reference import NumpyAverage
 
     return NumpyAverage(*arguments)
 

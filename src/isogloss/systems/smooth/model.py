@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isogloss.nn.attribution import squashed_shares
-from isogloss.nn.encoders.average import AverageEncoder
+from isogloss.nn.encoders.word_average import AverageEncoder
 from isogloss.nn.losses import LOSSES, Loss, make_loss
 from isogloss.nn.similarity import smooth_scale
 from isogloss.storage.arrays import read_tensors, write_tensors

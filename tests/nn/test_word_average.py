@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isogloss.nn.encoders import average
-from isogloss.nn.encoders.average import AverageEncoder
+from isogloss.nn.encoders import word_average as average
+from isogloss.nn.encoders.word_average import AverageEncoder
 from isogloss.storage.arrays import load_array, save_array
 from isogloss.storage.strings import StringTable
 
@@ -134,7 +134,7 @@ def test_a_table_that_does_not_fit_is_an_error(table):
 
 def test_a_query_does_not_import_numba():
     program = (
-        "import sys, numpy as np; from isogloss.nn.encoders.average import AverageEncoder;"
+        "import sys, numpy as np; from isogloss.nn.encoders.word_average import AverageEncoder;"
         "made = AverageEncoder(['a'], np.ones((1, 2), np.float32)); made.encode(['A b c', 'été 中国'] * 50);"
         "print('numba' in sys.modules)"
     )

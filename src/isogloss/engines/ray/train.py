@@ -25,7 +25,7 @@ import ray
 from ray.exceptions import RayError, RayTaskError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from isogloss.engines.ray_cluster import check_versions, connected, versions
+from isogloss.engines.ray.cluster import check_versions, connected, versions
 from isogloss.storage.errors import InputError, import_extra
 from isogloss.storage.progress import set_quiet
 from isogloss.training.distributed import PeerLost, ProcessRank, Team

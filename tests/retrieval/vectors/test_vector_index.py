@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isogloss.retrieval.vectors import index as vector_index
+from isogloss.retrieval.vectors import vector_index
 from isogloss.retrieval.vectors.exact import ExactIndex
-from isogloss.retrieval.vectors.index import VectorIndex
 from isogloss.retrieval.vectors.storage import FORMAT, float32_rows, stored_as
+from isogloss.retrieval.vectors.vector_index import VectorIndex
 from isogloss.storage.errors import InputError
 
 

@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isogloss.data.documents import Collection, Document, joined_fields
-from isogloss.engines.ray_cluster import check_versions, connected, cpus, import_ray, versions
+from isogloss.engines.ray.cluster import check_versions, connected, cpus, import_ray, versions
 from isogloss.storage.arrays import load_array, read_tensors
 from isogloss.storage.checksums import write_checksums
 from isogloss.storage.errors import InputError

@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 
 from isogloss.nn.losses import BAND, CompiledLoss
 from isogloss.storage.errors import InputError, import_extra
-from isogloss.training.average.reference import ADAM_EPSILON, BETA1, BETA2, Table
 from isogloss.training.distributed import Team
 from isogloss.training.examples import Pairs
 from isogloss.training.learner import PairLearner, State
+from isogloss.training.word_average.reference import ADAM_EPSILON, BETA1, BETA2, Table
 
 STEPS = 32
 """How many steps a recording has."""
@@ -130,7 +130,7 @@ class Recording:
         self._overlaps = torch.cuda.get_device_capability(device) >= _OVERLAPPING
         self._columns = _power_of_two(size)
         self._squares = torch.zeros(_SQUARES, device=device)
-        from isogloss.training.average import kernels  # needs triton, which is not everywhere that torch is
+        from isogloss.training.word_average import kernels  # needs triton, which is not everywhere that torch is
 
         self._kernels = kernels
         self._graph = self._record()

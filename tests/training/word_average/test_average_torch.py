@@ -6,8 +6,8 @@ import pytest
 from isogloss.nn.losses import make_loss
 from isogloss.nn.similarity import smooth_cosine, smooth_cosine_gradient
 from isogloss.text.ids import TextIds
-from isogloss.training.average.reference import NumpyAverage
 from isogloss.training.examples import Pairs
+from isogloss.training.word_average.reference import NumpyAverage
 
 torch = pytest.importorskip("torch")
 torch.set_num_threads(1)

@@ -10,9 +10,9 @@ if not torch.cuda.is_available():
 from isogloss.nn.losses import make_loss
 from isogloss.nn.similarity import smooth_cosine
 from isogloss.text.ids import TextIds
-from isogloss.training.average.cuda import CudaAverage
-from isogloss.training.average.reference import NumpyAverage
 from isogloss.training.examples import Pairs
+from isogloss.training.word_average.cuda import CudaAverage
+from isogloss.training.word_average.reference import NumpyAverage
 
 WORDS = (40, 60)
 RATE = 0.01

@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isogloss.nn.losses import CompiledLoss
-from isogloss.training.average.compiled import END, PARTS, differentiate_pairs, step_through, take_step
-from isogloss.training.average.reference import NumpyAverage, Table
 from isogloss.training.distributed import Team
 from isogloss.training.examples import Pairs
+from isogloss.training.word_average.compiled import END, PARTS, differentiate_pairs, step_through, take_step
+from isogloss.training.word_average.reference import NumpyAverage, Table
 
 _PROBE = 4
 _EVERY = 3

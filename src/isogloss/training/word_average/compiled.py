@@ -33,7 +33,7 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 from isogloss.storage.compiled import compiled_arithmetic, compiled_parallel
-from isogloss.training.average.reference import ADAM_EPSILON, BETA1, BETA2
+from isogloss.training.word_average.reference import ADAM_EPSILON, BETA1, BETA2
 
 END = np.int32(-1)
 PARTS = 4  # a power of 2; whatever the number of threads, so that it makes no difference

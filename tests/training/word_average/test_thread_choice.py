@@ -1,6 +1,6 @@
 """One thread or all of them, by what was faster when last tried."""
 
-from isogloss.training.average.cpu import ThreadChoice
+from isogloss.training.word_average.cpu import ThreadChoice
 
 
 def batches_given(choice, batches):

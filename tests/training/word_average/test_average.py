@@ -6,8 +6,8 @@ import pytest
 from isogloss.nn.losses import BAND, CompiledLoss, make_loss
 from isogloss.nn.similarity import smooth_cosine, smooth_scale
 from isogloss.text.ids import TextIds
-from isogloss.training.average.reference import NumpyAverage
 from isogloss.training.examples import Pairs, measure_scores
+from isogloss.training.word_average.reference import NumpyAverage
 
 WORDS, TEXTS, PAIRS = 30, 20, 53
 ZERO_WORD = 0  # its vector is zero
@@ -53,7 +53,7 @@ def learner(kind=NumpyAverage, loss="sosl", eps=0.5, clip=0.0, size=6, pairs=Non
 def numba_average():
     """The compiled learner, on one thread: waiting for others takes long where many programs run."""
     pytest.importorskip("numba").set_num_threads(1)
-    from isogloss.training.average.cpu import NumbaAverage
+    from isogloss.training.word_average.cpu import NumbaAverage
 
     return NumbaAverage
 

@@ -1,0 +1,1 @@
+"""Batch work on a Ray cluster: encoding documents, training with several processes."""
