@@ -32,9 +32,11 @@ def loaded(script, argument, folder):
     return json.loads(done.stdout.splitlines()[-1])
 
 
-@pytest.mark.parametrize("system", ["psq", "bridge"])
-def test_searching_loads_neither_training_nor_evaluation_nor_readers(system, tmp_path):
-    make_index(tmp_path / "index", system, Demo(), ["fr"])
+@pytest.mark.parametrize(
+    ("system", "settings"), [("psq", {}), ("bridge", {}), ("smooth", {"epochs": "1", "dimension": "4"})]
+)
+def test_searching_loads_neither_training_nor_evaluation_nor_readers(system, settings, tmp_path):
+    make_index(tmp_path / "index", system, Demo(), ["fr"], settings=settings)
     modules = loaded(SEARCH, str(tmp_path / "index"), tmp_path)
     unwanted = ("isogloss.training", "isogloss.evaluation", "isogloss.data.readers", "isogloss.engines.ray.")
     assert [name for name in modules if name.startswith(unwanted)] == []

@@ -70,6 +70,13 @@ class SystemOptions:
                 shown = ", ".join(filter(None, known))
                 raise InputError(f"{system}.{name}: {getattr(self, name)!r} is not one of {shown}")
 
+    def require_measure(self, system: str) -> None:
+        """Raise where the option ``measure`` is no measure. The default is one: searching loads no measures."""
+        if self.measure != type(self).measure:  # type: ignore[attr-defined]
+            from isogloss.evaluation.measures import MEASURES
+
+            self.require(system, {"measure": tuple(MEASURES)})
+
 
 def option(default: Any, text: str, least: float | None = None, most: float | None = None) -> Any:
     """A field of an options class, with its help text and its range."""

@@ -23,7 +23,6 @@ from isogloss.systems.base import Contribution, SystemOptions, numbers, option
 from isogloss.systems.dense import DenseSystem
 from isogloss.systems.explanations import Doubles, explain_pairs, read_words, sum_by_word
 from isogloss.systems.matchers.base import Matcher, MatcherModel, MatcherOptions
-from isogloss.systems.matchers.data import RankingData, translated_pairs
 from isogloss.text.ids import TextIds
 from isogloss.translation.vectors.word_vectors import Matrix
 
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
 
     from isogloss.nn.matchers.layered import Layer, LayeredScorer
     from isogloss.nn.matchers.scorer import Scorer, Texts, WordTables
+    from isogloss.systems.matchers.data import RankingData
     from isogloss.training.learner import Learner, State
     from isogloss.training.loop import Evaluator
     from isogloss.training.torch_triples import ExtraTerm
@@ -186,6 +186,8 @@ class Layerwise(Matcher, DenseSystem):
         return LayeredScorer(tables, tower, network, s.features == "map")
 
     def read(self, training: Dataset) -> RankingData:
+        from isogloss.systems.matchers.data import translated_pairs
+
         spec = self.options.translated_pairs
         return super().read(translated_pairs(training, spec) if spec else training)
 

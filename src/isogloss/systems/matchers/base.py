@@ -22,7 +22,6 @@ from isogloss.storage.errors import import_extra
 from isogloss.storage.strings import StringTable
 from isogloss.systems.base import Contribution, SystemOptions, option
 from isogloss.systems.explanations import CutText, explain_by_leaving_out
-from isogloss.systems.matchers.data import SIDES, RankingData, Reading, read_ranking_data
 from isogloss.systems.start_vectors import COLLECTION, RANDOM
 from isogloss.systems.trained import TrainedSystem
 from isogloss.text.batches import tokenize_texts
@@ -33,12 +32,14 @@ from isogloss.translation.vectors.word_vectors import Matrix
 if TYPE_CHECKING:
     from isogloss.evaluation.measures import PerQuery
     from isogloss.nn.matchers.scorer import Scorer, WordTables
+    from isogloss.systems.matchers.data import RankingData, Reading
     from isogloss.training.examples import RankedLists
     from isogloss.training.learner import Learner, State
     from isogloss.training.loop import Checkpointer, Evaluator, Recipe, TrainingResult
     from isogloss.training.torch_triples import ExtraTerm
     from isogloss.training.triples import Negatives, Triples
 
+SIDES = ("query", "document")
 NEGATIVES = ("random", "in-batch", "hard")
 DEVICES = ("auto", "cpu", "cuda")
 _START = f": a file, {RANDOM}, or for both {COLLECTION}: trained on the texts, aligned by the pages of the train split"
@@ -79,9 +80,8 @@ class MatcherOptions(SystemOptions):
 
     def check(self, system: str) -> None:
         """Raise for values that no range rules out."""
-        from isogloss.evaluation.measures import MEASURES
-
-        self.require(system, {"negatives": NEGATIVES, "device": DEVICES, "measure": tuple(MEASURES)})
+        self.require(system, {"negatives": NEGATIVES, "device": DEVICES})
+        self.require_measure(system)
 
     def recipe(self) -> Recipe:
         """How it is trained."""
@@ -173,6 +173,8 @@ class Matcher(TrainedSystem):
         """How texts are read."""
         options = self.options
         trained = options.query_vectors == options.document_vectors == COLLECTION
+        from isogloss.systems.matchers.data import Reading
+
         return Reading(
             options.vocabulary, options.minimum_count, options.query_words, options.document_words, self.one_language,
             options.neighbours if options.negatives == "hard" else 0, options.dev_queries, options.query_vectors,
@@ -186,6 +188,8 @@ class Matcher(TrainedSystem):
 
     def read(self, training: Dataset) -> RankingData:
         """The training data, as arrays."""
+        from isogloss.systems.matchers.data import read_ranking_data
+
         return read_ranking_data(training, self.reading, self.query_texts)
 
     def prepare(self, training: Dataset) -> tuple[Learner, Evaluator | None]:

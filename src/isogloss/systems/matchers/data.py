@@ -28,6 +28,7 @@ from isogloss.storage.progress import track
 from isogloss.storage.strings import StringTable
 from isogloss.systems import start_vectors
 from isogloss.systems.lexicons import fill_languages
+from isogloss.systems.matchers.base import SIDES
 from isogloss.systems.start_vectors import COLLECTION, RANDOM
 from isogloss.text.batches import TokenizedTexts, tokenize_texts
 from isogloss.text.ids import Ids, TextIds, choose_words, text_ids
@@ -36,7 +37,6 @@ from isogloss.training.triples import Triples
 from isogloss.translation.translators import open_translator
 from isogloss.translation.vectors.word_vectors import Matrix
 
-SIDES = ("query", "document")
 QueryTexts = Callable[[Sequence[str]], Sequence[str]]
 """The texts that are read instead of the queries: their translations, say."""
 _LISTED = ("query_of", "document_of", "grades", "ties")

@@ -18,12 +18,12 @@ from isogloss.nn.similarity import smooth_scale
 from isogloss.systems.base import Contribution, SystemOptions, option
 from isogloss.systems.dense import DenseSystem
 from isogloss.systems.matchers.base import Matcher, MatcherOptions
-from isogloss.systems.matchers.data import RankingData, monolingual, read_lists, read_ranking_data
 from isogloss.systems.mt import TranslatedQueries, TranslatorOptions
 from isogloss.translation.vectors.word_vectors import Matrix
 
 if TYPE_CHECKING:
     from isogloss.nn.matchers.scorer import Scorer, WordTables
+    from isogloss.systems.matchers.data import RankingData
     from isogloss.training.torch_triples import ExtraTerm
 
 
@@ -55,6 +55,8 @@ class TranslatingMatcher(Matcher):
         return self._translated(texts)
 
     def read(self, training: Dataset) -> RankingData:
+        from isogloss.systems.matchers.data import monolingual, read_lists, read_ranking_data
+
         self._translated.learn(training)
         if self.options.trained_on == "translated":
             return super().read(training)

@@ -90,11 +90,8 @@ class SmoothOptions(SystemOptions):
 
     def check(self) -> None:
         """Raise for values that no range rules out."""
-        from isogloss.evaluation.measures import MEASURES
-
-        self.require(
-            "smooth", {"encoder": ENCODERS, "loss": tuple(LOSSES), "device": DEVICES, "measure": tuple(MEASURES)}
-        )
+        self.require("smooth", {"encoder": ENCODERS, "loss": tuple(LOSSES), "device": DEVICES})
+        self.require_measure("smooth")
         if self.encoder == "average" and (self.frozen or self.shared):
             what = "frozen" if self.frozen else "shared"
             raise InputError(f"smooth.{what}: average has only word vectors; choose encoder=cnn or lstm")
