@@ -7,14 +7,7 @@ import numpy as np
 import pytest
 
 from isogloss.retrieval.ranking import Ranking
-from isogloss.retrieval.vectors.approximate import (
-    DEPTHS,
-    TARGET,
-    ApproximateIndex,
-    list_count,
-    recall,
-    sample_queries,
-)
+from isogloss.retrieval.vectors.approximate import DEPTHS, TARGET, ApproximateIndex, list_count, recall, sample_queries
 from isogloss.retrieval.vectors.exact import ExactIndex
 from isogloss.retrieval.vectors.storage import stored_as
 from isogloss.retrieval.vectors.vector_index import VectorIndex
