@@ -13,9 +13,9 @@ from rich.text import Text
 from isogloss.cli.hits import print_explanation, print_hits, print_translations, print_unknown, scored_by
 from isogloss.data.documents import joined_fields
 from isogloss.search.hits import Hits
-from isogloss.search.query_language import guess_query_language, language_note
 from isogloss.storage.errors import InputError
 from isogloss.storage.files import atomic_file
+from isogloss.text.language import guess_query_language, language_note
 
 if TYPE_CHECKING:
     from rich.console import Console

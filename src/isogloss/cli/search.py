@@ -99,7 +99,7 @@ def parse_filters(filters: Sequence[str]) -> dict[str, str]:
 def _answer(manifest: Manifest, searcher: Searcher, options: argparse.Namespace, filters: dict[str, str]) -> None:
     from isogloss.cli.hits import hit_object, print_hits, print_unknown
     from isogloss.data.documents import joined_fields
-    from isogloss.search.query_language import guess_query_language, language_note
+    from isogloss.text.language import guess_query_language, language_note
 
     document = None if options.doc is None else searcher.source(options.doc)
     query = options.query if document is None else joined_fields(document, manifest.fields)

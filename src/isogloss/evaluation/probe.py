@@ -34,18 +34,20 @@ def probe_accuracy(left: Vectors, right: Vectors, seed: int = 0) -> float:
     order = np.random.default_rng(seed).permutation(number)
     halves = [np.concatenate([left[rows], right[rows]]).astype(np.float64) for rows in np.array_split(order, 2)]
     shares = []
-    for trained, tested in (halves, halves[::-1]):
+    sides = [np.arange(len(half)) < len(half) // 2 for half in halves]
+    for train, test in ((0, 1), (1, 0)):
+        trained, tested = halves[train], halves[test]
         mean, spread = trained.mean(axis=0), trained.std(axis=0)
         scale = np.where(spread > 0, spread, 1.0)
-        weights = fit_logistic((trained - mean) / scale, _first_half(trained))
-        found = _with_one((tested - mean) / scale) @ weights > 0
-        shares.append(np.mean(found == _first_half(tested)))
+        weights = fit_logistic((trained - mean) / scale, sides[train])
+        found = np.column_stack([(tested - mean) / scale, np.ones(len(tested))]) @ weights > 0
+        shares.append(np.mean(found == sides[test]))
     return float(np.mean(shares))
 
 
 def fit_logistic(rows: NDArray[np.float64], labels: NDArray[np.bool_]) -> NDArray[np.float64]:
     """The weights, that of a constant 1 last; it is not regularised."""
-    inputs = _with_one(rows)
+    inputs = np.column_stack([rows, np.ones(len(rows))])
     penalty = np.append(np.ones(rows.shape[1]), 1e-6)
     weights = np.zeros(inputs.shape[1])
     for _ in range(_ITERATIONS):
@@ -57,12 +59,3 @@ def fit_logistic(rows: NDArray[np.float64], labels: NDArray[np.bool_]) -> NDArra
         if np.abs(step).max() < _CLOSE:
             break
     return weights
-
-
-def _with_one(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.column_stack([rows, np.ones(len(rows))])
-
-
-def _first_half(rows: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Which rows are of the left side."""
-    return np.arange(len(rows)) < len(rows) // 2

@@ -33,11 +33,9 @@ class Ranker(Protocol):
 
     def search_all(self, queries: Sequence[Query], k: int, label: str = ...) -> Iterator[Ranking]:
         """The best ``k`` of all documents for each query."""
-        ...
 
     def score(self, query: str, rows: NDArray[np.int64]) -> Scores:
         """The scores of some documents."""
-        ...
 
 
 PROTOCOLS = ("full", "sampled", "candidates")

@@ -10,6 +10,7 @@ import hashlib
 import json
 import platform
 import re
+import tomllib
 import zipfile
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
@@ -218,3 +219,9 @@ def _read(path: Path) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise InputError(f"{path}: is not the record of a trial; delete it to run the trial again")
     return found
+
+
+def read_published(paper: str) -> dict[str, Any]:
+    """The tables that a paper reports, from ``published.toml``."""
+    tables = tomllib.loads((Path(__file__).parent / "published.toml").read_text(encoding="utf-8"))
+    return dict(tables[paper])

@@ -16,7 +16,6 @@ from isogloss.engines.base import EngineUnavailableError
 from isogloss.index.lock import IndexBusyError
 from isogloss.index.reader import OpenIndex, open_index
 from isogloss.index.writer import IndexWriter
-from isogloss.search.query_language import guess_query_language, language_note
 from isogloss.search.reranking import Reranker
 from isogloss.search.searcher import Searcher
 from isogloss.server import models, presenting
@@ -26,6 +25,7 @@ from isogloss.server.log import write_line
 from isogloss.server.presenting import Marking, hit_message, translations_message
 from isogloss.storage.deadline import check
 from isogloss.storage.errors import InputError
+from isogloss.text.language import guess_query_language, language_note
 
 _TOGETHER = 32  # queries of a batch that are searched at once, between two checks of the deadline
 _REFRESH_SECONDS = 1.0  # between two checks of the disk

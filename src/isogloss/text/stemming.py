@@ -6,16 +6,6 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-SNOWBALL_NAMES = {
-    "ar": "arabic", "ca": "catalan", "cs": "czech", "da": "danish", "de": "german", "el": "greek", "en": "english",
-    "eo": "esperanto", "es": "spanish", "et": "estonian", "eu": "basque", "fa": "persian", "fi": "finnish",
-    "fr": "french", "ga": "irish", "hi": "hindi", "hu": "hungarian", "hy": "armenian", "id": "indonesian",
-    "it": "italian", "lt": "lithuanian", "ne": "nepali", "nl": "dutch", "no": "norwegian", "pl": "polish",
-    "pt": "portuguese", "ro": "romanian", "ru": "russian", "sr": "serbian", "st": "sesotho", "sv": "swedish",
-    "ta": "tamil", "tr": "turkish", "yi": "yiddish",
-}  # fmt: skip
-"""ISO 639-1 codes to the names of the languages in Snowball and PostgreSQL."""
-
 
 def stem(words: Sequence[str], language: str | None) -> list[str]:
     """The stems of the words; the words themselves where the language has no stemmer.
@@ -32,9 +22,9 @@ def stem(words: Sequence[str], language: str | None) -> list[str]:
 
 @lru_cache(maxsize=None)
 def _stemmer(language: str) -> Any:
-    if language not in SNOWBALL_NAMES:
-        return None
     import Stemmer  # here, so that training runs where it is not installed
 
-    name = SNOWBALL_NAMES[language]
-    return Stemmer.Stemmer(name) if name in Stemmer.algorithms() else None  # older ones have fewer
+    try:
+        return Stemmer.Stemmer(language) if len(language) == 2 else None  # Snowball knows the codes of ISO 639-1
+    except KeyError:
+        return None

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from isogloss.reproduce.trials import read_published
+
 MEASURES = ("MAP", "P@10")
 OURS = "Our model"
 
@@ -11,38 +13,10 @@ Row = dict[str, tuple[float, float]]
 """Data set to MAP and P@10."""
 
 
-def _row(yahoo_map: float, yahoo_precision: float, baidu_map: float, baidu_precision: float) -> Row:
-    return {"Yahoo": (yahoo_map, yahoo_precision), "Baidu": (baidu_map, baidu_precision)}
-
-
-_OURS = _row(0.539, 0.372, 0.460, 0.349)
-TABLE1 = {
-    "BM25": _row(0.385, 0.302, 0.341, 0.285),
-    "TRANS": _row(0.472, 0.349, 0.410, 0.324),
-    "TOPIC": _row(0.478, 0.350, 0.413, 0.326),
-    "DSSM": _row(0.496, 0.355, 0.424, 0.329),
-    "AI-CNN": _row(0.530, 0.369, 0.445, 0.338),
-    "CNTN": _row(0.534, 0.373, 0.452, 0.343),
-    "Match-SRNN": _row(0.551, 0.379, 0.473, 0.356),
-    "CNTN-MT": _row(0.526, 0.364, 0.449, 0.337),
-    "Match-SRNN-MT": _row(0.543, 0.374, 0.466, 0.353),
-    "CLANN": _row(0.521, 0.360, 0.439, 0.335),
-    "CLTK": _row(0.505, 0.354, 0.421, 0.328),
-    OURS: _OURS,
+PUBLISHED: dict[str, dict[str, Row]] = {
+    table: {name: {"Yahoo": (row[0], row[1]), "Baidu": (row[2], row[3])} for name, row in rows.items()}
+    for table, rows in read_published("layerwise").items()
 }
-TABLE2 = {
-    "ENC-K": _row(0.527, 0.364, 0.450, 0.342),
-    "ENC-P": _row(0.536, 0.372, 0.465, 0.353),
-    OURS: _OURS,
-}
-TABLE3 = {
-    "ADV-NON": _row(0.501, 0.353, 0.420, 0.328),
-    "ADV-ONE": _row(0.524, 0.363, 0.445, 0.337),
-    "ADV-ALL": _row(0.525, 0.361, 0.427, 0.334),
-    "ADV-TOP": _row(0.487, 0.341, 0.408, 0.320),
-    OURS: _OURS,
-}
-PUBLISHED = {"table1": TABLE1, "table2": TABLE2, "table3": TABLE3}
 _DATA_OF = {"en": "Yahoo", "zh": "Baidu"}
 
 

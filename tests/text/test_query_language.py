@@ -2,7 +2,7 @@
 
 import pytest
 
-from isogloss.search.query_language import guess_query_language, language_note
+from isogloss.text.language import guess_query_language, language_note
 
 LANGUAGES = ("fr", "it", "es", "sw", "tl", "zh")
 QUERIES = {
