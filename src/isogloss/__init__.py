@@ -28,8 +28,7 @@ def __getattr__(name: str) -> object:
     """Import a name when it is first used, so that ``import isogloss`` takes no time."""
     if name not in _NAMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = globals()[name] = getattr(import_module(_NAMES[name]), name)
-    return found
+    return globals().setdefault(name, getattr(import_module(_NAMES[name]), name))
 
 
 def __dir__() -> list[str]:
