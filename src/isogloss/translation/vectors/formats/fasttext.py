@@ -15,8 +15,8 @@ its first release, and every model depends on it).
 
 Files written by fastText 0.1 or later (versions 11 and 12 of the format). All numbers have their lowest byte first.
 
-No library reads them here: the last wheels of ``fasttext-wheel`` are of 2020, ``fasttext`` is archived and believes the
-sizes that a file states, ``compress-fasttext`` needs gensim, and gensim adds 24 MB and scipy for this one format.
+No library reads them here: ``fasttext`` 0.9.3 comes as source that needs a compiler and allocates what a file's header
+states, ``compress-fasttext`` needs gensim, and gensim is a wheel of 24 MB and needs scipy.
 """
 
 from __future__ import annotations
