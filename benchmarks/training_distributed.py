@@ -25,7 +25,7 @@ import torch.distributed as dist
 from isogloss.nn.encoders.towers import TowerSizes, make_encoders
 from isogloss.nn.losses import make_loss
 from isogloss.text.ids import TextIds
-from isogloss.training.distributed import Place
+from isogloss.training.distributed import ProcessRank
 from isogloss.training.distributed_torch import TorchTeam
 from isogloss.training.examples import Pairs
 from isogloss.training.torch_pairs import TorchPairs
@@ -150,7 +150,7 @@ def _processes(size: int, act: Callable[..., Any], *arguments: Any) -> list[Any]
     context = multiprocessing.get_context("spawn")
     answers: Any = context.Queue()
     started = [
-        context.Process(target=_process, args=(answers, store.port, Place(rank, size, rank, size), act, arguments))
+        context.Process(target=_process, args=(answers, store.port, ProcessRank(rank, size, rank, size), act, arguments))
         for rank in range(size)
     ]
     for process in started:
@@ -161,7 +161,7 @@ def _processes(size: int, act: Callable[..., Any], *arguments: Any) -> list[Any]
     return [found[rank] for rank in range(size)]
 
 
-def _process(answers: Any, port: int, place: Place, act: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+def _process(answers: Any, port: int, place: ProcessRank, act: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
     team = TorchTeam(dist.TCPStore("127.0.0.1", port, is_master=False), place, threads=1)
     answers.put((place.rank, act(team, *arguments)))
     team.leave()
