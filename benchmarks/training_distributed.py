@@ -150,7 +150,9 @@ def _processes(size: int, act: Callable[..., Any], *arguments: Any) -> list[Any]
     context = multiprocessing.get_context("spawn")
     answers: Any = context.Queue()
     started = [
-        context.Process(target=_process, args=(answers, store.port, ProcessRank(rank, size, rank, size), act, arguments))
+        context.Process(
+            target=_process, args=(answers, store.port, ProcessRank(rank, size, rank, size), act, arguments)
+        )
         for rank in range(size)
     ]
     for process in started:
