@@ -6,7 +6,7 @@ import pytest
 
 from isogloss.search.searcher import Searcher
 from isogloss.systems.base import Contribution
-from isogloss.systems.matchers.base import Matcher
+from isogloss.systems.matchers.networks import Dssm
 
 SETTINGS = ("dimension=8", "hidden=8", "outputs=4", "epochs=2", "dev_queries=0", "query_vectors=random",
             "document_vectors=random")  # fmt: skip
@@ -25,13 +25,13 @@ def slow(run, tiny, here):
 @pytest.fixture
 def asked(monkeypatch):
     """How often something was explained."""
-    rows, explain = [], Matcher.explain
+    rows, explain = [], Dssm.explain
 
     def counting(self, query, row, text) -> list[Contribution]:
         rows.append(row)
         return explain(self, query, row, text)
 
-    monkeypatch.setattr(Matcher, "explain", counting)
+    monkeypatch.setattr(Dssm, "explain", counting)
     return rows
 
 
