@@ -53,7 +53,7 @@ from isogloss.translation.word_alignment import Floats, Ids, Model1
 _EVERYWHERE = 1_000_000  # a window that no text is longer than
 _SHOWN = 5
 _ROWS = "translations.rows.npy"
-_ARRAYS = ("offsets", "given", "probabilities", "asked")
+_ARRAYS = ("offsets", "document_words", "probabilities", "question_counts")
 
 
 class WordProbabilities:

@@ -43,7 +43,7 @@ Ids = NDArray[np.int32]
 Numbers = NDArray[np.int64]
 
 LAMBDA = 0.2
-ARRAYS = ("offsets", "terms", "said", "meant", "query_counts", "document_counts")
+ARRAYS = ("offsets", "terms", "query_probabilities", "document_probabilities", "query_counts", "document_counts")
 """The names under which the arrays of a model are saved, in the order of the constructor."""
 _SEEN = 2  # words seen less often are unknown
 _LEAST = 1e-3  # pairs less probable in both directions are dropped
@@ -145,13 +145,13 @@ class TranslationModel:
         self.query_words.save(directory, "query_words")
         self.document_words.save(directory, "document_words")
         for name, array in self.arrays().items():
-            save_array(directory / f"channel.{name}.npy", array)
+            save_array(directory / f"translation.{name}.npy", array)
 
     @classmethod
     def load(cls, directory: Path) -> TranslationModel:
         """Map what ``save`` wrote."""
         queries, documents = (StringTable.load(directory, name) for name in ("query_words", "document_words"))
-        return cls(queries, documents, *(load_array(directory / f"channel.{name}.npy") for name in ARRAYS))
+        return cls(queries, documents, *(load_array(directory / f"translation.{name}.npy") for name in ARRAYS))
 
 
 def _odds(counts: Numbers) -> Floats:

@@ -69,7 +69,7 @@ def test_a_run_that_was_killed_before_its_end_is_made_anew(run, trained, folder)
     (folder / "cut").mkdir()
     (folder / "cut" / "config.toml").write_text(config, encoding="utf-8")
     assert run("train", "--resume", "-o", "cut")[0] == 0
-    for name in ("bridge.json", "vectors.safetensors", "channel.said.npy"):
+    for name in ("bridge.json", "vectors.safetensors", "translation.query_probabilities.npy"):
         assert (folder / "cut" / "model" / name).read_bytes() == (trained / "model" / name).read_bytes()
 
 

@@ -77,7 +77,7 @@ class CharacterModel:
         tensors: dict[str, NDArray[Any]] = {"query": tables.query, "document": tables.document}
         tensors |= {"words": words.data, "word_offsets": words.offsets}
         tensors |= {"query_phrases": tables.query_phrases.keys, "document_phrases": tables.document_phrases.keys}
-        for name, translation in (("channel", self.translation), ("pairs", self.bigrams)):
+        for name, translation in (("translation", self.translation), ("bigrams", self.bigrams)):
             tensors |= {f"{name}.{array}": values for array, values in translation.arrays().items()}
         characters = self.translation.document_words
         tensors |= {"characters": characters.data, "character_offsets": characters.offsets}
@@ -97,7 +97,7 @@ class CharacterModel:
         ]
         translation, bigrams = (
             TranslationModel(words, names, *(tensors[f"{name}.{array}"] for array in ARRAYS))
-            for name, names in (("channel", characters), ("pairs", with_bigrams(characters, phrases[1])))
+            for name, names in (("translation", characters), ("bigrams", with_bigrams(characters, phrases[1])))
         )
         return cls(translation, bigrams, Tables(tensors["query"], tensors["document"], *phrases))
 

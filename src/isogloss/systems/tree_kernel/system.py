@@ -177,9 +177,9 @@ class TreeKernelSystem(System):
         StringTable.of(parsed).save(directory, "query_texts")
         StringTable.of(map(str, parsed.values())).save(directory, "query_trees")
         words = sorted(self._query_df)
-        StringTable.of(words).save(directory, "asked")
+        StringTable.of(words).save(directory, "query_words")
         counts = [self._query_count, *(self._query_df[word] for word in words)]
-        save_array(directory / "asked.counts.npy", np.asarray(counts, dtype=np.int64))
+        save_array(directory / "query_words.counts.npy", np.asarray(counts, dtype=np.int64))
         self._ranker.save(directory)
         if len(self._translator.lexicon):
             self._translator.lexicon.save(directory / _LEXICON_FILE)
@@ -190,8 +190,8 @@ class TreeKernelSystem(System):
         self._use_lexicon(Lexicon.read(lexicon) if lexicon.exists() else Lexicon())
         texts, trees = StringTable.load(directory, "query_texts"), StringTable.load(directory, "query_trees")
         self._parsed = {"query": {key: parse_trees(tree)[0] for key, tree in zip(texts, trees, strict=True)}}
-        self._query_count, *counts = load_array(directory / "asked.counts.npy").tolist()
-        self._query_df = Counter(dict(zip(StringTable.load(directory, "asked"), counts, strict=True)))
+        self._query_count, *counts = load_array(directory / "query_words.counts.npy").tolist()
+        self._query_df = Counter(dict(zip(StringTable.load(directory, "query_words"), counts, strict=True)))
         self._ranker = ranker.TreeRanker.load(directory, self._kernel, o.pair_kernel, o.features)
         return self
 
