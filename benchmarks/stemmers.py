@@ -35,6 +35,7 @@ from isogloss.translation.model import train_translation_model
 TRAIN, DOCUMENTS, QUERIES = 8_000, 3_000, 600
 QUERY_WORDS = 8
 GROUP = ("gnucash", "wesnoth", "kstars", "evolution", "digikam")  # the other programs are the second group
+NAMES = ("words", "Snowball", "isogloss")
 MARKUP = re.compile(r"<[^<>]*>|%[-+ #0-9.$]*[a-zA-Z]|\$\w+|\{[^{}]*\}")
 
 Pairs = list[tuple[str, str]]
@@ -127,7 +128,6 @@ def columns(language: str) -> dict[str, Stems]:
     ways: dict[str, Stems] = {"words": list}
     if snowball(language) is not None:
         ways["Snowball"] = lambda words: cast(list[str], snowball(language).stemWords(list(words)))
-    ways["5 letters"] = lambda words: [word[:5] for word in words]
     ways["isogloss"] = lambda words: stem(words, language)
     return ways
 
@@ -138,8 +138,8 @@ def main() -> None:
     parser.add_argument("--messages", type=Path, required=True)
     parser.add_argument("--verses", type=Path, default=Path("none"))
     options = parser.parse_args()
-    print("| language | texts | train pairs | documents | queries | words | Snowball | 5 letters | isogloss | p |")
-    print("|---|---|--:|--:|--:|--:|--:|--:|--:|--:|")
+    print("| language | texts | train pairs | documents | queries | words | Snowball | isogloss | p |")
+    print("|---|---|--:|--:|--:|--:|--:|--:|--:|")
     for language in options.languages:
         for texts in [*message_texts(options.messages, language), *verse_texts(options.verses, language)]:
             if len(texts.test) < 300:
@@ -147,8 +147,7 @@ def main() -> None:
             found = {name: reciprocal_ranks(texts, way) for name, way in columns(language).items()}
             before = found.get("Snowball", found["words"])
             p = paired_t_test(found["isogloss"] - before)
-            means = [f"{found[name].mean():.3f}" if name in found else "–" for name in ("words", "Snowball")]
-            means += [f"{found[name].mean():.3f}" for name in ("5 letters", "isogloss")]
+            means = [f"{found[name].mean():.3f}" if name in found else "–" for name in NAMES]
             sizes = (f"{size:,}" for size in (len(texts.train), len(texts.test), len(found["words"])))
             print("|", " | ".join([language, texts.kind, *sizes, *means, f"{p:.3f}"]), "|", flush=True)
 

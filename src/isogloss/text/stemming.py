@@ -16,7 +16,9 @@ from typing import Any
 from isogloss.text.hebrew import hebrew_stem
 from isogloss.text.korean import korean_stem
 
-_LATIN = {"cs", "fi", "hr", "hu", "is", "lv", "pl", "sk", "sl", "tr"}
+_LATIN = {
+    "cs", "da", "et", "eu", "fi", "hr", "hu", "is", "lt", "lv", "nb", "nl", "pl", "ro", "sk", "sl", "sq", "sv", "tr",
+}  # fmt: skip
 _OTHER_SCRIPTS = {"bg", "bn", "mk", "mr", "te", "uk"}
 _LETTERS = 5
 _NUMBERS = re.compile(r"\d")  # words that are not cut
