@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import re
-from functools import lru_cache
 
 _ACCELERATOR_ADDED = re.compile(r"\s?[(（][&_]\w[)）]")  # 文件(_F)
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
@@ -17,7 +16,6 @@ _NO_LETTER = re.compile(r"[\W\d_]*")
 _LONGEST = 600  # characters: longer messages are licences and lists of options
 
 
-@lru_cache(maxsize=500_000)
 def clean(message: str) -> str:
     """A message as words; empty if none is left.
 

@@ -9,6 +9,7 @@ import subprocess
 import tarfile
 import tomllib
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -123,12 +124,15 @@ def catalogues(work: Path) -> dict[str, list[Path]]:
     return found
 
 
+_english = lru_cache(maxsize=None)(clean)  # a message is there in fifty languages
+
+
 def message_pairs(paths: list[Path]) -> Iterator[Pair]:
     """The messages of catalogues, cleaned, each with its translation once."""
     seen = set()
     for path in paths:
         for message, translation in _messages(path):
-            english, other = clean(message), clean(translation)
+            english, other = _english(message), clean(translation)
             key = english.lower(), other.lower()
             if english and other and key[0] != key[1] and key not in seen:
                 seen.add(key)
