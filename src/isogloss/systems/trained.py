@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 _CONFIG = "config.json"
-_FEWEST_HELD_OUT, _MOST_HELD_OUT = 20, 500
+_MOST_HELD_OUT = 500
 
 
 class Trainable(System):
@@ -89,18 +89,20 @@ class TrainedSystem(Trainable):
         return trained
 
 
-def hold_out(training: Dataset) -> tuple[Dataset, list[str]]:
+def hold_out(training: Dataset, fold: int = 0, fewest: int = 20) -> tuple[Dataset, list[str]]:
     """A dataset without a fifth of its train queries, and the judged queries of that fifth; none if they are few.
 
     What is fitted on top of a model (weights, a calibration) is fitted on queries that the model is not trained on.
+    ``fold``: which fifth, from 0 to 4; ``fewest``: how many judged queries are enough.
     """
     queries = training.splits.get("train", [])
     order = np.random.default_rng(0).permutation(len(queries)).tolist()
     fifth = len(queries) // 5
-    held_out = [queries[i] for i in order[:fifth] if queries[i] in training.judgments]
-    if len(held_out) < _FEWEST_HELD_OUT:
+    taken = order[fold * fifth : (fold + 1) * fifth]
+    held_out = [queries[i] for i in taken if queries[i] in training.judgments]
+    if len(held_out) < fewest:
         return training, []
-    kept = [queries[i] for i in sorted(order[fifth:])]
+    kept = [queries[i] for i in sorted({*order} - {*taken})]
     return replace(training, splits={"train": kept}), held_out[:_MOST_HELD_OUT]
 
 

@@ -8,20 +8,27 @@ What is used of them are log-likelihood ratios a word, against a text 0 of which
     1/|q| ln(P(q | d) / P(q | 0))
         = 1/|q| sum_w n(w, q) ln(1 + (1 - lambda) / (lambda P(w)) sum_t P(w | t) n(t, d) / |d|)
 
-and the reverse one has q and d exchanged. All words that are rare in the
-training texts are one word, *unknown*: what is rare in one language is mostly rare in the other, and P(unknown |
-unknown) is estimated like any other. A query word that the model does not know but the documents have (a name, a
-number) is a *verbatim* term: it matches itself alone.
+and the reverse one has q and d exchanged. The background P(t) is the share of t in the collection that is searched, and
+P(w) = sum_t P(w | t) P(t) is what the same model expects of it: the part that IDF plays elsewhere.
 
-The model is trained on pairs of texts that translate each other and, where there is one, on a dictionary. Words are
-aligned in both directions (:mod:`isogloss.translation.word_alignment`). An entry of the dictionary is one more pair of
-texts of a word each: the many occurrences of a word in the texts outweigh it, and where there are none it is all there
-is. Entries with translations that no document has are left out.
+All words that are rare in the training texts are one word, *unknown*: what is rare in one language is mostly rare in
+the other, and P(unknown | unknown) is estimated like any other. A query word that stands in the documents as a term
+that the model does not know (a name, a number) matches this *verbatim* term, beside its translations if it has any.
+
+What is known of translations is combined word by word. Own pairs of texts are aligned in both directions
+(:mod:`isogloss.translation.word_alignment`). A dictionary and a starter table add pseudo-counts m(w, t), as many as a
+word was seen there, but at most ``strength`` of each:
+
+    P(t | w) = (n(w) P_own(t | w) + m(w, t)) / (n(w) + sum_t' m(w, t') + D)
+
+n(w) counts w in own texts. So these decide on a word that they show often, the others on one that they do not; and of a
+word that all of them hardly know, little is believed (D). Pseudo-counts within the alignment were tried: a few pages
+then made the search worse.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -34,9 +41,11 @@ from isogloss.storage.arrays import load_array, save_array
 from isogloss.storage.errors import InputError
 from isogloss.storage.strings import StringTable
 from isogloss.text.batches import TokenizedTexts, tokenize_texts
+from isogloss.text.stopwords import stop_words
 from isogloss.text.tokenizer import Tokenizer
 from isogloss.translation.lexicon import Lexicon
-from isogloss.translation.word_alignment import align_words
+from isogloss.translation.starter import WordTable
+from isogloss.translation.word_alignment import WordPairs, align_words
 
 Floats = NDArray[np.float32]
 Ids = NDArray[np.int32]
@@ -46,19 +55,22 @@ LAMBDA = 0.2
 ARRAYS = ("offsets", "terms", "query_probabilities", "document_probabilities", "query_counts", "document_counts")
 """The names under which the arrays of a model are saved, in the order of the constructor."""
 _SEEN = 2  # words seen less often are unknown
+_DISCOUNT = 10.0  # D
 _LEAST = 1e-3  # pairs less probable in both directions are dropped
 _MOST_WORDS = 3_000_000  # of a side that are aligned: it bounds the memory, at some 500 bytes a word
 
 
 @dataclass(frozen=True)
 class QueryStatistics:
-    """The distinct words of a query: how often each occurs, its number, and which are verbatim terms."""
+    """The distinct words of a query: how often each occurs, its number, and which match a verbatim term."""
 
     words: tuple[str, ...]
     times: Floats
     numbers: Numbers
     verbatim: Mapping[int, str]
     """Position among the words to the term of the documents that it matches."""
+    verbatim_counts: Mapping[int, int]
+    """Position to how often the documents have the term."""
 
     @property
     def length(self) -> float:
@@ -69,6 +81,27 @@ class QueryStatistics:
     def verbatim_terms(self) -> list[str]:
         """The verbatim terms, each once: several words may match one term."""
         return list(dict.fromkeys(self.verbatim.values()))
+
+
+class Background(NamedTuple):
+    """(1 - lambda) / (lambda P) of each word of the query language and of the document language.
+
+    ``size`` is the number of words that the probabilities were counted in, one more for each word of the vocabulary.
+    """
+
+    query_odds: Floats
+    document_odds: Floats
+    size: float
+
+    def of(self, query: QueryStatistics) -> Floats:
+        """The odds of the words of a query; a word without translations has those of its verbatim term."""
+        odds = self.query_odds[query.numbers]
+        for position, count in query.verbatim_counts.items():
+            alone = _odds((count + 1) / self.size)
+            odds[position] = (
+                alone if query.numbers[position] == len(self.query_odds) - 1 else min(alone, odds[position])
+            )
+        return odds
 
 
 class TranslationModel:
@@ -87,6 +120,7 @@ class TranslationModel:
         self.query_probabilities, self.document_probabilities = query_probabilities, document_probabilities
         self.query_counts, self.document_counts = query_counts, document_counts
         self._find = lru_cache(50_000)(query_words.find)
+        self._find_term = lru_cache(50_000)(document_words.find)
 
     @property
     def unknown(self) -> int:
@@ -94,43 +128,35 @@ class TranslationModel:
         return len(self.document_words)
 
     @cached_property
-    def query_odds(self) -> Floats:
-        """(1 - lambda) / (lambda P(w)) of each word of the query language."""
-        return _odds(self.query_counts)
+    def background(self) -> Background:
+        """That of the training texts."""
+        sides = [(counts + 1.0) / (counts.sum() + len(counts)) for counts in (self.query_counts, self.document_counts)]
+        return Background(_odds(sides[0]), _odds(sides[1]), float(self.query_counts.sum() + len(self.query_counts)))
 
-    @cached_property
-    def document_odds(self) -> Floats:
-        """The same of each word of the document language."""
-        return _odds(self.document_counts)
-
-    @cached_property
-    def verbatim_odds(self) -> float:
-        """The same of a verbatim term, which is as rare as can be."""
-        return float(_odds(np.append(self.query_counts, 0))[-1])
+    def background_of(self, counts: Numbers) -> Background:
+        """That of a collection, by the counts of the document words in it."""
+        size = float(counts.sum() + len(counts))
+        share = (counts + 1.0) / size
+        expected = np.append(0.0, np.cumsum(self.query_probabilities * share[self.terms]))
+        return Background(_odds(np.maximum(np.diff(expected[self.offsets]), 1 / size)), _odds(share), size)
 
     def query_statistics(
-        self, counts: Mapping[str, int], has_term: Callable[[str], bool], term_of: Mapping[str, str]
+        self, counts: Mapping[str, int], count_of: Callable[[str], int], term_of: Mapping[str, str]
     ) -> QueryStatistics:
-        """A query by its words; ``has_term``: whether any document has a term; ``term_of`` maps words to terms."""
-        verbatim, numbers = {}, []
+        """A query by its words; ``count_of``: how often documents have a term; ``term_of`` maps words to terms."""
+        verbatim, verbatim_counts, numbers = {}, {}, []
         for position, word in enumerate(counts):
-            number = self._find(word)
-            if number is None and has_term(term := term_of.get(word, word)):
-                verbatim[position] = term
+            number, term = self._find(word), term_of.get(word, word)
+            if self._find_term(term) is None and (count := count_of(term)):
+                verbatim[position], verbatim_counts[position] = term, count
             numbers.append(len(self.query_words) if number is None else number)
         times = np.fromiter(counts.values(), np.float32, len(counts))
-        return QueryStatistics(tuple(counts), times, np.asarray(numbers, np.int64), verbatim)
+        return QueryStatistics(tuple(counts), times, np.asarray(numbers, np.int64), verbatim, verbatim_counts)
 
     def translations(self, number: int) -> tuple[Ids, Floats, Floats]:
         """The numbers t of the translations of a query word, P(w | t) and P(t | w)."""
         span = slice(int(self.offsets[number]), int(self.offsets[number + 1]))
         return self.terms[span], self.query_probabilities[span], self.document_probabilities[span]
-
-    def odds_of(self, query: QueryStatistics) -> Floats:
-        """(1 - lambda) / (lambda P(w)) of the words of a query."""
-        odds = self.query_odds[query.numbers]
-        odds[list(query.verbatim)] = self.verbatim_odds
-        return odds
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays by the names they are saved under."""
@@ -154,11 +180,8 @@ class TranslationModel:
         return cls(queries, documents, *(load_array(directory / f"translation.{name}.npy") for name in ARRAYS))
 
 
-def _odds(counts: Numbers) -> Floats:
-    """By counts, each raised by one: a word that was not seen has a probability above 0."""
-    share = (counts + 1.0) / (counts.sum() + len(counts))
-    odds: Floats = ((1 - LAMBDA) / (LAMBDA * share)).astype(np.float32)
-    return odds
+def _odds(share: Any) -> Any:
+    return np.float32((1 - LAMBDA) / LAMBDA) / np.asarray(share, np.float32)
 
 
 class Numbered(NamedTuple):
@@ -176,70 +199,125 @@ class TrainedTranslation(NamedTuple):
     documents: Numbered
 
 
-class _Side(NamedTuple):
-    """The known words of one language, sorted; the texts and the lexicon's entries in their numbers."""
+class Knowledge(NamedTuple):
+    """What others tell of translations: a table, and the most pseudo-counts that it adds for a word."""
 
-    words: list[str]
-    texts: Numbered
-    entries: Numbered
+    table: WordTable
+    strength: float
 
 
 def train_translation_model(
-    pairs: Sequence[tuple[str, str]], lexicon: Lexicon | None, tokenizers: tuple[Tokenizer, Tokenizer],
-    document_terms: Iterable[str], unknown: bool = True,
+    pairs: Sequence[tuple[str, str]], knowledge: Sequence[Knowledge], tokenizers: tuple[Tokenizer, Tokenizer],
+    unknown: bool = True,
 ) -> TrainedTranslation:  # fmt: skip
-    """Train on pairs of texts and a lexicon; ``document_terms``: what documents have beside the terms of the pairs.
+    """Train on pairs of texts and on what others know.
 
     Without ``unknown`` words that are rare in the texts are left out, rather than taken for one word.
     """
     ordered = sorted(pairs)
     texts = [tokenize_texts([pair[side] for pair in ordered], tokenizers[side]) for side in (0, 1)]
-    entries = _entries(lexicon, tokenizers, {*document_terms, *texts[1].terms})
-    if not len(texts[0].ids) and not len(entries[0].ids):
-        what = "there are neither translated pages nor a lexicon with words that documents have"
-        raise InputError(f"nothing to learn translations from: {what}")
-    sides = [_known(texts[side], entries[side], unknown) for side in (0, 1)]
-    step = -(-max(len(side.texts.ids) for side in sides) // _MOST_WORDS) or 1
-    source, target = (_taken(side, step) for side in sides)
-    found = align_words(source, target)
+    tables = [each.table for each in knowledge]
+    if not len(texts[0].ids) and not any(len(table.query_numbers) for table in tables):
+        raise InputError("nothing to learn translations from: neither translated texts nor a dictionary")
+    words = [
+        _known(texts[0], [word for table in tables for word in table.query_words]),
+        _known(texts[1], [word for table in tables for word in table.document_words]),
+    ]
+    prior = _pseudo_counts(knowledge, words)
+    queries, documents = (
+        _numbered(side, {word: number for number, word in enumerate(known)}, len(known) if unknown else -1)
+        for side, known in zip(texts, words, strict=True)
+    )
+    step = -(-max(len(queries.ids), len(documents.ids)) // _MOST_WORDS) or 1
+    source, target = (_taken(side, known, step) for side, known in zip((queries, documents), words, strict=True))
+    own = align_words(source, target, prior=prior)
+    seen = [np.bincount(side.ids, minlength=len(side.terms)) for side in (source, target)]
+    found = _combined(own, seen, prior)
     kept = np.maximum(found.forward, found.backward) >= _LEAST
     sources = found.sources[kept]
-    counts = [np.bincount(side.texts.ids, minlength=len(side.words) + 1) for side in sides]
+    counts = [
+        np.bincount(side.ids, minlength=len(known) + 1) for side, known in zip((queries, documents), words, strict=True)
+    ]
     model = TranslationModel(
-        StringTable.of(sides[0].words), StringTable.of(sides[1].words),
-        np.searchsorted(sources, np.arange(len(sides[0].words) + 2)), found.targets[kept],
+        StringTable.of(words[0]), StringTable.of(words[1]),
+        np.searchsorted(sources, np.arange(len(words[0]) + 2)), found.targets[kept],
         found.backward[kept].astype(np.float32), found.forward[kept].astype(np.float32), *counts,
     )  # fmt: skip
-    return TrainedTranslation(model, sides[0].texts, sides[1].texts)
+    return TrainedTranslation(model, queries, documents)
 
 
-def _entries(
-    lexicon: Lexicon | None, tokenizers: tuple[Tokenizer, Tokenizer], document_terms: set[str]
-) -> tuple[TokenizedTexts, TokenizedTexts]:
-    """The single words of the lexicon and those of their translations whose terms documents have."""
-    known_phrases = lexicon or Lexicon()
-    written = [
-        (phrase[0], " ".join(translation.phrase))
-        for phrase in known_phrases
-        if len(phrase) == 1
-        for translation in known_phrases[phrase]
-    ]
-    targets = tokenize_texts([translation for _, translation in written], tokenizers[1])
-    known = np.fromiter((term in document_terms for term in targets.terms), bool, len(targets.terms))
-    lengths = np.diff(targets.offsets)
-    matches = np.bincount(np.repeat(np.arange(len(lengths)), lengths), known[targets.ids], len(lengths))
-    usable = [entry for entry, fits in zip(written, (matches == lengths) & (lengths > 0), strict=True) if fits]
-    first, second = (tokenize_texts([entry[side] for entry in usable], tokenizers[side]) for side in (0, 1))
-    return first, second
+def dictionary_table(lexicon: Lexicon, tokenizers: tuple[Tokenizer, Tokenizer]) -> WordTable:
+    """The single words of a dictionary: each translation counts 1, or its probability, shared by its words."""
+    entries: dict[tuple[str, str], float] = {}
+    stops = stop_words(tokenizers[1].language)
+    for phrase in lexicon:
+        if len(phrase) > 1:
+            continue
+        (word,) = tokenizers[0].terms(phrase) or ("",)
+        for translation, probability in lexicon[phrase]:
+            content = [each for each in translation if each not in stops] if len(translation) > 1 else translation
+            terms = tokenizers[1].terms(content or translation)
+            for term in terms:
+                entries[word, term] = entries.get((word, term), 0.0) + (probability or 1.0) / len(terms)
+    words = [sorted({pair[side] for pair in entries}, key=_by_bytes) for side in (0, 1)]
+    number_of = [{word: number for number, word in enumerate(side)} for side in words]
+    keys = np.asarray([[number_of[0][w], number_of[1][t]] for w, t in entries], np.int32).reshape(-1, 2)
+    counts = np.fromiter(entries.values(), np.float64, len(entries))
+    order = np.lexsort((keys[:, 1], keys[:, 0]))
+    queries, documents, counts = keys[order, 0], keys[order, 1], counts[order]
+    sums = [np.bincount(side, counts, len(known)) for side, known in zip((queries, documents), words, strict=True)]
+    return WordTable(
+        words[0], words[1], queries, documents, (counts / sums[1][documents]).astype(np.float32),
+        (counts / sums[0][queries]).astype(np.float32), *(np.full(len(side), np.inf, np.float32) for side in words),
+    )  # fmt: skip
 
 
-def _known(texts: TokenizedTexts, entries: TokenizedTexts, unknown: bool) -> _Side:
+def _by_bytes(word: str) -> bytes:
+    return word.encode("utf-8", "surrogatepass")
+
+
+def _pseudo_counts(knowledge: Sequence[Knowledge], words: Sequence[list[str]]) -> WordPairs:
+    """m(w, t) = sum_k min(strength_k, n_k(w)) P_k(t | w), and the same with w and t exchanged."""
+    number_of = [{word: number for number, word in enumerate(side)} for side in words]
+    keys, forward, backward = [np.zeros(0, np.int64)], [np.zeros(0)], [np.zeros(0)]
+    for table, strength in knowledge:
+        queries, documents = (
+            np.fromiter((number[word] for word in side), np.int64, len(side))
+            for number, side in zip(number_of, (table.query_words, table.document_words), strict=True)
+        )
+        keys.append(queries[table.query_numbers] * (len(words[1]) + 1) + documents[table.document_numbers])
+        forward.append(np.minimum(strength, table.query_counts)[table.query_numbers] * table.document_probabilities)
+        backward.append(np.minimum(strength, table.document_counts)[table.document_numbers] * table.query_probabilities)
+    found, each = np.unique(np.concatenate(keys), return_inverse=True)
+    sources, targets = np.divmod(found, len(words[1]) + 1)
+    sums = [np.bincount(each, np.concatenate(side), len(found)).astype(np.float64) for side in (forward, backward)]
+    return WordPairs(sources.astype(np.int32), targets.astype(np.int32), sums[0], sums[1])
+
+
+def _combined(own: WordPairs, seen: Sequence[Numbers], prior: WordPairs) -> WordPairs:
+    """P(t | w) = (n(w) P_own(t | w) + m(w, t)) / (n(w) + sum_t' m(w, t') + D), and the same with w and t exchanged."""
+    width = len(seen[1])
+    keys = [pairs.sources.astype(np.int64) * width + pairs.targets for pairs in (own, prior)]
+    found = np.union1d(*keys)
+    sources, targets = np.divmod(found, width)
+    rows = [np.searchsorted(found, each) for each in keys]
+    result = []
+    for of_own, of_prior, given, side in (
+        (own.forward, prior.forward, sources, 0), (own.backward, prior.backward, targets, 1)
+    ):  # fmt: skip
+        counts = np.zeros(len(found))
+        counts[rows[1]] = of_prior
+        sums = np.bincount(given, counts, len(seen[side])) + seen[side] + _DISCOUNT
+        counts[rows[0]] += of_own * seen[side][given[rows[0]]]
+        result.append(counts / sums[given])
+    return WordPairs(sources.astype(np.int32), targets.astype(np.int32), *result)
+
+
+def _known(texts: TokenizedTexts, more: Sequence[str]) -> list[str]:
+    """The words that the texts have often enough, and more, sorted."""
     counts = np.bincount(texts.ids, minlength=len(texts.terms))
     often = {term for term, count in zip(texts.terms, counts.tolist(), strict=True) if count >= _SEEN}
-    words = sorted(often | set(entries.terms), key=lambda word: word.encode("utf-8", "surrogatepass"))
-    number_of = {word: number for number, word in enumerate(words)}
-    rest = len(words) if unknown else -1
-    return _Side(words, _numbered(texts, number_of, rest), _numbered(entries, number_of, rest))
+    return sorted(often.union(more), key=_by_bytes)
 
 
 def _numbered(texts: TokenizedTexts, number_of: dict[str, int], rest: int) -> Numbered:
@@ -249,11 +327,8 @@ def _numbered(texts: TokenizedTexts, number_of: dict[str, int], rest: int) -> Nu
     return Numbered(ids[kept], np.append(0, np.cumsum(kept))[texts.offsets])
 
 
-def _taken(side: _Side, step: int) -> TokenizedTexts:
-    """Texts and entries as one list; of very many texts every n-th, the others are empty."""
-    used: NDArray[np.bool_] = np.repeat(np.arange(len(side.texts.offsets) - 1) % step == 0, np.diff(side.texts.offsets))
-    offsets: Numbers = np.append(0, np.cumsum(used))[side.texts.offsets]
-    ids = np.concatenate([side.texts.ids[used], side.entries.ids])
-    return TokenizedTexts(
-        [*side.words, ""], ids, np.concatenate([offsets, offsets[-1] + side.entries.offsets[1:]]).astype(np.int64)
-    )
+def _taken(texts: Numbered, words: list[str], step: int) -> TokenizedTexts:
+    """Of very many texts every n-th; the others are empty."""
+    used: NDArray[np.bool_] = np.repeat(np.arange(len(texts.offsets) - 1) % step == 0, np.diff(texts.offsets))
+    offsets: Numbers = np.append(0, np.cumsum(used))[texts.offsets]
+    return TokenizedTexts([*words, ""], texts.ids[used], offsets)

@@ -11,6 +11,9 @@ to 1 over i. It is fixed and not estimated, so a round of expectation maximisati
     E: c(s, t) = sum_ij [s_i = s, t_j = t] (1 - n) a_ij p(t_j | s_i) / p(t_j | s)
     M: p(t | s) = c(s, t) / sum_t' c(s, t')
 
+At the start p(t | s) is the same for all t that stand near s; or, where other texts or a dictionary tell something of
+the pair, as their pseudo-counts are, with one more count for all of the former together.
+
 Plain model 1 has the same a_ij for all i: every word meets every other. On pages of hundreds of words that costs the
 square of their length and finds worse translations; with the window, work and memory are proportional to the text.
 
@@ -47,7 +50,7 @@ _LONGEST_TEXT = 1_000  # longer ones are cut, both sides in proportion: few word
 
 
 class WordPairs(NamedTuple):
-    """Pairs of words that stand near each other, as term ids, with p(target | source) and p(source | target)."""
+    """Pairs of words, as term ids, with p(target | source) and p(source | target); or with pseudo-counts of these."""
 
     sources: Ids
     targets: Ids
@@ -73,11 +76,14 @@ class _Block:
 
 
 class _Direction:
-    """p(word | source), one a row, and p(word | NULL). Row 0 is no pair of words: its probability stays 0."""
+    """p(word | source), one a row, and p(word | NULL). Row 0 is no pair of words: its probability stays 0.
 
-    def __init__(self, sources: Ids, source_count: int, word_count: int) -> None:
+    ``prior`` has the pseudo-count of each row at the start, when the pairs of a word share one count beside it.
+    """
+
+    def __init__(self, sources: Ids, source_count: int, word_count: int, prior: Floats) -> None:
         self.sources, self._source_count = sources, source_count
-        self.probabilities: Floats = np.ones(len(sources))
+        self.probabilities: Floats = 1 / np.bincount(sources, minlength=source_count)[sources] + prior
         self.probabilities[0] = 0.0
         self.null: Floats = np.ones(word_count)
         self._normalize()
@@ -120,11 +126,13 @@ class Model1:
     """Two sides of texts, text i of one being a translation of text i of the other; ``step`` is one round.
 
     ``window`` is w, ``null`` is n. Pairs less probable than ``floor`` in both directions are dropped after a round.
+    ``prior`` has pseudo-counts of pairs to start with, each pair once.
     """
 
     def __init__(
-        self, source: TokenizedTexts, target: TokenizedTexts, window: int = 20, null: float = 0.25, floor: float = 1e-4
-    ) -> None:
+        self, source: TokenizedTexts, target: TokenizedTexts, window: int = 20, null: float = 0.25, floor: float = 1e-4,
+        prior: WordPairs | None = None,
+    ) -> None:  # fmt: skip
         if len(source) != len(target):
             raise ValueError("as many texts are needed on both sides")
         if window < 1 or not 0 < null < 1:
@@ -132,10 +140,14 @@ class Model1:
         self._source_ids, self._target_ids = source.ids, target.ids
         self._source_offsets, self._target_offsets = _cut(source.offsets, target.offsets)
         self._window, self._null, self._floor = window, null, floor
-        self._blocks, keys = self._find_pairs(len(target.terms))
+        prior = prior or WordPairs(*np.zeros((2, 0), np.int32), *np.zeros((2, 0)))
+        prior_keys = prior.sources.astype(np.int64) * len(target.terms) + prior.targets
+        self._blocks, keys = self._find_pairs(len(target.terms), prior_keys)
         sources, targets = (ids.astype(np.int32) for ids in np.divmod(keys, max(1, len(target.terms))))
-        self._forward = _Direction(sources, len(source.terms), len(target.terms))
-        self._backward = _Direction(targets, len(target.terms), len(source.terms))
+        counts = np.zeros((2, len(keys)))
+        counts[:, 1 + np.searchsorted(keys[1:], prior_keys)] = prior.forward, prior.backward
+        self._forward = _Direction(sources, len(source.terms), len(target.terms), counts[0])
+        self._backward = _Direction(targets, len(target.terms), len(source.terms), counts[1])
 
     def step(self) -> tuple[float, float]:
         """One round of both directions; the log likelihoods before it, of the target texts and of the source texts."""
@@ -156,8 +168,11 @@ class Model1:
             forward.sources[1:], backward.sources[1:], forward.probabilities[1:], backward.probabilities[1:]
         )
 
-    def _find_pairs(self, target_terms: int) -> tuple[list[_Block], NDArray[np.int64]]:
-        """The blocks, and the key of each row: source id * number of target terms + target id, ascending."""
+    def _find_pairs(self, target_terms: int, prior: NDArray[np.int64]) -> tuple[list[_Block], NDArray[np.int64]]:
+        """The blocks, and the key of each row: source id * number of target terms + target id, ascending.
+
+        ``prior`` has the keys of pairs that need no meeting.
+        """
         blocks, found = [], []
         spans = _blocks(self._source_offsets, self._target_offsets, self._window)
         for texts in track(spans, "finding words that meet"):
@@ -167,7 +182,7 @@ class Model1:
             keys, pairs = np.unique(sources * target_terms + targets, return_inverse=True)
             found.append(keys)
             blocks.append(_Block(texts, np.zeros(0, np.int32), pairs.astype(np.int32)))
-        table = np.unique(np.concatenate([np.zeros(0, np.int64), *found]))
+        table = np.unique(np.concatenate([prior, *found]))
         for block, keys in zip(blocks, found, strict=True):
             block.rows = np.asarray(np.searchsorted(table, keys) + 1, dtype=np.int32)
         return blocks, np.concatenate([np.zeros(1, np.int64), table])
@@ -204,10 +219,11 @@ class Model1:
 
 
 def align_words(
-    source: TokenizedTexts, target: TokenizedTexts, iterations: int = 5, window: int = 20, null: float = 0.25
-) -> WordPairs:
+    source: TokenizedTexts, target: TokenizedTexts, iterations: int = 5, window: int = 20, null: float = 0.25,
+    prior: WordPairs | None = None,
+) -> WordPairs:  # fmt: skip
     """The word pairs after some rounds of :class:`Model1`, sorted by source and target id."""
-    model = Model1(source, target, window, null)
+    model = Model1(source, target, window, null, prior=prior)
     for _ in track(range(iterations), "aligning words"):
         model.step()
     return model.pairs()

@@ -30,7 +30,7 @@ from isogloss.storage.arrays import read_tensors, write_tensors
 from isogloss.storage.strings import StringTable
 from isogloss.systems.bridge.documents import Documents
 from isogloss.systems.bridge.features import Features, Phrases, QueryFeatures, Tables, Values
-from isogloss.systems.bridge.matching import PassageIndex, match
+from isogloss.systems.bridge.matching import PassageIndex, QueryTable, match
 from isogloss.text.batches import tokenize_texts
 from isogloss.text.ids import TextIds
 from isogloss.text.normalization import UNSPACED
@@ -59,7 +59,7 @@ class CharacterModel:
     def query_features(self, terms: Sequence[str]) -> QueryFeatures:
         """The features of a query; no term is verbatim, because the features of words cover verbatim matches."""
         return QueryFeatures.of(
-            terms, self.translation.query_statistics(Counter(terms), lambda term: False, {}), self.tables
+            terms, self.translation.query_statistics(Counter(terms), lambda term: 0, {}), self.tables
         )
 
     def features(self, query: QueryFeatures, texts: TextIds) -> Values:
@@ -67,7 +67,7 @@ class CharacterModel:
         bigrams = self.tables.document_phrases.added_to(texts)
         columns = []
         for translation, units in ((self.translation, texts), (self.bigrams, bigrams)):
-            matches = match(translation, query.statistics, units.ids.astype(np.int64), units.offsets)
+            matches = match(QueryTable(translation, query.statistics), units.ids.astype(np.int64), units.offsets)
             columns += [matches.forward.sum(axis=1), matches.reverse / np.maximum(1, matches.lengths)]
         columns.append(encode(self.tables.document, bigrams) @ query.vector)
         return np.stack(columns, axis=1).astype(np.float64)

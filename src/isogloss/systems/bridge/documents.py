@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from isogloss.retrieval.ranking import Allowed
 from isogloss.storage.arrays import load_array, save_array
-from isogloss.systems.bridge.matching import PassageIndex
+from isogloss.systems.bridge.matching import CollectionStatistics, PassageIndex
 from isogloss.text.batches import TokenizedTexts
 from isogloss.text.passages import Span, cut_texts
 from isogloss.text.tokenizer import Tokenizer
@@ -50,12 +51,13 @@ class Part:
     def __len__(self) -> int:
         return len(self.counts)
 
-    def has(self, term: str, live: Allowed | None = None) -> bool:
-        """Whether any document, or any live document, contains a term."""
-        if live is None:
-            return self.index.has(term)
-        passages = self.index.postings[term].documents
-        return bool(live[np.searchsorted(np.cumsum(self.counts), passages, side="right")].any())
+    def count_of(self, term: str, live: Allowed | None = None) -> int:
+        """How often the documents, or the live ones, have a term."""
+        return self.index.count_of(term, None if live is None else np.repeat(live, self.counts))
+
+    def term_counts(self, live: Allowed | None = None) -> Numbers:
+        """How often the documents, or the live ones, have each term of the translation model."""
+        return self.index.counts(None if live is None else np.repeat(live, self.counts))
 
     def passages_of(self, rows: Numbers) -> PassageNumbers:
         """All passages of some documents."""
@@ -65,10 +67,10 @@ class Part:
         numbers = np.arange(starts[-1]) + np.repeat(firsts[rows] - starts[:-1], counts)
         return PassageNumbers(numbers, starts)
 
-    def best(self, query: QueryStatistics) -> Floats:
+    def best(self, query: QueryStatistics, odds: Floats) -> Floats:
         """forward(q, p), pruned, of the best passage of every document."""
         firsts = np.cumsum(self.counts) - self.counts
-        scores = self.index.forward(query, pruned=True)
+        scores = self.index.forward(query, odds, pruned=True)
         best: Floats = np.maximum.reduceat(scores, firsts) if len(firsts) else scores
         return best
 
@@ -104,10 +106,27 @@ class Documents:
     def __len__(self) -> int:
         return int(self._firsts[-1])
 
-    def has(self, term: str) -> bool:
-        """Whether any live document contains a term."""
-        pairs = [(part, None) for part in self.parts] if self.live is None else self._with(self.live)
-        return any(part.has(term, live) for part, live in pairs)
+    def count_of(self, term: str) -> int:
+        """How often the live documents have a term."""
+        return sum(part.count_of(term, live) for part, live in self._live())
+
+    def rows_with(self, term: str, most: int) -> list[int]:
+        """The live documents that have a term; none if there are more than ``most``."""
+        found: list[int] = []
+        for part, first in zip(self.parts, self._firsts.tolist(), strict=False):
+            passages = part.index.postings[term].documents
+            rows = first + np.unique(np.searchsorted(np.cumsum(part.counts), passages, side="right"))
+            found += (rows if self.live is None else rows[self.live[rows]]).tolist()
+            if len(found) > most:
+                return []
+        return found
+
+    @cached_property
+    def statistics(self) -> CollectionStatistics:
+        """Those of the live documents."""
+        counts = [part.term_counts(live) for part, live in self._live()]
+        translation = self.parts[0].index.translation
+        return CollectionStatistics(translation, np.sum(counts, axis=0), int(self.passages.sum()), len(self.passages))
 
     @property
     def passages(self) -> Numbers:
@@ -117,7 +136,16 @@ class Documents:
 
     def best(self, query: QueryStatistics) -> Floats:
         """The first stage: forward(q, p), pruned, of the best passage of every document."""
-        return np.concatenate([np.zeros(0, np.float32), *(part.best(query) for part in self.parts)])
+        if not self.parts:
+            return np.zeros(0, np.float32)
+        odds = self.statistics.background.of(query)
+        return np.concatenate([part.best(query, odds) for part in self.parts])
+
+    def cosines(self, vector: Floats) -> Floats:
+        """The cosine of every document's vector of a pretrained encoder and a query's."""
+        return np.concatenate(
+            [np.zeros(0, np.float32), *(p.vectors @ vector for p in self.parts if p.vectors is not None)]
+        )
 
     def split(self, rows: Numbers) -> list[tuple[Part, Numbers, Numbers]]:
         """Each part with some of the rows: their rows in the part, and their positions in ``rows``."""
@@ -149,6 +177,9 @@ class Documents:
             index, np.concatenate([np.zeros(0, np.int64), *counts]), np.concatenate([_NO_SPANS, *spans]),
             np.concatenate(vectors) if vectors else None,
         )  # fmt: skip
+
+    def _live(self) -> list[tuple[Part, Allowed | None]]:
+        return [(part, None) for part in self.parts] if self.live is None else [*self._with(self.live)]
 
     def _with(self, rows: Allowed) -> list[tuple[Part, Allowed]]:
         """Each part with the values of its documents."""

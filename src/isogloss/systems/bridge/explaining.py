@@ -18,34 +18,39 @@ from isogloss.systems.base import Contribution
 from isogloss.systems.bridge.characters import CharacterStage
 from isogloss.systems.bridge.documents import Part
 from isogloss.systems.bridge.features import FEATURES, Features, QueryFeatures, Tables, Values, query_word_vectors
-from isogloss.systems.bridge.matching import QueryTable
+from isogloss.systems.bridge.matching import CollectionStatistics, QueryTable
 from isogloss.systems.bridge.model import BridgeModel
 from isogloss.text.ids import TextIds
 from isogloss.translation.model import Numbers
 
+Columns = NDArray[np.int32]
+"""The columns of a query's table that the words of a text have."""
 _SHOWN = 3
 _NO_WORDS = {"passage length": "(length)", "document length": "(length)", "pretrained": "(pretrained)"}
 
 
 def explain(
     query: QueryFeatures, part: Part, row: int, features: Features, model: BridgeModel, written: Mapping[str, str],
-    characters: CharacterStage | None, text: str,
+    characters: CharacterStage | None, text: str, collection: CollectionStatistics,
 ) -> list[Contribution]:  # fmt: skip
     """One line a word of the query ``text``, the best first; ``written`` has the spelling of each term."""
     statistics, values = query.statistics, features.values[0]
     weight = dict(zip(model.features, model.weights.tolist(), strict=True))
     passages = part.passages_of(np.asarray([row])).numbers
     best = passages[features.passages[:1]]
-    table = QueryTable(part.index.translation, statistics)
+    table = QueryTable(part.index.translation, statistics, collection)
     scores = np.zeros(len(statistics.words))
     matching = np.zeros((len(statistics.words), table.forward.shape[1]))
-    for texts, which in ((best, "passage"), (passages, "document")):
-        words, _ = part.index.words_of(texts, statistics)
-        scores += weight[f"{which} forward"] * _forward(table, words, query)
+    means = table.mean_length, table.mean_document
+    for texts, which, mean in zip((best, passages), ("passage", "document"), means, strict=True):
+        words = table.columns[part.index.words_of(texts, statistics)[0]]
+        scores += weight[f"{which} forward"] * _forward(table, words)
         scores += weight[f"{which} reverse"] * _reverse(table, words)
+        frequencies = table.both[:, words].sum(axis=1, keepdims=True)
+        scores += weight[f"{which} bm25"] * table.bm25(frequencies, np.full(1, len(words), np.float32), mean)[:, 0]
         matching += table.forward * np.bincount(words, minlength=table.forward.shape[1])
-    words, starts = part.index.words_of(best)
-    scores += weight["vectors"] * _cosine(query, model.tables, TextIds(words.astype(np.int32), starts))
+    numbers, starts = part.index.words_of(best)
+    scores += weight["vectors"] * _cosine(query, model.tables, TextIds(numbers.astype(np.int32), starts))
     if characters is not None:
         scores += _of_characters(characters, text, characters.passages_of(part.index, best), weight)
     unknown = set(np.flatnonzero(statistics.numbers == len(part.index.translation.query_words)).tolist())
@@ -53,7 +58,7 @@ def explain(
     lines = [
         Contribution(
             written.get(word, word),
-            () if position in unknown else _names(part, matching[position], query),
+            () if position in unknown else _names(part, table.terms, matching[position, 1:], query),
             float(scores[position]),
         )
         for position, word in enumerate(statistics.words)
@@ -65,13 +70,13 @@ def explain(
     return sorted((line for line in lines if line.score), key=lambda line: -line.score)
 
 
-def _forward(table: QueryTable, words: Numbers, query: QueryFeatures) -> Values:
+def _forward(table: QueryTable, words: Columns) -> Values:
     """The summands of forward(q, d), by word of the query."""
     gains: Values = np.log1p(table.odds * table.forward[:, words].sum(axis=1) / max(1, len(words)))
-    return gains * query.statistics.times / max(1.0, query.statistics.length)
+    return gains * table.each
 
 
-def _reverse(table: QueryTable, words: NDArray[np.int64]) -> Values:
+def _reverse(table: QueryTable, words: Columns) -> Values:
     """reverse(q, d) / |d|, shared among the words of the query."""
     gains = np.log1p(table.document_odds[words] * table.reverse[words]) / max(1, len(words))
     whole = table.reverse[words]
@@ -94,17 +99,18 @@ def _of_characters(stage: CharacterStage, query: str, text: TextIds, weight: Map
     scores = weight["character vectors"] * _cosine(features, model.tables, text)
     bigrams = model.tables.document_phrases.added_to(text)
     for name, translation, units in (("character", model.translation, text), ("bigram", model.bigrams, bigrams)):
-        table, words = QueryTable(translation, features.statistics), units.ids.astype(np.int64)
-        scores = scores + weight[f"{name} forward"] * _forward(table, words, features)
+        table = QueryTable(translation, features.statistics)
+        words = table.columns[units.ids]
+        scores = scores + weight[f"{name} forward"] * _forward(table, words)
         scores = scores + weight[f"{name} reverse"] * _reverse(table, words)
     return scores
 
 
-def _names(part: Part, matching: Values, query: QueryFeatures) -> tuple[str, ...]:
+def _names(part: Part, terms: Numbers, matching: Values, query: QueryFeatures) -> tuple[str, ...]:
     """The document's terms that match a query word most, without *unknown*, which means many words."""
     translation, verbatim = part.index.translation, query.statistics.verbatim_terms
     best = np.argsort(-matching, kind="stable")[:_SHOWN]
-    numbers = [int(number) for number in best if matching[number] > 0 and number != translation.unknown]
+    numbers = [int(terms[column]) for column in best if matching[column] > 0 and terms[column] != translation.unknown]
     return tuple(
         translation.document_words[number]
         if number < translation.unknown

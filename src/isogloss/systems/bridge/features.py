@@ -7,6 +7,8 @@
     passage length     ln |p| / |q|
     document length    ln |d| / |q|
     vectors            cosine of the vectors of q and p: sums of the vectors of words and of phrases (word bigrams)
+    passage bm25       bm25(q, p)
+    document bm25      bm25(q, d)
     pretrained         cosine of a pretrained encoder's vectors of q and d, where one is used
 
 ``forward`` and ``reverse`` are log-likelihoods under the translation model (:mod:`isogloss.systems.bridge.matching`).
@@ -23,13 +25,13 @@ from numpy.typing import NDArray
 
 from isogloss.nn.encoders.unit_sums import encode
 from isogloss.systems.bridge.documents import Documents, Part
-from isogloss.systems.bridge.matching import MatchStatistics
+from isogloss.systems.bridge.matching import MatchStatistics, QueryTable
 from isogloss.text.ids import TextIds
 from isogloss.translation.model import Floats, Ids, Numbers, QueryStatistics
 
 FEATURES = (
     "passage forward", "document forward", "passage reverse", "document reverse", "passage length", "document length",
-    "vectors", "pretrained",
+    "vectors", "passage bm25", "document bm25", "pretrained",
 )  # fmt: skip
 Values = NDArray[np.float64]
 _SHORTEST = 1e-6  # a shorter sum is divided by this
@@ -161,33 +163,39 @@ def query_word_vectors(statistics: QueryStatistics, positions: Numbers, tables: 
 
 def compute_features(query: QueryFeatures, documents: Documents, rows: Numbers, tables: Tables) -> Features:
     """The features of some documents."""
+    if not len(rows):
+        return Features(np.zeros((0, len(FEATURES))), np.zeros(0, np.int64))
+    table = QueryTable(documents.parts[0].index.translation, query.statistics, documents.statistics)
     values = np.zeros((len(rows), len(FEATURES)))
     passages = np.zeros(len(rows), np.int64)
     for part, part_rows, which in documents.split(rows):
-        values[which], passages[which] = _of_part(query, part, part_rows, tables)
+        values[which], passages[which] = _of_part(query, part, part_rows, tables, table)
     return Features(values, passages)
 
 
-def _of_part(query: QueryFeatures, part: Part, rows: Numbers, tables: Tables) -> tuple[Values, Numbers]:
+def _of_part(
+    query: QueryFeatures, part: Part, rows: Numbers, tables: Tables, table: QueryTable
+) -> tuple[Values, Numbers]:
     statistics, found = query.statistics, part.passages_of(rows)
-    matches = part.index.match(statistics, found.numbers)
+    matches = part.index.match(table, statistics, found.numbers)
     forward = matches.forward.sum(axis=1)
     best = _first_best(forward, found.starts)
     whole = add_up(matches, found.starts)
     length = max(1.0, statistics.length)
-    odds = part.index.translation.odds_of(statistics)
-    gains = np.log1p(odds * whole.counts / np.maximum(1, whole.lengths)[:, None])
+    gains = np.log1p(table.odds * whole.counts / np.maximum(1, whole.lengths)[:, None])
     values = np.zeros((len(rows), len(FEATURES)))
     values[:, 0] = forward[best]
-    values[:, 1] = (gains * (statistics.times / length)).sum(axis=1)
+    values[:, 1] = (gains * table.each).sum(axis=1)
     values[:, 2] = matches.reverse[best] / np.maximum(1, matches.lengths[best])
     values[:, 3] = whole.reverse / np.maximum(1, whole.lengths)
     values[:, 4] = np.log(np.maximum(1, matches.lengths[best]) / length)
     values[:, 5] = np.log(np.maximum(1, whole.lengths) / length)
     words, starts = part.index.words_of(found.numbers[best])
     values[:, 6] = tables.of_documents(TextIds(words.astype(np.int32), starts)) @ query.vector
+    values[:, 7] = table.bm25(matches.frequencies[best].T, matches.lengths[best], table.mean_length).sum(axis=0)
+    values[:, 8] = table.bm25(whole.frequencies.T, whole.lengths, table.mean_document).sum(axis=0)
     if query.pretrained is not None and part.vectors is not None:
-        values[:, 7] = part.vectors[rows] @ query.pretrained
+        values[:, 9] = part.vectors[rows] @ query.pretrained
     return values, best - found.starts[:-1]
 
 
@@ -196,6 +204,7 @@ def add_up(matches: MatchStatistics, starts: Numbers) -> MatchStatistics:
     firsts = starts[:-1]
     return matches._replace(
         counts=np.add.reduceat(matches.counts, firsts, axis=0),
+        frequencies=np.add.reduceat(matches.frequencies, firsts, axis=0),
         reverse=np.add.reduceat(matches.reverse, firsts),
         lengths=np.add.reduceat(matches.lengths, firsts),
     )

@@ -1,15 +1,20 @@
 """Match statistics: how likely a query and indexed passages are as translations of each other.
 
 n(w, q) counts word w in the query q, n(t, p) term t in the passage p. P(w | t), P(t | w) and lambda are those of the
-translation model (:mod:`isogloss.translation.model`), P(w) and P(t) its background probabilities.
+translation model (:mod:`isogloss.translation.model`), P(w) and P(t) the background probabilities of the collection.
 
     forward(q, p) = 1/|q| sum_w n(w, q) ln(1 + (1 - lambda) / (lambda P(w)) sum_t P(w | t) n(t, p) / |p|)
     reverse(q, p) =       sum_t n(t, p) ln(1 + (1 - lambda) / (lambda P(t)) sum_w P(t | w) n(w, q) / |q|)
 
 ``forward`` is by how much the passage raises the log-likelihood of the query, per query word; ``reverse`` is by how
-much the query raises the log-likelihood of the passage. Both are 0 where nothing matches. A query word that the
-translation model does not know but some document contains (a name, a number) is a *verbatim* term: it matches only
-itself.
+much the query raises the log-likelihood of the passage. Both are 0 where nothing matches. BM25 over structured queries
+(Darwish and Oard 2003) takes the translations of a word for one term:
+
+    bm25(q, p) = 1/|q| sum_w n(w, q) idf(w) f (k + 1) / (f + k (1 - b + b |p| / mean |p|)),  f = sum_t g(w, t) n(t, p)
+
+g(w, t) ~ sqrt(P(w | t) P(t | w)) adds up to 1 over t; idf(w) is that of sum_t g(w, t) n(t), n(t) counting t in the
+collection. A query word that stands in the documents as a
+term that the translation model does not know (a name, a number) matches this *verbatim* term too.
 
 The first stage computes ``forward`` of all passages through inverted lists. The second stage computes all statistics
 of few passages from their tokens.
@@ -32,6 +37,8 @@ from isogloss.translation.model import Floats, Ids, Numbers, QueryStatistics, Tr
 _UNKNOWN = "\0"  # the term of the inverted list of unknown words: no word has such a letter
 _COMMON = 4 / 0.02  # (1 - lambda) / (lambda P(w)) of a word that is every fiftieth
 _UNLIKELY = 0.01  # P(w | t)
+_K, _B = 1.2, 0.75  # of BM25
+_VERBATIM = 0.1  # P(t | w) of a word that has translations, t being the word itself
 
 
 class MatchStatistics(NamedTuple):
@@ -41,8 +48,37 @@ class MatchStatistics(NamedTuple):
     """The summand of each query word (a column) in forward(q, p)."""
     counts: Floats
     """sum_t P(w | t) n(t, p) of each query word (a column)."""
+    frequencies: Floats
+    """sum_t g(w, t) n(t, p) of each query word (a column)."""
     reverse: Floats
     lengths: Floats
+
+
+class CollectionStatistics:
+    """What matching needs of the collection: the background, mean lengths of passages and documents, and IDF.
+
+    ``counts`` are those of the translation model's terms, in all ``passages`` of all ``documents``.
+    """
+
+    def __init__(self, translation: TranslationModel, counts: Numbers, passages: int, documents: int) -> None:
+        self.background = translation.background_of(counts)
+        self.mean_length, self.mean_document = (
+            max(1.0, float(counts.sum()) / max(1, n)) for n in (passages, documents)
+        )
+        self._passages = passages
+        both = np.sqrt(translation.query_probabilities * translation.document_probabilities, dtype=np.float64)
+        sums = [np.append(0.0, np.cumsum(each)) for each in (both * counts[translation.terms], both)]
+        matched, whole = (np.diff(each[translation.offsets]) for each in sums)
+        self._frequencies = matched / np.maximum(whole, 1e-9)
+
+    def idf(self, query: QueryStatistics) -> Floats:
+        """ln(1 + (N - n + .5) / (n + .5)) of each word of a query."""
+        frequencies = self._frequencies[query.numbers]
+        for position, count in query.verbatim_counts.items():
+            frequencies[position] = max(count, frequencies[position])
+        frequencies = np.minimum(frequencies, self._passages)
+        idf: Floats = np.log1p((self._passages - frequencies + 0.5) / (frequencies + 0.5)).astype(np.float32)
+        return idf
 
 
 class PassageIndex:
@@ -80,12 +116,19 @@ class PassageIndex:
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    def has(self, term: str) -> bool:
-        """Whether any passage contains a term."""
-        return self.postings.terms.find(term) is not None
+    def count_of(self, term: str, live: NDArray[np.bool_] | None = None) -> int:
+        """How often the passages, or the ``live`` ones, have a term."""
+        posting = self.postings[term]
+        return int((posting.frequencies if live is None else posting.frequencies[live[posting.documents]]).sum())
 
-    def forward(self, query: QueryStatistics, pruned: bool = False) -> Floats:
-        """forward(q, p) of every passage, through the inverted lists.
+    def counts(self, live: NDArray[np.bool_] | None = None) -> Numbers:
+        """How often the passages, or the ``live`` ones, have each term of the translation model."""
+        tokens = self.tokens if live is None else self.tokens[np.repeat(live, np.diff(self.offsets))]
+        rows = np.bincount(tokens, minlength=len(self.known))
+        return np.bincount(self.known, rows, self.translation.unknown + 1).astype(np.int64)
+
+    def forward(self, query: QueryStatistics, odds: Floats, pruned: bool = False) -> Floats:
+        """forward(q, p) of every passage, through the inverted lists; ``odds`` of the background of each word.
 
         ``pruned``: without the most common words and the least likely translations, four times as fast. The final
         results of 600 dev queries of two sets were the same.
@@ -94,7 +137,6 @@ class PassageIndex:
         found = (self.postings.terms.find(term) for term in query.verbatim_terms)
         verbatim = np.asarray([row for row in found if row is not None], np.int64)
         shares = query.times / max(1.0, query.length)
-        odds = self.translation.odds_of(query)
         common = odds < _COMMON if pruned else np.zeros(len(odds), bool)
         for position in np.flatnonzero(~common if not common.all() else common).tolist():
             passages, counts = self._counts(query, position, verbatim, _UNLIKELY if pruned else 0.0)
@@ -107,21 +149,20 @@ class PassageIndex:
     def _counts(self, query: QueryStatistics, position: int, verbatim: Numbers, least: float) -> tuple[Ids, Floats]:
         """The passages in the inverted list of each translation of a query word, and P(w | t) n(t, p).
 
-        Terms in the rows ``verbatim`` translate no other word. The list of unknown words contains those of them that
-        are unknown, so their counts are subtracted.
+        Terms in the rows ``verbatim`` translate no other word. The list of unknown words contains them, so their counts
+        are subtracted.
         """
-        if position in query.verbatim:
-            posting = self.postings[query.verbatim[position]]
-            return posting.documents, posting.frequencies.astype(np.float32)
         numbers, probabilities, _ = self.translation.translations(int(query.numbers[position]))
+        if position in query.verbatim and query.numbers[position] == len(self.translation.query_words):
+            numbers, probabilities = numbers[:0], probabilities[:0]
         rows = self._rows[numbers]
         used = (rows >= 0) & (probabilities > least)
         if len(verbatim):
-            used &= ~np.isin(rows, verbatim)
-            unknown = verbatim[self.known[verbatim] == self.translation.unknown]
+            own = self.postings.terms.find(query.verbatim.get(position, ""))
             of_unknown = probabilities[numbers == self.translation.unknown].sum()
-            rows, used = np.append(rows, unknown), np.append(used, np.full(len(unknown), of_unknown > least))
-            probabilities = np.append(probabilities, np.full(len(unknown), -of_unknown))
+            weights = np.where(verbatim == own, 1.0, -of_unknown * (of_unknown > least))
+            rows, used = np.append(rows, verbatim), np.append(used, weights != 0)
+            probabilities = np.append(probabilities, weights).astype(np.float32)
         rows, probabilities = rows[used], probabilities[used]
         starts = self.postings.offsets[rows]
         lengths = self.postings.offsets[rows + 1] - starts
@@ -143,9 +184,9 @@ class PassageIndex:
                 words[tokens == row] = number
         return words, starts
 
-    def match(self, query: QueryStatistics, passages: Numbers) -> MatchStatistics:
+    def match(self, table: QueryTable, query: QueryStatistics, passages: Numbers) -> MatchStatistics:
         """All statistics of some passages."""
-        return match(self.translation, query, *self.words_of(passages, query))
+        return match(table, *self.words_of(passages, query))
 
     def save(self, directory: Path) -> None:
         """Write all but the translation model into a directory."""
@@ -169,39 +210,65 @@ class PassageIndex:
 
 
 class QueryTable:
-    """The translation probabilities of a query's words, one row a word, one column a term t that documents can have.
+    """The translation probabilities of a query's words, one row a word, one column a term t that matches any of them.
 
-    ``forward`` is P(w | t), ``shares`` is P(t | w) n(w, q) / |q|, and ``reverse`` the sum of ``shares`` over w.
+    ``forward`` is P(w | t), ``both`` is g(w, t), ``shares`` is P(t | w) n(w, q) / |q|, and ``reverse`` the sum of
+    ``shares`` over w.
+    ``columns`` has the column of each term of the translation model and, after *unknown*, of the verbatim terms; the
+    first column is that of all terms that match nothing.
     """
 
-    def __init__(self, translation: TranslationModel, query: QueryStatistics) -> None:
+    def __init__(
+        self, translation: TranslationModel, query: QueryStatistics, collection: CollectionStatistics | None = None
+    ) -> None:
+        background = collection.background if collection else translation.background
+        self.odds = background.of(query)
+        self.idf = collection.idf(query) if collection else np.zeros(len(query.words), np.float32)
+        self.mean_length, self.mean_document = (
+            (collection.mean_length, collection.mean_document) if collection else (1.0, 1.0)
+        )
+        self.each: Floats = query.times / max(1.0, query.length)
         number_of = {term: number for number, term in enumerate(query.verbatim_terms, translation.unknown + 1)}
-        width = translation.unknown + 1 + len(number_of)
-        self.odds = translation.odds_of(query)
-        self.forward = np.zeros((len(query.words), width), np.float32)
-        self.shares = np.zeros((len(query.words), width), np.float32)
-        each = query.times / max(1.0, query.length)
+        pairs = [np.zeros((4, 0))]
         for row, number in enumerate(query.numbers.tolist()):
+            translated = number != len(translation.query_words)
+            if translated or row not in query.verbatim:
+                found = translation.translations(number)
+                pairs.append(np.stack([np.full(len(found[0]), row), *found]))
             if row in query.verbatim:
                 column = number_of[query.verbatim[row]]
-                self.forward[row, column], self.shares[row, column] = 1.0, each[row]
-                continue
-            terms, forward, reverse = translation.translations(number)
-            self.forward[row, terms], self.shares[row, terms] = forward, each[row] * reverse
-        self.reverse = self.shares.sum(axis=0)
-        rare = translation.document_odds[-1:]
-        self.document_odds = np.concatenate([translation.document_odds, np.repeat(rare, len(number_of))])
+                pairs.append(np.asarray([[row], [column], [1.0], [_VERBATIM if translated else 1.0]]))
+        of_words, of_terms, forward, reverse = np.concatenate(pairs, axis=1)
+        words = of_words.astype(np.int64)
+        numbers, column_of = np.unique(of_terms.astype(np.int64), return_inverse=True)
+        self.columns = np.zeros(translation.unknown + 1 + len(number_of), np.int32)
+        self.columns[numbers] = np.arange(1, len(numbers) + 1)
+        self.forward, self.shares = np.zeros((2, len(query.words), len(numbers) + 1), np.float32)
+        self.forward[words, column_of + 1] = forward
+        self.shares[words, column_of + 1] = reverse * self.each[words]
+        self.reverse: Floats = self.shares.sum(axis=0)
+        both = np.sqrt(self.forward * self.shares)
+        self.both: Floats = both / np.maximum(both.sum(axis=1, keepdims=True), 1e-9)
+        self.document_odds = np.zeros(len(numbers) + 1, np.float32)
+        self.document_odds[1:] = background.document_odds[np.minimum(numbers, translation.unknown)]
+        self.terms = numbers
+
+    def bm25(self, frequencies: Floats, lengths: Floats, mean_length: float) -> Floats:
+        """The summand of each word of the query (a row) in bm25(q, d) of each text (a column)."""
+        saturated = frequencies * (_K + 1) / (frequencies + _K * (1 - _B + _B * lengths / mean_length))
+        return ((self.each * self.idf)[:, None] * saturated).astype(np.float32)
 
 
-def match(translation: TranslationModel, query: QueryStatistics, words: Numbers, starts: Numbers) -> MatchStatistics:
+def match(table: QueryTable, words: Numbers, starts: Numbers) -> MatchStatistics:
     """The statistics of a query and texts: ``words`` of all texts, and where each text starts among them."""
-    table = QueryTable(translation, query)
-    counts = _sums(table.forward[:, words], starts)
+    columns = table.columns[words]
+    counts = _sums(table.forward[:, columns], starts)
+    frequencies = _sums(table.both[:, columns], starts)
     lengths = np.diff(starts).astype(np.float32)
     gains = np.log1p(table.odds[:, None] * counts / np.maximum(1, lengths))
-    reverse = np.log1p(table.document_odds[words] * table.reverse[words])
-    forward = gains * (query.times / max(1.0, query.length))[:, None]
-    return MatchStatistics(forward.T, counts.T, _sums(reverse[None], starts)[0], lengths)
+    reverse = np.log1p(table.document_odds[columns] * table.reverse[columns])
+    forward = gains * table.each[:, None]
+    return MatchStatistics(forward.T, counts.T, frequencies.T, _sums(reverse[None], starts)[0], lengths)
 
 
 def _sums(values: Floats, starts: Numbers) -> Floats:

@@ -8,15 +8,19 @@
 
        score(q, d) = sum_i w_i x_i(q, d)
 
-The weights w are fitted on a fifth of the train queries, which the rest of the model is not trained on at that time.
-So is the calibration, which turns scores into the log odds of relevance (:mod:`isogloss.systems.bridge.weights`).
+The weights w are fitted on train queries and their titles, which the rest of the model is not trained on at that time.
+So is the calibration, which turns scores into the log odds of relevance (:mod:`isogloss.systems.bridge.weights`). With
+few queries or none both are nearly or wholly the defaults.
+
+A word of the query that stands verbatim in at most three documents (a name, a command, an error code) puts one of them
+among the first three.
 """
 
 from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -26,21 +30,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isogloss.data.dataset import Dataset
+from isogloss.data.documents import Collection
 from isogloss.nn.encoders.pretrained import PretrainedEncoder
 from isogloss.retrieval.ranking import Allowed, Ranking, Rows, Scores, top_k
 from isogloss.storage.errors import InputError
 from isogloss.storage.progress import track
 from isogloss.systems.base import Contribution, SystemOptions
-from isogloss.systems.bridge.characters import CharacterStage
+from isogloss.systems.bridge.characters import CHARACTER_FEATURES, CharacterStage
 from isogloss.systems.bridge.documents import Documents, Part, Vectors
 from isogloss.systems.bridge.explaining import explain
 from isogloss.systems.bridge.features import FEATURES, Features, QueryFeatures, compute_features
-from isogloss.systems.bridge.model import BridgeModel, BridgeOptions, default_weights, used_features
+from isogloss.systems.bridge.model import (
+    DEFAULT_CALIBRATIONS,
+    BridgeModel,
+    BridgeOptions,
+    default_weights,
+    used_features,
+)
 from isogloss.systems.bridge.weights import JudgedList, Values, calibrate, context_of, features_help, fit_weights
 from isogloss.systems.passages import FindsPassages
 from isogloss.systems.trained import Trainable, hold_out
-from isogloss.text.batches import tokenize_texts
 from isogloss.text.passages import Span, passage_spans
+from isogloss.text.stopwords import stop_words
 from isogloss.text.tokenizer import Tokenizer, tokenize
 
 if TYPE_CHECKING:
@@ -50,15 +61,26 @@ if TYPE_CHECKING:
 _SHOWN = 5
 _BLOCK = 1000
 _READ = 40  # words of a document that a pretrained encoder reads: the first ones tell most
+_FEWEST_QUERIES, _ENOUGH_QUERIES = 30, 100  # to fit weights on
+_MOST_DOCUMENTS = 20_000  # that weights are fitted on
+_FIRST, _RARE = 3, 3  # a word that stands verbatim in so few documents puts one of them among the first three
 _KEPT = 64  # queries that are cached: the hits of each are explained one by one
 
 
 class Retrieved(NamedTuple):
-    """The documents of the first stage, their calibrated scores of the second, and c(q)."""
+    """The documents of the first stage, their calibrated scores of the second, z(q), and scores that were raised."""
 
     rows: Rows
     scores: Scores
-    context: float
+    context: Values
+    raised: dict[int, float]
+
+
+class RareWord(NamedTuple):
+    """The few documents that have a word of the query verbatim; a ``name`` has no translation, or is no plain word."""
+
+    rows: list[int]
+    name: bool
 
 
 class Bridge(FindsPassages, Trainable):
@@ -95,17 +117,17 @@ class Bridge(FindsPassages, Trainable):
     def train(
         self, training: Dataset, checkpointer: Checkpointer | None = None, team: Team | None = None
     ) -> TrainingResult:
-        """Fit the weights with a model that is trained without a fifth of the train queries; then train on all."""
+        """Fit the weights with models that are trained without a fifth of the train queries; then train on all."""
         started = time.perf_counter()
         from isogloss.training.loop import TrainingResult
 
-        rest, held_out = hold_out(training)
-        weights, calibration = default_weights() * used_features(FEATURES, self.options), None
-        if held_out and "weights" not in self.options.left_out:
-            self.model = self.train_model(rest, characters=True)
-            self.index(training.documents, ("text",))
-            lists, weights = self._fit_weights(training, held_out)
-            calibration = calibrate([each.values @ weights for each in lists], [each.grades for each in lists])
+        weights = default_weights() * used_features(FEATURES, self.options)
+        calibration = default = DEFAULT_CALIBRATIONS[bool(self.options.pretrained)]
+        lists = [] if "weights" in self.options.left_out else self._judged_lists(training)
+        if lists:
+            weights = self._fit_weights(lists, training.judgments.top_grade)
+            lists = [each._replace(values=each.values[:, : len(weights)]) for each in lists]
+            calibration = calibrate(lists, weights, default)
         model = self.train_model(training, characters=len(weights) > len(FEATURES))
         self.model = replace(model, weights=weights[: len(model.features)], calibration=calibration)
         self._use(Documents([]))
@@ -122,18 +144,18 @@ class Bridge(FindsPassages, Trainable):
 
     def search(self, query: str, k: int, allowed: Allowed | None = None) -> Ranking:
         if allowed is None and k <= self.depth:
-            rows, scores, _ = self._retrieved(query)
-            return top_k(scores, k, self.id_order, rows)
-        rows = self._first_stage(query, max(k, self.depth), allowed)
-        return top_k(self.score(query, rows), k, self.id_order, rows)
+            found = self._retrieved(query)
+            return top_k(found.scores, k, self.id_order, found.rows)
+        found = self._retrieve(query, max(k, self.depth), allowed)
+        return top_k(found.scores, k, self.id_order, found.rows)
 
     def score(self, query: str, rows: Rows) -> Scores:
+        found = self._retrieved(query)
         scores = self.features(query, rows).values @ self._ready.weights
-        return self._ready.calibrated(scores, self.context(query)).astype(np.float32)
-
-    def context(self, query: str) -> float:
-        """c(q): how well the query does as a whole."""
-        return self._retrieved(query).context
+        scores = self._ready.calibrated(scores, found.context)
+        return np.asarray(
+            [found.raised.get(row, score) for row, score in zip(rows.tolist(), scores, strict=True)], np.float32
+        )
 
     def scores(self, query: str) -> Scores:
         count = len(self.documents)
@@ -151,15 +173,27 @@ class Bridge(FindsPassages, Trainable):
         ((part, rows, _),) = self.documents.split(np.asarray([row]))
         written = dict(zip(self._query_terms.terms(words := tokenize(query)), words, strict=True))
         lines = explain(
-            self.query_features(query), part, int(rows[0]), features, self._ready, written, self.characters, query
+            self.query_features(query),
+            part,
+            int(rows[0]),
+            features,
+            self._ready,
+            written,
+            self.characters,
+            query,
+            self.documents.statistics,
         )
         lines = [line._replace(score=line.score * self._ready.scale) for line in lines]
-        context = float(self._ready.calibrated(np.zeros(1), self.context(query))[0])
-        return [*lines, *([Contribution("(the whole query)", (), context)] if context else [])]
+        found = self._retrieved(query)
+        context = float(self._ready.calibrated(np.zeros(1), found.context)[0])
+        lines += [Contribution("(the whole query)", (), context)] if context else []
+        if row in found.raised:
+            lines.append(Contribution("(verbatim)", (), found.raised[row] - sum(line.score for line in lines)))
+        return lines
 
     def best_possible(self, query: str) -> float:
         statistics = self.query_features(query).statistics
-        odds = self._ready.translation.odds_of(statistics)
+        odds = self.documents.statistics.background.of(statistics)
         bound = float((statistics.times / max(1.0, statistics.length)) @ np.log1p(odds))
         return max(bound * float(self._ready.weights[:2].sum()), 1e-3)
 
@@ -220,47 +254,79 @@ class Bridge(FindsPassages, Trainable):
 
     def train_model(self, training: Dataset, characters: bool) -> BridgeModel:
         """A model with default weights; ``characters``: with a model of characters, where scripts have no spaces."""
-        from isogloss.systems.bridge.training import page_pairs, read_lexicon, train_characters, train_words
+        from isogloss.systems.bridge.training import page_pairs, read_knowledge, train_characters, train_words
 
         pairs = page_pairs(training, self.options)
-        lexicon = read_lexicon(self.options, self.query_language, self.document_language)
         tokenizers = self._query_terms, self._document_terms
-        terms = tokenize_texts(training.documents.texts(("text",)), self._document_terms).terms if lexicon else ()
+        knowledge = read_knowledge(self.options, tokenizers)
         try:
-            translation, tables = train_words(pairs, lexicon, tokenizers, terms, self.options)
+            translation, tables = train_words(pairs, knowledge, tokenizers, self.options)
         except InputError as error:
             raise InputError(f"{self.name}: {error}; give it a lexicon: --set lexicon=FILE") from error
         model = BridgeModel(translation, tables, default_weights())
         if not characters or "characters" in self.options.left_out:
             return model
-        model = replace(model, characters=train_characters(pairs, lexicon, tokenizers, terms, self.options))
+        model = replace(model, characters=train_characters(pairs, knowledge, tokenizers, self.options))
         return replace(model, weights=default_weights(model.features))
 
-    def _fit_weights(self, training: Dataset, held_out: Sequence[str]) -> tuple[list[JudgedList], Values]:
-        """The judged features of held-out queries, and fitted weights; features of characters only if they help."""
-        lists = [self._judged(training, query) for query in track(held_out, "fitting the weights")]
-        features, top_grade = self._ready.features, training.judgments.top_grade
+    def _judged_lists(self, training: Dataset) -> list[JudgedList]:
+        """The judged features of train queries, each with a model that was trained without it; none if they are few.
+
+        One fifth of the queries is enough if they are many; of few all are used, one fifth after another.
+        """
+        fifth = len(training.splits.get("train", ())) // 5
+        folds = min(5, -(-_ENOUGH_QUERIES // fifth)) if 5 * fifth >= _FEWEST_QUERIES else 0
+        lists = []
+        for fold in range(folds):
+            rest, held_out = hold_out(training, fold, fewest=1)
+            self.model = self.train_model(rest, characters=True)
+            documents = _sample(training, held_out)
+            self.index(documents, ("text",))
+            for query in track(held_out, "fitting the weights"):
+                judgments = training.judgments[query]
+                grade_of = {documents.row_of[id_]: grade for id_, grade in judgments.items() if id_ in documents.row_of}
+                text = training.queries[query].text
+                lists += [
+                    self._judged(each, grade_of) for each in (text, training.queries[query].title) if each.strip()
+                ]
+        width = min((each.values.shape[1] for each in lists), default=0)
+        return [each._replace(values=each.values[:, :width]) for each in lists]
+
+    def _fit_weights(self, lists: Sequence[JudgedList], top_grade: int) -> Values:
+        """Fitted weights; those of the features of characters only if they help."""
+        features = FEATURES + CHARACTER_FEATURES if lists[0].values.shape[1] > len(FEATURES) else FEATURES
         used, prior = used_features(features, self.options), default_weights(features)
         added = np.arange(len(features)) >= len(FEATURES)
         if added.any() and not features_help(lists, top_grade, used, prior, added):
-            self.model = replace(self._ready, characters=None, weights=prior[~added])
-            self._use(self.documents)
-            return self._fit_weights(training, held_out)
+            return self._fit_weights([each._replace(values=each.values[:, ~added]) for each in lists], top_grade)
         found = fit_weights(lists, top_grade, used, prior)
-        return lists, prior * used if found is None else found
+        return prior * used if found is None else found
 
-    def _judged(self, training: Dataset, query: str) -> JudgedList:
+    def _judged(self, text: str, grade_of: Mapping[int, int]) -> JudgedList:
         """The features of the documents that the first stage finds for a train query, and their grades."""
-        text, judgments = training.queries[query].text, training.judgments[query]
         rows = self._first_stage(text, self.depth)
-        grade_of = {training.documents.row_of[id_]: grade for id_, grade in judgments.items()}
         grades = np.fromiter((grade_of.get(row, 0) for row in rows.tolist()), np.int64, len(rows))
-        return JudgedList(self.features(text, rows).values, grades)
+        return JudgedList(self.features(text, rows).values, grades, self._known_of(text))
+
+    def _known_of(self, query: str) -> tuple[float, float]:
+        """The information of a query, and ln |q|: the last entries of z(q)."""
+        statistics = self.query_features(query).statistics
+        if not len(statistics.words) or not len(self.documents):
+            return 0.0, 0.0
+        information = np.log1p(self.documents.statistics.background.of(statistics))
+        return float(np.average(information, weights=statistics.times)), float(np.log(statistics.length))
 
     def _first_stage(self, query: str, count: int, allowed: Allowed | None = None) -> Rows:
-        """The documents to re-score."""
-        best = self.documents.best(self.query_features(query).statistics)
-        return top_k(best if allowed is None else np.where(allowed, best, 0), count, self.id_order, above=0.0).rows
+        """The documents to re-score: the best by translations and, with an encoder, the best by its cosine."""
+        features = self.query_features(query)
+        stages = [self.documents.best(features.statistics)]
+        if features.pretrained is not None:
+            stages.append(self.documents.cosines(features.pretrained))
+        found = [
+            top_k(each if allowed is None else np.where(allowed, each, 0), count, self.id_order, above=0.0).rows
+            for each in stages
+        ]
+        return found[0] if len(found) == 1 else np.unique(np.concatenate(found))
 
     @property
     def _ready(self) -> BridgeModel:
@@ -278,17 +344,53 @@ class Bridge(FindsPassages, Trainable):
         self.query_features = lru_cache(_KEPT)(self._compute_query_features)
         self._retrieved = lru_cache(_KEPT)(self._retrieve)
 
-    def _retrieve(self, query: str) -> Retrieved:
-        rows = self._first_stage(query, self.depth, self.documents.live)
+    def _retrieve(self, query: str, count: int = 0, allowed: Allowed | None = None) -> Retrieved:
+        allowed = self.documents.live if allowed is None else allowed
+        rare = self._rare_words(query, allowed)
+        rows = self._first_stage(query, count or self.depth, allowed)
+        rows = np.union1d(rows, [row for word in rare for row in word.rows]).astype(np.int64) if rare else rows
         scores = self.features(query, rows).values @ self._ready.weights
-        context = context_of(scores)
-        return Retrieved(rows, self._ready.calibrated(scores, context).astype(np.float32), context)
+        context = context_of(scores, self._known_of(query))
+        scores = self._ready.calibrated(scores, context).astype(np.float32)
+        return Retrieved(rows, scores, context, self._raise(rows, scores, rare))
+
+    def _raise(self, rows: Rows, scores: Scores, rare: Sequence[RareWord]) -> dict[int, float]:
+        """Raise one document of each rare word to the first three, in ``scores``; the new scores.
+
+        Names may take any of the three places; words that have translations share the third, because their documents
+        may be found by chance.
+        """
+        raised: dict[int, float] = {}
+        kept: set[int] = set()
+        for word in rare:
+            first = top_k(scores, _FIRST, self.id_order, rows).rows.tolist()
+            here = [row for row in word.rows if row in first]
+            places = [row for row in first[::-1] if row not in kept][: _FIRST if word.name else 1]
+            if not here and places and (word.name or places[0] == first[-1]):
+                best = max(np.flatnonzero(np.isin(rows, word.rows)).tolist(), key=lambda i: scores[i])
+                scores[best] = np.nextafter(scores[np.flatnonzero(rows == places[0])[0]], np.float32(np.inf))
+                here = [int(rows[best])]
+                raised[here[0]] = float(scores[best])
+            kept.update(here[:1])
+        return raised
+
+    def _rare_words(self, query: str, allowed: Allowed | None) -> list[RareWord]:
+        """The words of the query that stand verbatim in very few documents, those without a translation first."""
+        words = [word for word in dict.fromkeys(tokenize(query)) if word not in stop_words(self.query_language)]
+        terms = zip(self._query_terms.terms(words), self._document_terms.terms(words), strict=True)
+        found = []
+        for query_term, term in terms:
+            rows = [row for row in self.documents.rows_with(term, _RARE) if allowed is None or allowed[row]]
+            if rows:
+                name = self._ready.translation.query_words.find(query_term) is None or not query_term.isalpha()
+                found.append(RareWord(rows, name))
+        return sorted(found, key=lambda each: not each.name)
 
     def _compute_query_features(self, query: str) -> QueryFeatures:
         words = tokenize(query)
         terms = self._query_terms.terms(words)
         document_term_of = dict(zip(terms, self._document_terms.terms(words), strict=True))
-        statistics = self._ready.translation.query_statistics(Counter(terms), self.documents.has, document_term_of)
+        statistics = self._ready.translation.query_statistics(Counter(terms), self.documents.count_of, document_term_of)
         pretrained = self._encoder.encode([query])[0] if self._encoder else None
         return QueryFeatures.of(terms, statistics, self._ready.tables, pretrained)
 
@@ -301,3 +403,13 @@ class Bridge(FindsPassages, Trainable):
         if self._encoder is None:
             return None
         return self._encoder.encode([text[slice(*passage_spans(text, _READ)[0])] for text in texts])
+
+
+def _sample(training: Dataset, queries: Sequence[str]) -> Collection:
+    """The documents that are judged for some queries, and a random sample of the others if they are very many."""
+    documents = training.documents
+    if len(documents) <= _MOST_DOCUMENTS:
+        return documents
+    judged = {documents.row_of[id_] for query in queries for id_ in training.judgments[query]}
+    others = np.random.default_rng(0).permutation(len(documents))[:_MOST_DOCUMENTS].tolist()
+    return Collection((documents[row] for row in sorted(judged.union(others))), documents.language)

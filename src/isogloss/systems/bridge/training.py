@@ -31,14 +31,18 @@ from isogloss.training.contrastive import SoftmaxAverage
 from isogloss.translation.lexicon import Lexicon
 from isogloss.translation.model import (
     Floats,
+    Knowledge,
     Numbered,
     Numbers,
     TrainedTranslation,
     TranslationModel,
+    dictionary_table,
     train_translation_model,
 )
+from isogloss.translation.starter import WordTable, load_starter
 from isogloss.translation.word_alignment import align_words
 
+_OF_DICTIONARY, _OF_STARTER = 5.0, 20.0  # the most pseudo-counts of a word
 _QUERY_WINDOW, _DOCUMENT_WINDOW = 15, 30
 _SHORT = 20  # texts of so many words are one window
 _NGRAMS = 3, 4  # letters
@@ -50,10 +54,17 @@ _GROUP = 16  # texts of a group
 _BLOCK = 16_384  # texts among which similar ones are searched
 
 
-def read_lexicon(options: BridgeOptions, query_language: str, document_language: str) -> Lexicon | None:
-    """The lexicon that the options name, if any."""
-    path = fill_languages(options.lexicon, query_language, document_language)
-    return Lexicon.read(Path(path)) if path and "lexicon" not in options.left_out else None
+def read_knowledge(options: BridgeOptions, tokenizers: tuple[Tokenizer, Tokenizer]) -> list[Knowledge]:
+    """What the lexicon that the options name and the starter table tell, where there are such."""
+    languages = str(tokenizers[0].language), str(tokenizers[1].language)
+    found = []
+    path = fill_languages(options.lexicon, *languages)
+    if path and "lexicon" not in options.left_out:
+        found.append(Knowledge(dictionary_table(Lexicon.read(Path(path)), tokenizers), _OF_DICTIONARY))
+    starter = load_starter(*languages) if options.stems and "starter" not in options.left_out else None
+    if starter is not None:
+        found.append(Knowledge(starter, _OF_STARTER))
+    return found
 
 
 def page_pairs(training: Dataset, options: BridgeOptions) -> Sequence[tuple[str, str]]:
@@ -67,12 +78,12 @@ def page_pairs(training: Dataset, options: BridgeOptions) -> Sequence[tuple[str,
 
 
 def train_words(
-    pairs: Sequence[tuple[str, str]], lexicon: Lexicon | None, tokenizers: tuple[Tokenizer, Tokenizer],
-    document_terms: Iterable[str], options: BridgeOptions,
+    pairs: Sequence[tuple[str, str]], knowledge: Sequence[Knowledge], tokenizers: tuple[Tokenizer, Tokenizer],
+    options: BridgeOptions,
 ) -> tuple[TranslationModel, Tables]:  # fmt: skip
-    """A translation model and vectors of words; the lexicon is used for ``document_terms`` and the terms of pairs."""
+    """A translation model and vectors of words."""
     left_out = options.left_out
-    trained = train_translation_model(pairs, lexicon, tokenizers, document_terms, "unknown" not in left_out)
+    trained = train_translation_model(pairs, knowledge, tokenizers, "unknown" not in left_out)
     texts = windows(trained.queries, trained.documents)
     if "vectors" in left_out or len(texts[0]) < 2 or not options.epochs:
         start = start_vectors(trained, options.dimension, options.seed)
@@ -81,17 +92,15 @@ def train_words(
 
 
 def train_characters(
-    pairs: Sequence[tuple[str, str]], lexicon: Lexicon | None, tokenizers: tuple[Tokenizer, Tokenizer],
-    document_terms: Iterable[str], options: BridgeOptions,
+    pairs: Sequence[tuple[str, str]], knowledge: Sequence[Knowledge], tokenizers: tuple[Tokenizer, Tokenizer],
+    options: BridgeOptions,
 ) -> CharacterModel | None:  # fmt: skip
     """The same for characters; None where documents have spaces, or there is too little text to train vectors on."""
     if not written_without_spaces([document for _, document in pairs]) or not options.epochs:
         return None
     written = [(query, spaced(document)) for query, document in pairs]
-    characters = {character for term in document_terms for character in spaced(term).split()}
-    trained = train_translation_model(
-        written, _spelt_out(lexicon), tokenizers, characters, "unknown" not in options.left_out
-    )
+    spelt = [Knowledge(_spelt_out(table), strength) for table, strength in knowledge]
+    trained = train_translation_model(written, spelt, tokenizers, "unknown" not in options.left_out)
     texts = windows(trained.queries, trained.documents)
     if len(texts[0]) < 2:
         return None
@@ -218,15 +227,30 @@ def written_without_spaces(texts: Sequence[str]) -> bool:
     return sum(UNSPACED.search(text) is not None for text in texts) * 2 > len(texts)
 
 
-def _spelt_out(lexicon: Lexicon | None) -> Lexicon | None:
-    """The lexicon with a space around every character of the translations."""
-    if lexicon is None:
-        return None
-    return Lexicon(
-        (" ".join(phrase), spaced(" ".join(translation.phrase)), translation.probability)
-        for phrase in lexicon
-        for translation in lexicon[phrase]
+def _spelt_out(table: WordTable) -> WordTable:
+    """The table into characters: P(c | w) = sum_t P(t | w) n(c, t) / |t|; P(w | c) as if all words were as common."""
+    spelling = [spaced(word).split() for word in table.document_words]
+    characters = sorted({c for each in spelling for c in each}, key=lambda c: c.encode("utf-8", "surrogatepass"))
+    number_of = {character: number for number, character in enumerate(characters)}
+    lengths = np.fromiter(map(len, spelling), np.int64, len(spelling))
+    flat = np.fromiter((number_of[c] for each in spelling for c in each), np.int64, int(lengths.sum()))
+    starts = np.cumsum(lengths) - lengths
+    of_pair = lengths[table.document_numbers]
+    pair = np.repeat(np.arange(len(of_pair)), of_pair)
+    position = np.arange(len(pair)) - np.repeat(np.cumsum(of_pair) - of_pair, of_pair)
+    character = flat[starts[table.document_numbers][pair] + position]
+    keys, each = np.unique(
+        table.query_numbers[pair].astype(np.int64) * len(characters) + character, return_inverse=True
     )
+    queries, documents = np.divmod(keys, max(1, len(characters)))
+    joint = np.bincount(each, (table.document_probabilities / np.maximum(1, of_pair))[pair], len(keys))
+    sums = np.bincount(queries, joint, len(table.query_words)), np.bincount(documents, joint, len(characters))
+    seen = np.bincount(flat, np.repeat(table.document_counts, lengths), len(characters))
+    return WordTable(
+        table.query_words, characters, queries.astype(np.int32), documents.astype(np.int32),
+        (joint / sums[1][documents]).astype(np.float32), (joint / sums[0][queries]).astype(np.float32),
+        table.query_counts, seen.astype(np.float32),
+    )  # fmt: skip
 
 
 class NeighbourAverage(SoftmaxAverage):

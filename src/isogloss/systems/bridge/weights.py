@@ -10,13 +10,15 @@ x, w and u are in standard deviations of x. The objective is concave and has a h
 solves it.
 
 Such scores rank the documents of one query, but are not comparable between queries. The calibration is an ordinal
-model with one slope k, one slope m and a bias b_j for each grade j, fitted on the best documents of the same queries:
+model with one slope k, slopes m_i of what is known of the query, and a bias b_j for each grade j, fitted on the best
+documents of the same queries:
 
-    c(q) = ln sum_{d in D(q)} exp s(q, d)
-    P(g >= j | s, c) = sigma(k s - m c - b_j)
+    P(g >= j | s, z) = sigma(k s - m . z - b_j),    z = (ln sum_{d in D(q)} exp s(q, d), information of q, ln |q|)
 
-It minimises the sum of the logistic losses, which is convex too. A search returns the log odds of the highest grade,
-k s - m c - b_{K-1}: they mean the same for every query and every language.
+The information is the mean of ln(1 + (1 - lambda) / (lambda P(w))) over the query's words. It minimises the sum of the
+logistic losses, which is convex too. A search returns the log odds of the highest grade, k s - m . z - b_{K-1}: they
+mean the same for every query and every language. Where the log odds of the first hit are below those of nineteen of
+twenty right first hits, the index probably has nothing relevant.
 """
 
 from __future__ import annotations
@@ -34,41 +36,42 @@ _TRUST = 1.0  # R: weights of 20 train queries give an MRR of .809 on the mean o
 _STEPS = 50
 _SEEN = 10  # documents of a query that the calibration is fitted on: those that a person sees
 _ENOUGH = 1e-8
+_RIDGE = 1.0  # a weak prior: slopes of few queries stay small
+_DOUBTFUL = 0.04  # the share of right first hits that may be called doubtful
 _FOLDS = 5
 _LEAST_GAIN = 0.01  # of the mean log-likelihood of a query
 _LEAST_ERRORS = 2.0  # the gain in standard errors
 
 
 class JudgedList(NamedTuple):
-    """The features of the documents found for a query, and the grade of each."""
+    """The features of the documents found for a query, the grade of each, and the last two entries of z."""
 
     values: Values
     grades: NDArray[np.int64]
+    query: tuple[float, float] = (0.0, 0.0)
 
 
 class Calibration(NamedTuple):
-    """P(g >= j | s, c) = sigma(slope (s - context c) - biases[j - 1])."""
+    """P(g >= j | s, z) = sigma(slope s - context . z - biases[j - 1]); ``doubt``: log odds that few right hits have."""
 
     slope: float
-    context: float
+    context: tuple[float, ...]
     biases: tuple[float, ...]
+    doubt: float
 
     @property
     def thresholds(self) -> tuple[float, ...]:
-        """The log odds where P(g >= j) is 1/2, for each j, ascending; the last is 0."""
-        return tuple(bias - self.biases[-1] for bias in self.biases)
+        """The log odds that separate grades: where P(g >= j) is 1/2, for each j, ascending; the first is ``doubt``."""
+        halves = [bias - self.biases[-1] for bias in self.biases]
+        return (self.doubt, *(max(self.doubt, each) for each in halves[1:] or halves))
 
-    def log_odds(self, scores: Values, context: float) -> Values:
-        """Ln P(g >= K - 1) / P(g < K - 1) of the scores of a query with c(q) = ``context``."""
-        return self.slope * (scores - self.context * context) - self.biases[-1]
-
-    def scores(self, log_odds: Values, context: float) -> Values:
-        """The inverse of ``log_odds``."""
-        return (log_odds + self.biases[-1]) / self.slope + self.context * context
+    def log_odds(self, scores: Values, context: Values) -> Values:
+        """Ln P(g >= K - 1) / P(g < K - 1) of the scores of a query with z = ``context``."""
+        return self.slope * scores - float(np.dot(self.context, context)) - self.biases[-1]
 
     def chances(self, log_odds: Values) -> Values:
         """P(g >= j), one column a grade j from 1 up."""
-        return _sigmoid(np.asarray(log_odds)[:, None] - np.asarray(self.thresholds))
+        return _sigmoid(np.asarray(log_odds)[:, None] + self.biases[-1] - np.asarray(self.biases))
 
 
 def fit_weights(lists: Sequence[JudgedList], top_grade: int, used: NDArray[np.bool_], prior: Values) -> Values | None:
@@ -126,7 +129,7 @@ def features_help(
             assert weights is not None, "each of the lists has a relevant document"
             for i in np.flatnonzero(fold == held_out).tolist():
                 scores = told[i].values @ weights
-                likelihood = float(scores[told[i].grades >= top_grade].mean()) - context_of(scores)
+                likelihood = float(scores[told[i].grades >= top_grade].mean()) - np.logaddexp.reduce(scores)
                 gains[i] += sign * likelihood
     return bool(gains.mean() > max(_LEAST_GAIN, _LEAST_ERRORS * gains.std() / len(gains) ** 0.5))
 
@@ -136,47 +139,50 @@ def _informative(lists: Sequence[JudgedList], top_grade: int) -> list[JudgedList
     return [each for each in lists if (each.grades >= top_grade).any() and len(each.grades) > 1]
 
 
-def context_of(scores: Values) -> float:
-    """c(q) of the scores of a query's documents; 0 where there are none."""
-    return float(np.logaddexp.reduce(scores)) if len(scores) else 0.0
+def context_of(scores: Values, query: tuple[float, float]) -> Values:
+    """The context z of a query, by the scores of its documents."""
+    return np.asarray([np.logaddexp.reduce(scores) if len(scores) else 0.0, *query])
 
 
-def calibrate(scores: Sequence[Values], grades: Sequence[NDArray[np.int64]]) -> Calibration | None:
-    """Fit the ordinal model on some queries; None where scores do not separate the grades."""
-    best = [np.argsort(-each, kind="stable")[:_SEEN] for each in scores]
-    inputs = np.concatenate([np.zeros((0, 2)), *(
-        np.stack([each[rows], np.full(len(rows), -context_of(each))], 1)
-        for each, rows in zip(scores, best, strict=True)
-    )])  # fmt: skip
-    judged = np.concatenate([np.zeros(0, np.int64), *(each[rows] for each, rows in zip(grades, best, strict=True))])
-    levels = [level for level in range(1, int(judged.max(initial=0)) + 1) if 0 < (judged >= level).sum() < len(judged)]
-    if not levels or np.ptp(inputs[:, 0]) == 0:
-        return None
-    above = np.stack([judged >= level for level in levels], axis=1).astype(float)
-    slopes, biases = _ordinal(inputs, above)
+def calibrate(lists: Sequence[JudgedList], weights: Values, default: Calibration) -> Calibration:
+    """Fit the ordinal model on some queries; the default where scores do not separate the grades."""
+    inputs, judged, first = [np.zeros((0, 4))], [np.zeros(0, np.int64)], []
+    for each in lists:
+        scores = each.values @ weights
+        best = np.argsort(-scores, kind="stable")[:_SEEN]
+        context = context_of(scores, each.query)
+        inputs.append(np.column_stack([scores[best], np.tile(-context, (len(best), 1))]))
+        judged.append(each.grades[best])
+        first.append(np.arange(len(best)) == 0)
+    values, grades = np.concatenate(inputs), np.concatenate(judged)
+    levels = [level for level in range(1, int(grades.max(initial=0)) + 1) if 0 < (grades >= level).sum() < len(grades)]
+    if not levels or np.ptp(values[:, 0]) == 0:
+        return default
+    above = np.stack([grades >= level for level in levels], axis=1).astype(float)
+    slopes, biases = _ordinal(values, above)
     if slopes[0] <= 0:
-        return None
-    free = slopes[1] / slopes[0]
-    context = min(1.0, max(0.0, float(free)))
-    if context != free:
-        slopes, biases = _ordinal(inputs @ [[1.0], [context]], above)
-        if slopes[0] <= 0:
-            return None
-    return Calibration(float(slopes[0]), context, tuple(np.maximum.accumulate(biases).tolist()))
+        return default
+    found = Calibration(
+        float(slopes[0]), tuple(slopes[1:].tolist()), tuple(np.maximum.accumulate(biases).tolist()), 0.0
+    )
+    right = np.concatenate(first) & (grades >= levels[-1])
+    log_odds = values[right] @ slopes - found.biases[-1]
+    return found._replace(doubt=float(np.quantile(log_odds, _DOUBTFUL))) if len(log_odds) else default
 
 
 def _ordinal(values: Values, above: Values) -> tuple[Values, Values]:
     """Slopes and biases of sigma(slopes . x - bias_j), the probability that column j of ``above`` is 1."""
     centre, spread = values.mean(axis=0), values.std(axis=0)
-    spread = np.where(np.ptp(values, axis=0) > 0, spread, 1.0)
+    spread = np.where(np.ptp(values, axis=0) > 1e-9, spread, 1.0)
     inputs = (values - centre) / spread
     count, levels = inputs.shape[1], above.shape[1]
     found = np.concatenate([np.zeros(count), -np.log(above.mean(axis=0) / (1 - above.mean(axis=0)))])
+    penalty = np.append(np.full(count, _RIDGE), np.full(levels, 1e-6))
     for _ in range(_STEPS):
         chances = _sigmoid((inputs @ found[:count])[:, None] - found[count:])
         missed, width = above - chances, chances * (1 - chances)
-        gradient = np.concatenate([inputs.T @ missed.sum(axis=1), -missed.sum(axis=0)])
-        curvature = 1e-6 * np.eye(count + levels)
+        gradient = np.concatenate([inputs.T @ missed.sum(axis=1), -missed.sum(axis=0)]) - penalty * found
+        curvature = np.diag(penalty)
         curvature[:count, :count] += (inputs * width.sum(axis=1)[:, None]).T @ inputs
         curvature[count:, count:] += np.diag(width.sum(axis=0))
         curvature[:count, count:] = -inputs.T @ width
