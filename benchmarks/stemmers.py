@@ -8,7 +8,8 @@ Texts are translated program messages (``MESSAGES/<package>/**/<language>/LC_MES
 model is trained on the messages of one, and the messages of the other are searched; then the other way round. Verses
 are split by a hash of the English verse. A query is the first eight words of an English text, its one relevant document
 the translation; documents are ranked by forward(q, p) of bridge's first stage, the measure is MRR. p is that of a
-paired t-test of the last column against the column of what was used before: Snowball, else words.
+paired t-test of isogloss against Snowball, or against words where there is no Snowball stemmer. With ``--compounds``
+the comparison is another: isogloss against the same after compounds were split.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ import numpy as np
 from isogloss.evaluation.significance import paired_t_test
 from isogloss.systems.bridge.matching import PassageIndex
 from isogloss.text.batches import tokenize_texts
+from isogloss.text.compounds import split_compounds
 from isogloss.text.stemming import snowball, stem
 from isogloss.text.tokenizer import Tokenizer, tokenize
 from isogloss.translation.model import train_translation_model
@@ -35,7 +37,6 @@ from isogloss.translation.model import train_translation_model
 TRAIN, DOCUMENTS, QUERIES = 8_000, 3_000, 600
 QUERY_WORDS = 8
 GROUP = ("gnucash", "wesnoth", "kstars", "evolution", "digikam")  # the other programs are the second group
-NAMES = ("words", "Snowball", "isogloss")
 MARKUP = re.compile(r"<[^<>]*>|%[-+ #0-9.$]*[a-zA-Z]|\$\w+|\{[^{}]*\}")
 
 Pairs = list[tuple[str, str]]
@@ -67,8 +68,11 @@ def read_messages(folder: Path, language: str) -> tuple[Pairs, Pairs]:
     """The messages of the two groups of programs, each English message once."""
     groups: tuple[dict[str, str], dict[str, str]] = {}, {}
     for path in sorted(folder.glob(f"*/**/{language}/LC_MESSAGES/*.mo")):
-        with path.open("rb") as file:
-            catalogue = vars(gettext.GNUTranslations(file))["_catalog"]
+        try:
+            with path.open("rb") as file:
+                catalogue = vars(gettext.GNUTranslations(file))["_catalog"]
+        except (UnicodeDecodeError, OSError):  # a few files are in old encodings that they do not name
+            continue
         group = groups[not path.relative_to(folder).parts[0].startswith(GROUP)]
         for key, translation in catalogue.items():
             message = key if isinstance(key, str) else key[0] if key[1] == 0 else ""  # of plurals the singular
@@ -132,23 +136,45 @@ def columns(language: str) -> dict[str, Stems]:
     return ways
 
 
+def split(texts: Texts) -> Texts:
+    """With compounds of the translations split, by the counts of all their words."""
+    counts = Counter(word for _, foreign in texts.train + texts.test for word in tokenize(foreign))
+    parts = split_compounds(counts, counts)
+
+    def each(pairs: Pairs) -> Pairs:
+        words = ((english, tokenize(foreign)) for english, foreign in pairs)
+        return [(english, " ".join(part for word in own for part in parts.get(word, [word]))) for english, own in words]
+
+    return Texts(texts.kind, each(texts.train), each(texts.test))
+
+
+def measured(texts: Texts, language: str, compounds: bool) -> dict[str, np.ndarray]:
+    if compounds:
+        way = columns(language)["isogloss"]
+        return {"isogloss": reciprocal_ranks(texts, way), "split": reciprocal_ranks(split(texts), way)}
+    found = {name: reciprocal_ranks(texts, way) for name, way in columns(language).items()}
+    return {"words": found["words"], "Snowball": found.get("Snowball", np.zeros(0)), "isogloss": found["isogloss"]}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("languages", nargs="+")
     parser.add_argument("--messages", type=Path, required=True)
     parser.add_argument("--verses", type=Path, default=Path("none"))
+    parser.add_argument("--compounds", action="store_true")
     options = parser.parse_args()
-    print("| language | texts | train pairs | documents | queries | words | Snowball | isogloss | p |")
-    print("|---|---|--:|--:|--:|--:|--:|--:|--:|")
+    names = ("isogloss", "split") if options.compounds else ("words", "Snowball", "isogloss")
+    print("| language | texts | train pairs | documents | queries |", " | ".join(names), "| p |")
+    print("|---|---|--:|--:|--:|" + "--:|" * len(names) + "--:|")
     for language in options.languages:
         for texts in [*message_texts(options.messages, language), *verse_texts(options.verses, language)]:
             if len(texts.test) < 300:
                 continue
-            found = {name: reciprocal_ranks(texts, way) for name, way in columns(language).items()}
-            before = found.get("Snowball", found["words"])
-            p = paired_t_test(found["isogloss"] - before)
-            means = [f"{found[name].mean():.3f}" if name in found else "–" for name in NAMES]
-            sizes = (f"{size:,}" for size in (len(texts.train), len(texts.test), len(found["words"])))
+            found = measured(texts, language, options.compounds)
+            *_, before, after = (values for values in found.values() if len(values))
+            means = [f"{found[name].mean():.3f}" if len(found[name]) else "–" for name in names]
+            sizes = (f"{size:,}" for size in (len(texts.train), len(texts.test), len(after)))
+            p = paired_t_test(after - before)
             print("|", " | ".join([language, texts.kind, *sizes, *means, f"{p:.3f}"]), "|", flush=True)
 
 

@@ -17,7 +17,7 @@ from isogloss.text.hebrew import hebrew_stem
 from isogloss.text.korean import korean_stem
 
 _LATIN = {
-    "cs", "da", "et", "eu", "fi", "hr", "hu", "is", "lt", "lv", "nb", "nl", "pl", "ro", "sk", "sl", "sq", "sv", "tr",
+    "cs", "da", "et", "eu", "fi", "hr", "hu", "is", "lv", "nb", "nl", "pl", "ro", "sk", "sl", "sq", "sv", "tr",
 }  # fmt: skip
 _OTHER_SCRIPTS = {"bg", "bn", "mk", "mr", "te", "uk"}
 _LETTERS = 5
