@@ -20,6 +20,15 @@ def stem(words: Sequence[str], language: str | None) -> list[str]:
     return [found or word for found, word in zip(stems, words, strict=True)]  # the stem of some short words is empty
 
 
+def has_stems(language: str) -> bool:
+    """Whether a language has a stemmer.
+
+    >>> has_stems("de"), has_stems("sw")
+    (True, False)
+    """
+    return _stemmer(language) is not None
+
+
 @lru_cache(maxsize=None)
 def _stemmer(language: str) -> Any:
     import Stemmer  # here, so that training runs where it is not installed
