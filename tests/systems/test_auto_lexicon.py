@@ -4,11 +4,14 @@ import tomllib
 
 import pytest
 
+from isogloss import Index
+from isogloss.cli.main import main
 from isogloss.data.documents import Collection, Document
 from isogloss.data.readers.demo import Demo
 from isogloss.storage.checksums import note_of
 from isogloss.storage.errors import InputError
-from isogloss.systems.lexicons import AUTO, fill_languages, knowledge_note
+from isogloss.systems.base import AUTO
+from isogloss.systems.lexicons import fill_languages, knowledge_note
 from isogloss.systems.registry import make_system
 from isogloss.systems.train import resume_training, train
 from isogloss.translation.dictionaries import VARIABLE
@@ -56,7 +59,7 @@ def test_none_is_as_if_none_were_named(folder):
     assert system.options.lexicon == ""
     with pytest.raises(InputError, match="psq: needs a bilingual lexicon"):
         system.index_texts(["Der Hund bellt."])
-    assert "no dictionary was found; 'isogloss languages de' tells" in knowledge_note(("en", "de"))
+    assert knowledge_note(("en", "de")) == ""
 
 
 def test_the_lexicon_of_the_data_comes_first(folder):
@@ -83,3 +86,22 @@ def test_a_run_records_the_hashes_of_its_files_and_is_not_resumed_with_others(fo
     lexicon.write_text("cat\tchien\n")
     with pytest.raises(InputError, match="the file of lexicon is not the one that the run was begun with"):
         resume_training(run.path)
+
+
+def test_an_index_takes_what_is_found_and_says_so(dictionary, folder, capsys):
+    documents = folder / "documents"
+    documents.mkdir()
+    (documents / "hund.txt").write_text("Der Hund bellt.")
+    (documents / "katze.txt").write_text("Die Katze schläft.")
+    command = ["index", str(documents), "--system", "psq", "--language", "de", "-o", str(folder / "index")]
+    assert main(command) == 0
+    assert capsys.readouterr().err.splitlines()[0] == f"en-de: uses the dictionary {dictionary} (2 lines)"
+    assert main([*command, "--overwrite", "--set", f"lexicon={dictionary}"]) == 0
+    assert "dictionary" not in capsys.readouterr().err
+    index = Index.make(["Der Hund bellt.", "Die Katze schläft."], "de", system="psq")
+    assert [hit.document.id for hit in index.search("cat")] == ["2"]
+
+
+def test_what_is_measured_does_not_depend_on_the_machine(dictionary):
+    """Neither training nor evaluation looks for dictionaries unless it is told to."""
+    assert make_system("psq", ("en", "de"), {}).options.lexicon == ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -56,13 +57,19 @@ def auto_lexicon(pair: Pair, source: Source | None = None) -> tuple[str, str]:
     return "", ""
 
 
+def with_auto_lexicon(system: str, settings: Mapping[str, str]) -> dict[str, str]:
+    """The settings of a system for an index: ``lexicon=auto`` where it takes a lexicon and none is named."""
+    from isogloss.systems.registry import system_names, system_type
+
+    takes_one = system in system_names() and "lexicon" in system_type(system).options_type.__dataclass_fields__
+    return {**({"lexicon": AUTO} if takes_one else {}), **settings}
+
+
 def knowledge_note(pair: Pair, uses_starter: bool = True, source: Source | None = None) -> str:
-    """One line: what an index with ``lexicon=auto`` knows of two languages before it learns from documents."""
+    """One line: what an index with ``lexicon=auto`` uses before it reads documents; empty for nothing."""
     starter = "the starter table" if uses_starter and starter_files(*pair) else ""
     parts = [part for part in (starter, auto_lexicon(pair, source)[1]) if part]
-    if parts:
-        return f"{'-'.join(pair)}: uses {' and '.join(parts)}"
-    return f"{'-'.join(pair)}: no dictionary was found; 'isogloss languages {pair[1]}' tells what can be installed"
+    return f"{'-'.join(pair)}: uses {' and '.join(parts)}" if parts else ""
 
 
 def starter_files(query_language: str, document_language: str) -> dict[str, Path]:
