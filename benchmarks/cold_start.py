@@ -25,11 +25,12 @@ from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
-for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "NUMBA_NUM_THREADS"):
-    os.environ.setdefault(name, "1")  # before numpy is loaded: the processes share the cores
+if __name__ == "__main__":
+    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "NUMBA_NUM_THREADS"):
+        os.environ.setdefault(name, "1")  # before numpy is loaded: the processes share the cores
 
-from cold_start_data import ALL, SETS, SetName, count_pages  # noqa: E402
-from cold_start_trials import FUSIONS, SYSTEMS, Outcome, Place, Trial, plan, run_trial, ways  # noqa: E402
+from cold_start_data import ALL, SETS, SetName, count_pages
+from cold_start_trials import FUSIONS, SYSTEMS, Outcome, Place, Trial, plan, run_trial, ways
 
 RESULTS = "results.jsonl"
 SIZES = "0,10,30,100,300,1000,all"

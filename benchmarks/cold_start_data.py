@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -78,7 +79,8 @@ def with_pages(dataset: Dataset, size: int, seed: int) -> Dataset:
     judgments = Judgments((line for line in dataset.judgments if line.query in kept), dataset.judgments.top_grade)
     made = replace(dataset, queries=kept, judgments=judgments, splits={"train": judged})
     if size:
-        vars(made)["source_documents"] = dataset.source_documents  # read once, not for every sample
+        with suppress(InputError):  # there are none
+            vars(made)["source_documents"] = dataset.source_documents  # read once, not for every sample
     return made
 
 
