@@ -9,8 +9,8 @@ MRR of the relevant document, dev queries (a sample of 400 where there are more)
 lines of DIR/results.jsonl, one for each system, number of pages, seed and way of asking, with the rank of every query,
 so that significance can be tested afterwards. What is there is not run again; of two lines for the same trial the later
 one counts. Rankings of the ingredients are kept for their fusion, vectors of the encoder in DIR/encoded-*.sqlite: with
-that file the encoder need not be installed. A trial that cannot be run (no dictionary, no starter table, no encoder) is
-named at the end, and tried again next time.
+that file the encoder need not be installed (--only encoder --encode makes it). A trial that cannot be run (no
+dictionary, no starter table, no encoder) is named at the end, and tried again next time.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if __name__ == "__main__":
         os.environ.setdefault(name, "1")  # before numpy is loaded: the processes share the cores
 
 from cold_start_data import ALL, SETS, SetName, count_pages
-from cold_start_trials import FUSIONS, SYSTEMS, Outcome, Place, Trial, plan, run_trial, ways
+from cold_start_trials import FUSIONS, SYSTEMS, Outcome, Place, Trial, encode_train_queries, plan, run_trial, ways
 
 RESULTS = "results.jsonl"
 SIZES = "0,10,30,100,300,1000,all"
@@ -45,6 +45,8 @@ def main() -> None:
         return
     place = Place(options.data, options.directory, tuple(options.dictionaries))
     options.directory.mkdir(parents=True, exist_ok=True)
+    for each in options.sets if options.encode else ():
+        encode_train_queries(place, each)
     there = _there(options.directory / RESULTS)
     chosen = [*SYSTEMS, *FUSIONS] if options.only is None else _names(options.only)
     fresh = _names(options.fresh) if options.fresh else []
@@ -113,6 +115,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seeds", type=int, default=3, help="samples of up to 100 pages (default 3)")
     parser.add_argument("--only", metavar="LIST", help=f"{', '.join(SYSTEMS)}, fusions (default: all)")
     parser.add_argument("--fresh", metavar="LIST", help="run these again")
+    parser.add_argument(
+        "--encode", action="store_true", help="encode train queries too, for a machine without the encoder"
+    )
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes (default 1)")
     parser.add_argument("--report", type=Path, metavar="FILE", help="write the page, run nothing")
     return parser.parse_args()

@@ -8,6 +8,7 @@ import sqlite3
 import time
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
@@ -24,6 +25,7 @@ from isogloss.retrieval.ranking import top_k
 from isogloss.storage.errors import InputError
 from isogloss.storage.progress import set_quiet
 from isogloss.systems.registry import make_system
+from isogloss.systems.trained import hold_out
 from isogloss.text.passages import passage_spans
 from isogloss.translation.vectors.word_vectors import Matrix
 
@@ -111,6 +113,10 @@ class Place:
     directory: Path
     dictionaries: tuple[Path, ...]
 
+    def encoded(self, each: SetName) -> Path:
+        """The vectors of the encoder."""
+        return self.directory / f"encoded-{each.name}-{each.language}.sqlite"
+
     def rankings(self, trial: Trial) -> Path:
         """The documents that a trial ranked."""
         return self.directory / "rankings" / f"{trial.name}.npz"
@@ -128,7 +134,7 @@ def run_trial(place: Place, trial: Trial) -> Outcome:
     """Run a trial; an error is told, and the others go on."""
     set_quiet(True)
     try:
-        use_cache(place.directory / f"encoded-{trial.each.name}-{trial.each.language}.sqlite")
+        use_cache(place.encoded(trial.each))
         made = _fused if trial.system in FUSIONS else _ranked
         return Outcome(trial, list(_records(place, trial, made(place, trial))))
     except InputError as error:
@@ -238,20 +244,33 @@ def use_cache(path: Path) -> None:
 
     def encode(self: PretrainedEncoder, texts: Sequence[str]) -> Matrix:
         keys = [hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=16).digest() for text in texts]
-        with sqlite3.connect(path, timeout=600) as cache:
-            cache.execute("create table if not exists vectors (text blob primary key, vector blob) without rowid")
+        with closing(sqlite3.connect(path, timeout=600)) as cache:
+            cache.execute("pragma page_size = 16384")  # so that vectors fill the pages
+            cache.execute("create table if not exists vectors (text blob primary key, vector blob)")
             known = {key: _cached(cache, key) for key in dict.fromkeys(keys)}
-            missing = {key: text for key, text in zip(keys, texts, strict=True) if known[key] is None}
+        missing = {key: text for key, text in zip(keys, texts, strict=True) if known[key] is None}
         if missing:
             made = _encode(self, list(missing.values())).astype(np.float16)
             known |= {key: vector.tobytes() for key, vector in zip(missing, made, strict=True)}
-            with sqlite3.connect(path, timeout=600) as cache:
+            with closing(sqlite3.connect(path, timeout=600)) as cache, cache:
                 rows = [(key, known[key]) for key in missing]
                 cache.executemany("insert or ignore into vectors values (?, ?)", rows)
         vectors = b"".join(known[key] or b"" for key in keys)
         return np.frombuffer(vectors, np.float16).reshape(len(texts), -1).astype(np.float32)
 
     PretrainedEncoder.encode = encode  # type: ignore[method-assign]
+
+
+def encode_train_queries(place: Place, each: SetName) -> None:
+    """Keep the vectors of train queries that ``bridge`` fits its weights on, for a machine without the encoder."""
+    use_cache(place.encoded(each))
+    dataset = load_set(place.data, each)
+    samples = [with_pages(dataset, *point) for point in ((100, 0), (100, 1), (100, 2), (1000, 0))]
+    ids = {id_ for sample in samples for id_ in sample.splits["train"]} | set(hold_out(with_pages(dataset, ALL, 0))[1])
+    queries = [dataset.queries[id_] for id_ in sorted(ids)]
+    texts = [text for query in queries for text in (query.text, query.title) if text]
+    for start in range(0, len(texts), 256):  # what is done is kept
+        PretrainedEncoder("use").encode(texts[start : start + 256])
 
 
 def _cached(cache: sqlite3.Connection, key: bytes) -> bytes | None:
