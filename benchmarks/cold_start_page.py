@@ -221,7 +221,7 @@ def _row(test: Test) -> tuple[str, ...]:
 
 def draw(found: Results, each: SetName, path: Path) -> None:
     """Two panels: without the encoder and with it."""
-    figure = new_figure(11, 4.6)
+    figure = new_figure(11, 5)
     panels = figure.subplots(1, 2, sharey=True)
     sizes, asked = found.sizes(each), next(iter(KINDS))
     shown = (
@@ -238,7 +238,7 @@ def draw(found: Results, each: SetName, path: Path) -> None:
         axes.set_xticks(range(len(sizes)), [_size(size) for size in sizes])
         axes.set(xlabel="own pages", title=title)
         axes.grid(alpha=0.3)
-        axes.legend(loc="lower right", fontsize="small")
+        axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=2, fontsize="small")
     panels[0].set(ylabel="MRR")
     figure.suptitle(each.label)
     save_figure(figure, path)

@@ -13,6 +13,9 @@ from isogloss.data.parallel import translated_pages
 from isogloss.data.readers.demo import Demo
 from isogloss.data.readers.wikiclir import write_wikiclir
 from isogloss.nn.encoders.pretrained import PretrainedEncoder
+from isogloss.systems.registry import make_system
+from isogloss.translation.lexicon import read_entries
+from isogloss.translation.starter import WordTable
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 SYSTEMS = "bm25,bm25-dict,psq-pages,bridge+dict,fusions"
@@ -96,6 +99,23 @@ def test_what_cannot_be_run_is_named_and_the_rest_is_run(run, data):
     lines, results = run("--sizes", "0", "--only", "bm25-dict,bm25")
     assert {record["system"] for record in results} == {"bm25"}
     assert [line.endswith("not run") for line in lines] == [True, False]
+
+
+def test_the_starter_table_becomes_a_lexicon_of_the_words_of_the_set(data, tmp_path, monkeypatch):
+    import cold_start_data
+
+    each = next(each for each in cold_start_data.SETS if each.name == "bible")
+    dataset = cold_start_data.load_set(data, each)
+    numbers, halves, counts = np.zeros(1, np.int32), np.full(1, 0.5, np.float32), np.ones(1, np.float32)
+    table = WordTable(["volcano"], ["volcan"], numbers, numbers, halves, halves, counts, counts)
+    monkeypatch.setattr(cold_start_data, "load_starter", lambda *pair: table)
+    path = cold_start_data.starter_lexicon(dataset, dataset.queries.values(), tmp_path / "starter.tsv")
+    assert [(entry.word, entry.probability) for entry in read_entries(Path(path))] in (
+        [("volcano", 0.5)], [("volcanoes", 0.5)],
+    )  # fmt: skip
+    system = make_system("psq", dataset.pair, {"lexicon": path})
+    system.index(dataset.documents, ("text",))
+    assert "volcan" in dataset.documents[int(system.search("volcano", 1).rows[0])].text.lower()
 
 
 def test_vectors_of_the_encoder_are_kept(tmp_path, monkeypatch):
