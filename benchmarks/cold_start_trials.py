@@ -33,6 +33,7 @@ DEPTH = 100
 """Documents that are ranked: a relevant one farther down counts as not found."""
 FIRST_WORDS = 40
 """What the encoder reads of a document: the same as in ``bridge``."""
+_ENCODED = 1024  # texts after which vectors are kept
 _FUSED = 60  # the constant of reciprocal rank fusion
 DICTIONARY, STARTER = "DICTIONARY", "STARTER"
 
@@ -248,15 +249,15 @@ def use_cache(path: Path) -> None:
             cache.execute("pragma page_size = 16384")  # so that vectors fill the pages
             cache.execute("create table if not exists vectors (text blob primary key, vector blob)")
             known = {key: _cached(cache, key) for key in dict.fromkeys(keys)}
-        missing = {key: text for key, text in zip(keys, texts, strict=True) if known[key] is None}
-        if missing:
-            made = _encode(self, list(missing.values())).astype(np.float16)
-            known |= {key: vector.tobytes() for key, vector in zip(missing, made, strict=True)}
+        missing = list({key: text for key, text in zip(keys, texts, strict=True) if known[key] is None}.items())
+        for start in range(0, len(missing), _ENCODED):
+            new, unknown = zip(*missing[start : start + _ENCODED], strict=True)
+            vectors = [vector.tobytes() for vector in _encode(self, unknown).astype(np.float16)]
+            known |= zip(new, vectors, strict=True)
             with closing(sqlite3.connect(path, timeout=600)) as cache, cache:
-                rows = [(key, known[key]) for key in missing]
-                cache.executemany("insert or ignore into vectors values (?, ?)", rows)
-        vectors = b"".join(known[key] or b"" for key in keys)
-        return np.frombuffer(vectors, np.float16).reshape(len(texts), -1).astype(np.float32)
+                cache.executemany("insert or ignore into vectors values (?, ?)", zip(new, vectors, strict=True))
+        joined = b"".join(known[key] or b"" for key in keys)
+        return np.frombuffer(joined, np.float16).reshape(len(texts), -1).astype(np.float32)
 
     PretrainedEncoder.encode = encode  # type: ignore[method-assign]
 
@@ -269,8 +270,7 @@ def encode_train_queries(place: Place, each: SetName) -> None:
     ids = {id_ for sample in samples for id_ in sample.splits["train"]} | set(hold_out(with_pages(dataset, ALL, 0))[1])
     queries = [dataset.queries[id_] for id_ in sorted(ids)]
     texts = [text for query in queries for text in (query.text, query.title) if text]
-    for start in range(0, len(texts), 256):  # what is done is kept
-        PretrainedEncoder("use").encode(texts[start : start + 256])
+    PretrainedEncoder("use").encode(texts)
 
 
 def _cached(cache: sqlite3.Connection, key: bytes) -> bytes | None:

@@ -129,8 +129,10 @@ def test_vectors_of_the_encoder_are_kept(tmp_path, monkeypatch):
 
     monkeypatch.setattr(PretrainedEncoder, "encode", encode)
     monkeypatch.setattr(cold_start_trials, "_encode", encode)
+    monkeypatch.setattr(cold_start_trials, "_ENCODED", 2)
     cold_start_trials.use_cache(tmp_path / "encoded.sqlite")
     encoder = PretrainedEncoder("use")
     assert encoder.encode(["aa", "b", "aa"]).tolist() == [[2, 1], [1, 1], [2, 1]]
     assert encoder.encode(["b", "ccc"]).tolist() == [[1, 1], [3, 1]]
-    assert calls == [["aa", "b"], ["ccc"]]
+    assert len(encoder.encode(["dddd", "eeeee", "dddd", "ffffff"])) == 4
+    assert calls == [["aa", "b"], ["ccc"], ["dddd", "eeeee"], ["ffffff"]]
