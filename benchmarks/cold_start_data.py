@@ -70,14 +70,15 @@ def with_pages(dataset: Dataset, size: int, seed: int) -> Dataset:
 
     Other train queries are dropped, with their judgments: their pages are documents like all others.
     """
-    judged = [query.id for query in dataset.split("train") if query.id in dataset.judgments]
+    train = dataset.splits["train"]
     if size != ALL:
+        judged = [query for query in train if query in dataset.judgments]
         order = np.random.default_rng(1000 + seed).permutation(len(judged))[:size]
-        judged = [judged[i] for i in np.sort(order).tolist()]
-    dropped = set(dataset.splits["train"]) - set(judged)
+        train = [judged[i] for i in np.sort(order).tolist()]
+    dropped = set(dataset.splits["train"]) - set(train)
     kept = {id_: query for id_, query in dataset.queries.items() if id_ not in dropped}
     judgments = Judgments((line for line in dataset.judgments if line.query in kept), dataset.judgments.top_grade)
-    made = replace(dataset, queries=kept, judgments=judgments, splits={"train": judged})
+    made = replace(dataset, queries=kept, judgments=judgments, splits={"train": train})
     if size:
         with suppress(InputError):  # there are none
             vars(made)["source_documents"] = dataset.source_documents  # read once, not for every sample
