@@ -16,6 +16,7 @@ import importlib.util
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from isogloss.translation.word_tables import WordTable, best_pairs, read_table
 
@@ -87,33 +88,38 @@ def _exchanged(table: WordTable) -> WordTable:
 
 def _joined(first: WordTable, second: WordTable) -> WordTable:
     """From the query words of one table, through English, to the document words of the other."""
-    number_of = {word: number for number, word in enumerate(second.query_words)}
-    rows = np.asarray([number_of.get(word, -1) for word in first.document_words], dtype=np.int64)
-    row = rows[first.document_numbers]
-    lengths = np.bincount(second.query_numbers, minlength=len(second.query_words))
-    starts = np.cumsum(lengths) - lengths
-    known = np.flatnonzero(row >= 0)
-    repeats = lengths[row[known]]
-    left = np.repeat(known, repeats)
-    right = np.arange(len(left)) + np.repeat(starts[row[known]] - (np.cumsum(repeats) - repeats), repeats)
+    left, right = _met(first, second)
+    forward = first.query_probabilities[left] * second.query_probabilities[right]
+    backward = first.document_probabilities[left] * second.document_probabilities[right]
+    seen = np.maximum(forward, backward) >= _LEAST / 10  # the sums below it would be left out, and are most of the work
+    left, right, forward, backward = left[seen], right[seen], forward[seen], backward[seen]
     keys = first.query_numbers[left].astype(np.int64) * len(second.document_words) + second.document_numbers[right]
-    pairs, inverse = np.unique(keys, return_inverse=True)
-    forward, backward = (
-        np.bincount(inverse, one[left] * other[right], len(pairs))
-        for one, other in (
-            (first.query_probabilities, second.query_probabilities),
-            (first.document_probabilities, second.document_probabilities),
-        )
-    )
-    queries, documents = np.divmod(pairs, len(second.document_words))
+    pairs, place = np.unique(keys, return_inverse=True)
+    forward, backward = (np.bincount(place, part, len(pairs)).astype(np.float32) for part in (forward, backward))
+    queries, documents = (part.astype(np.int32) for part in np.divmod(pairs, max(1, len(second.document_words))))
     kept = best_pairs(queries, forward, _MOST, _LEAST) | best_pairs(documents, backward, _MOST, _LEAST)
+    smallest = np.finfo(
+        np.float32
+    ).tiny  # what was seen in one direction only is improbable in the other, not impossible
     return WordTable(
         first.query_words,
         second.document_words,
-        queries[kept].astype(np.int32),
-        documents[kept].astype(np.int32),
-        forward[kept].astype(np.float32),
-        backward[kept].astype(np.float32),
+        queries[kept],
+        documents[kept],
+        np.maximum(forward[kept], smallest),
+        np.maximum(backward[kept], smallest),
         first.query_counts,
         second.document_counts,
     )
+
+
+def _met(first: WordTable, second: WordTable) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Which pairs of one table meet which of the other in an English word."""
+    number_of = {word: number for number, word in enumerate(second.query_words)}
+    numbers = np.asarray([number_of.get(word, -1) for word in first.document_words], dtype=np.int64)
+    row = numbers[first.document_numbers]
+    lengths = np.bincount(second.query_numbers, minlength=len(second.query_words))
+    known = np.flatnonzero(row >= 0)
+    repeats, starts = lengths[row[known]], (np.cumsum(lengths) - lengths)[row[known]]
+    left = np.repeat(known, repeats)
+    return left, np.arange(len(left)) + np.repeat(starts - (np.cumsum(repeats) - repeats), repeats)

@@ -29,7 +29,7 @@ Floats = NDArray[np.float32]
 _FORMAT = b"isogloss word table 1\n"
 _STEPS = 8  # of a logarithm to the base 2
 _LARGEST = 2**26  # bytes unpacked: a damaged or hostile file must not fill the memory
-_FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "lc": 3, "lp": 0, "pb": 0}]
+_FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "pb": 0, "dict_size": 2**22}]
 
 
 class WordTable(NamedTuple):
