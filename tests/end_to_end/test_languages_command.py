@@ -55,7 +55,7 @@ def test_one_language_as_json(run, bare, dictionaries):
     assert dictionary == {
         "path": str(path), "lexicon": f"reversed:{path}", "kind": "word pairs", "entries": 1, "reverse": True,
     }  # fmt: skip
-    assert (found["language"], found["name"], found["stems"], found["segmented"]) == ("fr", "French", True, False)
+    assert (found["language"], found["name"], found["stems"], found["segmented"]) == ("fr", "French", "Snowball", False)
     assert (found["encoder"], found["encoder_installed"], found["starter"]) == (True, False, {})
     every = json.loads(run("languages", "--dictionaries", dictionaries, "--json", "-").out)
     assert found in every

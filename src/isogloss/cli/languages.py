@@ -72,7 +72,7 @@ def _print_all(languages: Sequence[LanguageSupport], query_language: str) -> Non
     rows = [
         (
             each.language, each.name, "yes" if each.starter else "",
-            _size(each.dictionaries[0]) if each.dictionaries else "", "yes" if each.stems else "",
+            _size(each.dictionaries[0]) if each.dictionaries else "", each.stems,
             "by ICU" if each.segmented else "", _encoder(each),
         )
         for each in languages
@@ -86,7 +86,7 @@ def _print_one(each: LanguageSupport) -> None:
     rows = [
         ("starter table", ", ".join(map(str, each.starter.values())) or "none"),
         *(("dictionary", text) for text in _dictionaries(each.dictionaries)),
-        ("stems", "Snowball" if each.stems else "none: words match as they are written"),
+        ("stems", each.stems or "none: words match as they are written"),
         ("words", "found by the dictionaries of ICU" if each.segmented else "separated by spaces"),
         ("encoder", _encoder(each) or "does not know this language"),
     ]  # fmt: skip

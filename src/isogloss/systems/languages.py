@@ -11,7 +11,7 @@ from typing import NamedTuple
 from isogloss.nn.encoders.pretrained import ENCODER_PACKAGE, encoder_languages
 from isogloss.systems.lexicons import starter_files
 from isogloss.text.language_names import known_languages, language_name, long_code
-from isogloss.text.stemming import has_stems
+from isogloss.text.stemming import stemmer_name
 from isogloss.translation.dictionaries import Dictionary, find_dictionaries
 from isogloss.translation.starter import starter_languages
 
@@ -41,7 +41,7 @@ class LanguageSupport:
     query_language: str
     starter: dict[str, Path]
     dictionaries: list[Dictionary]
-    stems: bool
+    stems: str
     segmented: bool
     encoder: bool
     encoder_installed: bool
@@ -71,7 +71,7 @@ def support(language: str, query_language: str = "en", folders: Sequence[Path] |
     knows = {language, query_language} <= set(encoder_languages())
     return LanguageSupport(
         language, language_name(language), query_language, starter_files(query_language, language),
-        find_dictionaries(query_language, language, folders), has_stems(language), language in SEGMENTED, knows,
+        find_dictionaries(query_language, language, folders), stemmer_name(language), language in SEGMENTED, knows,
         find_spec(ENCODER_PACKAGE) is not None,
     )  # fmt: skip
 

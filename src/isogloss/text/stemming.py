@@ -43,13 +43,16 @@ def stem(words: Sequence[str], language: str | None) -> list[str]:
     return [found or word for found, word in zip(stems, words, strict=True)]  # the stem of some short words is empty
 
 
-def has_stems(language: str) -> bool:
-    """Whether a language has a stemmer.
+def stemmer_name(language: str) -> str:
+    """What makes the stems of a language; empty where it has none.
 
-    >>> has_stems("de"), has_stems("sw")
-    (True, False)
+    >>> [stemmer_name(language) for language in ("de", "fi", "uk", "ko", "sw")]
+    ['Snowball', 'Snowball, first 5 letters', 'first 5 letters', 'rules', '']
     """
-    return _stemmer(language) is not None
+    if language in _RULES:
+        return "rules"
+    parts = ("Snowball" if snowball(language) else "", f"first {_LETTERS} letters" if language in _WHOLE else "")
+    return ", ".join(filter(None, parts))
 
 
 @lru_cache(maxsize=None)
