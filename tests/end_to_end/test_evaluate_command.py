@@ -55,6 +55,20 @@ def test_values_by_hand(evaluate, tiny):
     assert measures["P@10"] == pytest.approx(2 / 10)
 
 
+def test_titles_are_asked_instead_of_texts(run, evaluate, fails, tiny):
+    """The titles of dev, Mill and Lighthouse, stand in no document; the texts name places that do."""
+    data = ("--data", f"wikiclir:{tiny}", "--pair", "en-fr")
+    by_title = evaluate("bm25", *data, "--query-field", "title")
+    assert (by_title["query_field"], evaluate("bm25", *data)["query_field"]) == ("title", "text")
+    assert means(by_title)["bm25"]["MRR_r"] == 0
+    assert "2 queries by title, 6 documents" in run("evaluate", "bm25", *data, "--query-field", "title").out
+    (tiny / "wiki_en.queries").write_text("q1\tMill\twhere Orlane grinds wheat\nq2\t\tBrisevent\n")
+    (tiny / "en2fr.rel").write_text("q1\tf1\t2\nq2\tf3\t2\n")
+    (tiny / "splits" / "en.train").write_text("")
+    (tiny / "splits" / "en.dev").write_text("q1\nq2\n")
+    assert "1 of 2 queries" in fails("evaluate", "bm25", *data, "--query-field", "title")
+
+
 def test_unjudged_queries_are_counted_on_standard_error(run, tiny):
     err = run("evaluate", "bm25", "--data", f"wikiclir:{tiny}", "--pair", "en-fr").err
     assert err == "1 queries of the split have no judgment for this pair and are left out of the means\n"

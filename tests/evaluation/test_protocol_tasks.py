@@ -1,5 +1,7 @@
 """Which queries count and which documents are ranked under each protocol."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -144,3 +146,25 @@ def test_the_rows_asked_for_are_the_rows_ranked_however_few_the_system_scores(da
     system.index(dataset.documents, ("text",))
     assert make_task(dataset, "dev", "candidates").run(system).documents("near7") == ["d007", "d008", "d100"]
     assert make_task(dataset, "dev", "sampled").run(system).documents("near50")[0] == "d050"
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_queries_may_be_asked_by_their_titles(dataset, system, protocol):
+    titles = dict.fromkeys(QUERIES, "150.1")
+    queries = {id_: replace(query, title=titles[id_]) for id_, query in dataset.queries.items()}
+    titled = replace(dataset, queries=queries)
+    task = make_task(titled, "dev", protocol, query_field="title")
+    assert [query.id for query in task.queries] == [q.id for q in make_task(titled, "dev", protocol).queries]
+    assert all(query.text == titles[query.id] for query in task.queries)
+    assert titled.queries["near7"].text == str(QUERIES["near7"])  # what systems are fitted on
+    if protocol == "full":
+        assert task.run(system).documents("near7")[0] == "d150"
+
+
+def test_queries_without_a_title_are_counted_in_the_error(dataset):
+    one = next(query.id for query in dataset.split("dev") if query.id in dataset.judgments)
+    queries = {id_: replace(query, title="7" if id_ == one else " ") for id_, query in dataset.queries.items()}
+    with pytest.raises(InputError, match="2 of 3 queries of the split 'dev' have no title; ask with their texts"):
+        make_task(replace(dataset, queries=queries), "dev", "full", query_field="title")
+    with pytest.raises(InputError, match="query field: 'links' is not one of title, text"):
+        make_task(dataset, "dev", "full", query_field="links")

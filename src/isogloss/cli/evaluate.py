@@ -22,6 +22,7 @@ EXAMPLE = """\
   isogloss evaluate bm25 bm25-dict psq --data demo --pair en-fr
   isogloss evaluate bm25-dict --data wikiclir:DIR --pair en-fr --split dev --protocol full \\
       --set lexicon=en-fr.txt --run bm25-dict.trec --json result.json
+  isogloss evaluate bridge psq --data wikiclir:DIR --pair en-fr --query-field title
   isogloss evaluate my-run smooth --data demo --pair en-fr --compare
   isogloss evaluate my-own.trec bm25 --data beir:DIR --pair en-de --split test --compare"""
 
@@ -45,6 +46,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--depth", type=count, default=1000, metavar="K", help="documents ranked a query under 'full' (default 1000)"
     )
     parser.add_argument("--fields", default="text", help="what systems read: text, title or title,text (default text)")
+    parser.add_argument(
+        "--query-field", default="text", choices=("text", "title"),
+        help="what is asked: the text or the title of each query (default text)",
+    )  # fmt: skip
     add_settings(parser)
     parser.add_argument(
         "--run", dest="run_file", metavar="FILE",
@@ -62,8 +67,8 @@ def run(options: argparse.Namespace) -> None:
     run_files = _run_files(options)
     evaluation = evaluate(
         _systems(options), options.data, options.pair, split=options.split, protocol=options.protocol,
-        negatives=options.negatives, depth=options.depth, fields=options.fields, seed=options.seed,
-        skip_bad=options.skip_bad,
+        negatives=options.negatives, depth=options.depth, fields=options.fields,
+        query_field=options.query_field, seed=options.seed, skip_bad=options.skip_bad,
     )  # fmt: skip
     task, results = evaluation.task, evaluation.results
     comparisons = evaluation.compare() if options.compare else []
@@ -126,7 +131,8 @@ def _print(task: Task, split: str, results: Mapping[str, Result], comparisons: l
     means = {name: result.means() for name, result in results.items()}
     pair = "-".join(task.dataset.pair)
     protocol = f"sampled, {task.negatives} negatives" if task.protocol == "sampled" else task.protocol
-    size = f"{len(task.queries):,} queries, {len(task.dataset.documents):,} documents"
+    asked = "queries" if task.query_field == "text" else f"queries by {task.query_field}"
+    size = f"{len(task.queries):,} {asked}, {len(task.dataset.documents):,} documents"
     title = f"{task.dataset.source.name} {pair} {split}, {protocol}: {size}"
     if len(results) <= 5:
         rows = [(measure, *(f"{means[name][measure]:.4f}" for name in results)) for measure in MEASURES]

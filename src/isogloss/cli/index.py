@@ -64,20 +64,28 @@ def run(options: argparse.Namespace) -> None:
     from isogloss.data.formats import open_source
     from isogloss.data.problems import Problems
     from isogloss.index.making import make_index
-    from isogloss.systems.registry import DEFAULT_SYSTEM
+    from isogloss.systems.base import AUTO
+    from isogloss.systems.lexicons import knowledge_note, with_auto_lexicon
+    from isogloss.systems.registry import DEFAULT_SYSTEM, system_type
 
     system = options.system or DEFAULT_SYSTEM
+    settings = with_auto_lexicon(system, settings_for(system, [system], options.settings))
     if options.approximate and not options.engine:
         raise InputError("index: --approximate is for --engine; vectors in files decide by themselves")
     check_outputs(options.overwrite, options.output, source=options.documents)
-    problems = Problems(not options.skip_bad)
+    problems, source = Problems(not options.skip_bad), open_source(options.documents)
     with _encoding(options) as encode:
         manifest = make_index(
-            Path(options.output), system, open_source(options.documents), options.language,
+            Path(options.output), system, source, options.language,
             options.query_language, parse_fields(options.fields),
-            settings_for(system, [system], options.settings), options.overwrite, problems,
+            settings, options.overwrite, problems,
             not options.no_source_documents, options.engine or "", encode,
         )  # fmt: skip
+    if settings.get("lexicon") == AUTO:
+        starter = system_type(system).uses_starter
+        notes = [knowledge_note((options.query_language, language), starter, source) for language in manifest.documents]
+        for line in filter(None, notes):
+            note(line, options.quiet)
     tell_index(options.output, manifest, options.quiet)
     note_problems(problems, options.quiet)
     try:

@@ -18,6 +18,7 @@ from isogloss.storage.progress import set_quiet
 COMMANDS = {
     "demo": "the bundled collection: evaluate on it, answer a few queries",
     "systems": "every system, its paper, its options and defaults",
+    "languages": "what is at hand for each language: dictionaries, stems, encoder; what can be installed",
     "data": "inspect data, make judgments from links, convert, make candidate lists",
     "vectors": "word vectors: train, convert, align two languages, find nearest words",
     "train": "train a system on graded judgments",

@@ -8,7 +8,7 @@ lists from the best documents of a system.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar, Protocol
 
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isogloss.data.dataset import Dataset
-from isogloss.data.documents import Judgment, Query
+from isogloss.data.documents import FIELDS, Judgment, Query
 from isogloss.data.judgments import Judgments
 from isogloss.data.splits import sample_negatives
 from isogloss.evaluation.run import Run
@@ -43,7 +43,10 @@ PROTOCOLS = ("full", "sampled", "candidates")
 
 @dataclass(frozen=True)
 class Task:
-    """The judged queries, their judgments, and the documents that are ranked for each."""
+    """The judged queries, their judgments, and the documents that are ranked for each.
+
+    The text of each query is what is asked: the query's own text, or its title (``query_field``).
+    """
 
     dataset: Dataset
     protocol: str
@@ -53,6 +56,7 @@ class Task:
     depth: int
     negatives: int
     seed: int
+    query_field: str = "text"
 
     def run(self, system: Ranker) -> Run:
         """The run of a system."""
@@ -79,15 +83,29 @@ class Task:
 
 
 def make_task(
-    dataset: Dataset, split: str, protocol: str, negatives: int = 40, seed: int = 0, depth: int = 1000
-) -> Task:
+    dataset: Dataset, split: str, protocol: str, negatives: int = 40, seed: int = 0, depth: int = 1000,
+    query_field: str = "text",
+) -> Task:  # fmt: skip
     """The task of a protocol on a split. Queries without a judgment (or a list) are counted and left out."""
     if protocol not in PROTOCOLS:
         raise InputError(f"protocol: {protocol!r} is not one of {', '.join(PROTOCOLS)}")
+    if query_field not in FIELDS:
+        raise InputError(f"query field: {query_field!r} is not one of {', '.join(FIELDS)}")
     judgments = dataset.candidates(split) if protocol == "candidates" else dataset.judgments
     queries = judged_queries(dataset, split, judgments)
     unjudged = len(dataset.split(split)) - len(queries)
-    return Task(dataset, protocol, queries, judgments, unjudged, depth, negatives, seed)
+    if query_field == "title":
+        queries = _asked_by_title(queries, dataset, split)
+    return Task(dataset, protocol, queries, judgments, unjudged, depth, negatives, seed, query_field)
+
+
+def _asked_by_title(queries: Sequence[Query], dataset: Dataset, split: str) -> list[Query]:
+    """The queries with their titles as texts; that one has no title is an error."""
+    without = sum(not query.title.strip() for query in queries)
+    if without:
+        what = f"{without:,} of {len(queries):,} queries of the split {split!r} have no title"
+        raise InputError(f"{dataset.source.name}: {what}; ask with their texts (--query-field text)")
+    return [replace(query, text=query.title) for query in queries]
 
 
 def judged_queries(dataset: Dataset, split: str, judgments: Judgments) -> list[Query]:

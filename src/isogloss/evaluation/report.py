@@ -43,7 +43,7 @@ def as_json(task: Task, split: str, results: Mapping[str, Result], comparisons: 
     """The evaluation as plain values, with what is needed to repeat it."""
     made: dict[str, Any] = {
         "data": task.dataset.source.name, "pair": "-".join(task.dataset.pair), "split": split,
-        "protocol": task.protocol,
+        "protocol": task.protocol, "query_field": task.query_field,
         "depth": task.depth, "negatives": task.negatives, "seed": task.seed,
         "documents": len(task.dataset.documents), "unjudged_queries": task.unjudged,
         "systems": [

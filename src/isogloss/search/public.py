@@ -61,13 +61,14 @@ class Index:
         documents and vectors. Other options are those of the system (``isogloss systems NAME``).
         """
         from isogloss.index.making import make_index
+        from isogloss.systems.lexicons import with_auto_lexicon
 
         if engine and path is None:
             raise InputError("path: an index in an engine is permanent, so it needs a path")
         scratch = Path(tempfile.mkdtemp(prefix="isogloss-"))
         where = Path(path) if path is not None else scratch / "index"
         try:
-            settings = as_settings(options) | _lexicon_setting(lexicon, scratch)
+            settings = with_auto_lexicon(str(system), as_settings(options) | _lexicon_setting(lexicon, scratch))
             languages = [language] if isinstance(language, str) else list(language)
             make_index(
                 where, str(system), as_source(documents), languages, query_language, fields, settings, overwrite,

@@ -38,7 +38,10 @@ from isogloss.storage.errors import InputError
 from isogloss.storage.progress import track
 
 _ORDER = "order.npy"
-_FILES = ("lexicon", "query_vectors", "document_vectors")
+FILE_OPTIONS = ("lexicon", "query_vectors", "document_vectors")
+"""Options that name files."""
+AUTO = "auto"
+"""The lexicon that is found: see :func:`isogloss.systems.lexicons.auto_lexicon`."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,7 @@ class SystemOptions:
 
     def without_files(self) -> dict[str, Any]:
         """The values of all options without names of files: an index stores what it needs of those files."""
-        return {name: "" if name in _FILES else value for name, value in asdict(self).items()}
+        return {name: "" if name in FILE_OPTIONS else value for name, value in asdict(self).items()}
 
     def require(self, system: str, choices: Mapping[str, Sequence[str]]) -> None:
         """Raise where an option is not one of its choices."""
@@ -129,6 +132,8 @@ class System(ABC):
     """Whether scores of different queries and languages are comparable without scaling."""
     explains_quickly: bool = True
     """Whether explaining a score takes about as long as a search, so that all hits can be highlighted by it."""
+    uses_starter: ClassVar[bool] = False
+    """Whether it uses the starter table of its languages (:mod:`isogloss.translation.starter`)."""
     searches: ClassVar[bool] = True
     """Whether it is made to search whole collections, and not only to re-rank candidates."""
 

