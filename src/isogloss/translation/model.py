@@ -199,6 +199,13 @@ class TrainedTranslation(NamedTuple):
     documents: Numbered
 
 
+class Compound(NamedTuple):
+    """The terms that a compound is made of, and how frequent it is beside them, from 0 to 1."""
+
+    parts: tuple[str, ...]
+    share: float
+
+
 class Knowledge(NamedTuple):
     """What others tell of translations: a table, and the most pseudo-counts that it adds for a word."""
 
@@ -208,12 +215,14 @@ class Knowledge(NamedTuple):
 
 def train_translation_model(
     pairs: Sequence[tuple[str, str]], knowledge: Sequence[Knowledge], tokenizers: tuple[Tokenizer, Tokenizer],
-    unknown: bool = True,
+    unknown: bool = True, compounds: Mapping[str, Compound] | None = None,
 ) -> TrainedTranslation:  # fmt: skip
     """Train on pairs of texts and on what others know.
 
-    Without ``unknown`` words that are rare in the texts are left out, rather than taken for one word.
+    Without ``unknown`` words that are rare in the texts are left out, rather than taken for one word. ``compounds`` are
+    terms of documents with the terms they are made of.
     """
+    compounds = compounds or {}
     ordered = sorted(pairs)
     texts = [tokenize_texts([pair[side] for pair in ordered], tokenizers[side]) for side in (0, 1)]
     tables = [each.table for each in knowledge]
@@ -221,7 +230,7 @@ def train_translation_model(
         raise InputError("nothing to learn translations from: neither translated texts nor a dictionary")
     words = [
         _known(texts[0], [word for table in tables for word in table.query_words]),
-        _known(texts[1], [word for table in tables for word in table.document_words]),
+        _known(texts[1], [*compounds, *(word for table in tables for word in table.document_words)]),
     ]
     prior = _pseudo_counts(knowledge, words)
     queries, documents = (
@@ -232,7 +241,7 @@ def train_translation_model(
     source, target = (_taken(side, known, step) for side, known in zip((queries, documents), words, strict=True))
     own = align_words(source, target, prior=prior)
     seen = [np.bincount(side.ids, minlength=len(side.terms)) for side in (source, target)]
-    found = _combined(own, seen, prior)
+    found = _with_compounds(_combined(own, seen, prior), compounds, words[1])
     kept = np.maximum(found.forward, found.backward) >= _LEAST
     sources = found.sources[kept]
     counts = [
@@ -311,6 +320,41 @@ def _combined(own: WordPairs, seen: Sequence[Numbers], prior: WordPairs) -> Word
         counts[rows[0]] += of_own * seen[side][given[rows[0]]]
         result.append(counts / sums[given])
     return WordPairs(sources.astype(np.int32), targets.astype(np.int32), *result)
+
+
+def _with_compounds(pairs: WordPairs, compounds: Mapping[str, Compound], words: list[str]) -> WordPairs:
+    """What is not known of a compound t is known of its parts p_1 ... p_n.
+
+    P(w | t) + (1 - sum_w' P(w' | t)) mean_i P(w | p_i), and P(t | w) alike, times the share of t among its parts.
+    """
+    number_of = {word: number for number, word in enumerate(words)}
+    known = [
+        (number_of[term], number_of[part], 1 / len(each.parts), each.share)
+        for term, each in compounds.items()
+        for part in each.parts
+        if part in number_of
+    ]
+    if not known:
+        return pairs
+    terms, parts = np.asarray([each[:2] for each in known], np.int64).T
+    weights, shares = np.asarray([each[2:] for each in known]).T
+    weights *= np.maximum(0, 1 - np.bincount(pairs.targets, pairs.backward, len(words) + 1))[terms]
+    order = np.argsort(pairs.targets, kind="stable")
+    starts = np.searchsorted(pairs.targets[order], np.arange(len(words) + 2))
+    lengths = (starts[1:] - starts[:-1])[parts]
+    each = np.repeat(np.arange(len(parts)), lengths)
+    of_part = order[np.arange(len(each)) + np.repeat(starts[parts] - (np.cumsum(lengths) - lengths), lengths)]
+    width = len(words) + 1
+    keys = np.append(pairs.sources, pairs.sources[of_part]).astype(np.int64) * width
+    found, row = np.unique(keys + np.append(pairs.targets, terms[each]), return_inverse=True)
+    backward = np.append(pairs.backward, pairs.backward[of_part] * weights[each])
+    forward = np.append(pairs.forward, pairs.forward[of_part] * (weights * shares)[each])
+    sources, targets = np.divmod(found, width)
+    return WordPairs(
+        sources.astype(np.int32), targets.astype(np.int32),
+        np.bincount(row, forward, len(found)).astype(np.float64),
+        np.bincount(row, backward, len(found)).astype(np.float64),
+    )  # fmt: skip
 
 
 def _known(texts: TokenizedTexts, more: Sequence[str]) -> list[str]:

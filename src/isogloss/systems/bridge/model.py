@@ -30,6 +30,7 @@ INGREDIENTS = (
     "length",
     "vectors",
     "bm25",
+    "compounds",
     "characters",
     "weights",
 )

@@ -53,6 +53,7 @@ from isogloss.systems.trained import Trainable, hold_out
 from isogloss.text.passages import Span, passage_spans
 from isogloss.text.stopwords import stop_words
 from isogloss.text.tokenizer import Tokenizer, tokenize
+from isogloss.translation.model import Knowledge
 
 if TYPE_CHECKING:
     from isogloss.training.distributed import Team
@@ -93,6 +94,7 @@ class Bridge(FindsPassages, Trainable):
     options: BridgeOptions
     learns = True
     joins = True
+    uses_starter = True
 
     def __init__(self, options: SystemOptions, query_language: str, document_language: str) -> None:
         super().__init__(options, query_language, document_language)
@@ -119,16 +121,18 @@ class Bridge(FindsPassages, Trainable):
     ) -> TrainingResult:
         """Fit the weights with models that are trained without a fifth of the train queries; then train on all."""
         started = time.perf_counter()
+        from isogloss.systems.bridge.training import read_knowledge
         from isogloss.training.loop import TrainingResult
 
         weights = default_weights() * used_features(FEATURES, self.options)
         calibration = default = DEFAULT_CALIBRATIONS[bool(self.options.pretrained)]
-        lists = [] if "weights" in self.options.left_out else self._judged_lists(training)
+        knowledge = read_knowledge(self.options, (self._query_terms, self._document_terms))
+        lists = [] if "weights" in self.options.left_out else self._judged_lists(training, knowledge)
         if lists:
             weights = self._fit_weights(lists, training.judgments.top_grade)
             lists = [each._replace(values=each.values[:, : len(weights)]) for each in lists]
             calibration = calibrate(lists, weights, default)
-        model = self.train_model(training, characters=len(weights) > len(FEATURES))
+        model = self.train_model(training, knowledge, characters=len(weights) > len(FEATURES))
         self.model = replace(model, weights=weights[: len(model.features)], calibration=calibration)
         self._use(Documents([]))
         history = [{"epoch": 1, "seconds": round(time.perf_counter() - started, 1)}]
@@ -252,24 +256,28 @@ class Bridge(FindsPassages, Trainable):
         self._take_order(id_order, len(self.documents))
         return self
 
-    def train_model(self, training: Dataset, characters: bool) -> BridgeModel:
+    def train_model(self, training: Dataset, knowledge: Sequence[Knowledge], characters: bool) -> BridgeModel:
         """A model with default weights; ``characters``: with a model of characters, where scripts have no spaces."""
-        from isogloss.systems.bridge.training import page_pairs, read_knowledge, train_characters, train_words
+        from isogloss.systems.bridge.training import find_compounds, page_pairs, train_characters, train_words
 
         pairs = page_pairs(training, self.options)
         tokenizers = self._query_terms, self._document_terms
-        knowledge = read_knowledge(self.options, tokenizers)
+        left_out = self.options.left_out
+        texts = () if "compounds" in left_out else training.documents.texts(("text",))
         try:
-            translation, tables = train_words(pairs, knowledge, tokenizers, self.options)
+            translation, tables = train_words(
+                pairs, knowledge, tokenizers, self.options, find_compounds(texts, self._document_terms)
+            )
         except InputError as error:
-            raise InputError(f"{self.name}: {error}; give it a lexicon: --set lexicon=FILE") from error
+            way = "install isogloss-starter, or give it a lexicon (--set lexicon=FILE) or translated pages"
+            raise InputError(f"{self.name}: {error}; {way}") from error
         model = BridgeModel(translation, tables, default_weights())
-        if not characters or "characters" in self.options.left_out:
+        if not characters or "characters" in left_out:
             return model
         model = replace(model, characters=train_characters(pairs, knowledge, tokenizers, self.options))
         return replace(model, weights=default_weights(model.features))
 
-    def _judged_lists(self, training: Dataset) -> list[JudgedList]:
+    def _judged_lists(self, training: Dataset, knowledge: Sequence[Knowledge]) -> list[JudgedList]:
         """The judged features of train queries, each with a model that was trained without it; none if they are few.
 
         One fifth of the queries is enough if they are many; of few all are used, one fifth after another.
@@ -279,7 +287,7 @@ class Bridge(FindsPassages, Trainable):
         lists = []
         for fold in range(folds):
             rest, held_out = hold_out(training, fold, fewest=1)
-            self.model = self.train_model(rest, characters=True)
+            self.model = self.train_model(rest, knowledge, characters=True)
             documents = _sample(training, held_out)
             self.index(documents, ("text",))
             for query in track(held_out, "fitting the weights"):

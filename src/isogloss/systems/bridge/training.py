@@ -10,7 +10,7 @@ space around every character.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, pairwise
 from pathlib import Path
 
@@ -23,13 +23,15 @@ from isogloss.systems.bridge.characters import CharacterModel, spaced, with_bigr
 from isogloss.systems.bridge.features import Phrases, Tables
 from isogloss.systems.bridge.model import BridgeOptions
 from isogloss.systems.lexicons import fill_languages
-from isogloss.text.batches import TokenizedTexts
+from isogloss.text.batches import TokenizedTexts, tokenize_texts
+from isogloss.text.compounds import split_compounds
 from isogloss.text.ids import TextIds
 from isogloss.text.normalization import UNSPACED
 from isogloss.text.tokenizer import Tokenizer
 from isogloss.training.contrastive import SoftmaxAverage
 from isogloss.translation.lexicon import Lexicon
 from isogloss.translation.model import (
+    Compound,
     Floats,
     Knowledge,
     Numbered,
@@ -43,6 +45,7 @@ from isogloss.translation.starter import WordTable, load_starter
 from isogloss.translation.word_alignment import align_words
 
 _OF_DICTIONARY, _OF_STARTER = 5.0, 20.0  # the most pseudo-counts of a word
+_COMPOUNDING = ("da", "de", "fi", "hu", "is", "nb", "nl", "nn", "sv")
 _QUERY_WINDOW, _DOCUMENT_WINDOW = 15, 30
 _SHORT = 20  # texts of so many words are one window
 _NGRAMS = 3, 4  # letters
@@ -67,6 +70,21 @@ def read_knowledge(options: BridgeOptions, tokenizers: tuple[Tokenizer, Tokenize
     return found
 
 
+def find_compounds(texts: Sequence[str], tokenizer: Tokenizer) -> dict[str, Compound]:
+    """The compounds of a collection, in languages that write them as one word: stems to stems of their parts."""
+    if tokenizer.language not in _COMPOUNDING:
+        return {}
+    words = tokenize_texts(texts)
+    counts = dict(zip(words.terms, np.bincount(words.ids, minlength=len(words.terms)).tolist(), strict=True))
+    found = {}
+    for word, parts in split_compounds(counts, counts).items():
+        (term,) = tokenizer.terms([word])
+        stems = tuple(tokenizer.terms(parts))
+        if term not in stems:
+            found[term] = Compound(stems, min(1.0, counts[word] / max(counts[part] for part in parts)))
+    return found
+
+
 def page_pairs(training: Dataset, options: BridgeOptions) -> Sequence[tuple[str, str]]:
     """The translated pages of the train split; none where there are none."""
     if "pages" in options.left_out or not training.splits.get("train"):
@@ -79,11 +97,11 @@ def page_pairs(training: Dataset, options: BridgeOptions) -> Sequence[tuple[str,
 
 def train_words(
     pairs: Sequence[tuple[str, str]], knowledge: Sequence[Knowledge], tokenizers: tuple[Tokenizer, Tokenizer],
-    options: BridgeOptions,
+    options: BridgeOptions, compounds: Mapping[str, Compound],
 ) -> tuple[TranslationModel, Tables]:  # fmt: skip
     """A translation model and vectors of words."""
     left_out = options.left_out
-    trained = train_translation_model(pairs, knowledge, tokenizers, "unknown" not in left_out)
+    trained = train_translation_model(pairs, knowledge, tokenizers, "unknown" not in left_out, compounds)
     texts = windows(trained.queries, trained.documents)
     if "vectors" in left_out or len(texts[0]) < 2 or not options.epochs:
         start = start_vectors(trained, options.dimension, options.seed)
