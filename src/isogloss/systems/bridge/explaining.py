@@ -35,7 +35,7 @@ def explain(
 ) -> list[Contribution]:  # fmt: skip
     """One line a word of the query ``text``, the best first; ``written`` has the spelling of each term."""
     statistics, values = query.statistics, features.values[0]
-    weight = dict(zip(model.features, model.weights.tolist(), strict=True))
+    weight = dict(zip(model.features, model.weights.of(statistics.length).tolist(), strict=True))
     passages = part.passages_of(np.asarray([row])).numbers
     best = passages[features.passages[:1]]
     table = QueryTable(part.index.translation, statistics, collection)

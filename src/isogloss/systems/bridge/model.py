@@ -16,7 +16,7 @@ from isogloss.storage.files import atomic_file
 from isogloss.systems.base import SystemOptions, option
 from isogloss.systems.bridge.characters import CHARACTER_FEATURES, CharacterModel
 from isogloss.systems.bridge.features import FEATURES, Phrases, Tables
-from isogloss.systems.bridge.weights import Calibration, Values
+from isogloss.systems.bridge.weights import Calibration, Values, Weights
 from isogloss.systems.lexicons import INDUCED, LEXICON_HELP
 from isogloss.translation.model import TranslationModel
 
@@ -92,7 +92,7 @@ class BridgeModel:
 
     translation: TranslationModel
     tables: Tables
-    weights: Values
+    weights: Weights
     calibration: Calibration | None = None
     characters: CharacterModel | None = None
 
@@ -122,7 +122,7 @@ class BridgeModel:
         if self.characters:
             self.characters.save(directory)
         content = {
-            "weights": dict(zip(self.features, self.weights.tolist(), strict=True)),
+            "weights": dict(zip(self.features, np.stack(self.weights, axis=1).tolist(), strict=True)),
             "calibration": self.calibration._asdict() if self.calibration else None,
         }
         with atomic_file(directory / _FILE) as file:
@@ -143,13 +143,13 @@ class BridgeModel:
         for side in ("query", "document"):
             keys = tensors.get(f"{side}_phrases", np.zeros(0, np.int64))
             phrases.append(Phrases(len(tensors[side]) - len(keys), keys))
-        weights = np.asarray([float(weight) for weight in content["weights"].values()])
+        weights = Weights(*np.asarray([[*map(float, each)] for each in content["weights"].values()]).T)
         model = cls(
             TranslationModel.load(directory), Tables(tensors["query"], tensors["document"], *phrases), weights,
             found, CharacterModel.load(directory),
         )  # fmt: skip
-        if len(weights) != len(model.features):
-            raise ValueError(f"{_FILE} has {len(weights)} weights for {len(model.features)} features")
+        if len(weights.long) != len(model.features):
+            raise ValueError(f"{_FILE} has {len(weights.long)} weights for {len(model.features)} features")
         return model
 
 

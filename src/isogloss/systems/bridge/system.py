@@ -12,8 +12,8 @@ The weights w are fitted on train queries and their titles, which the rest of th
 So is the calibration, which turns scores into the log odds of relevance (:mod:`isogloss.systems.bridge.weights`). With
 few queries or none both are nearly or wholly the defaults.
 
-A word of the query that stands verbatim in at most three documents (a name, a command, an error code) puts one of them
-among the first three.
+A word of the query that has no translation and stands verbatim in at most three documents (a name, a command, an error
+code) puts one of them among the first three.
 """
 
 from __future__ import annotations
@@ -47,7 +47,15 @@ from isogloss.systems.bridge.model import (
     default_weights,
     used_features,
 )
-from isogloss.systems.bridge.weights import JudgedList, Values, calibrate, context_of, features_help, fit_weights
+from isogloss.systems.bridge.weights import (
+    JudgedList,
+    Values,
+    Weights,
+    calibrate,
+    context_of,
+    features_help,
+    fit_by_length,
+)
 from isogloss.systems.passages import FindsPassages
 from isogloss.systems.trained import Trainable, hold_out
 from isogloss.text.passages import Span, passage_spans
@@ -65,6 +73,7 @@ _READ = 40  # words of a document that a pretrained encoder reads: the first one
 _FEWEST_QUERIES, _ENOUGH_QUERIES = 30, 100  # to fit weights on
 _MOST_DOCUMENTS = 20_000  # that weights are fitted on
 _FIRST, _RARE = 3, 3  # a word that stands verbatim in so few documents puts one of them among the first three
+_STAYS = 0.2  # P(w | w) of a word that is not translated
 _KEPT = 64  # queries that are cached: the hits of each are explained one by one
 
 
@@ -75,13 +84,6 @@ class Retrieved(NamedTuple):
     scores: Scores
     context: Values
     raised: dict[int, float]
-
-
-class RareWord(NamedTuple):
-    """The few documents that have a word of the query verbatim; a ``name`` has no translation, or is no plain word."""
-
-    rows: list[int]
-    name: bool
 
 
 class Bridge(FindsPassages, Trainable):
@@ -124,16 +126,17 @@ class Bridge(FindsPassages, Trainable):
         from isogloss.systems.bridge.training import read_knowledge
         from isogloss.training.loop import TrainingResult
 
-        weights = default_weights() * used_features(FEATURES, self.options)
+        weights = Weights(*[default_weights() * used_features(FEATURES, self.options)] * 2)
         calibration = default = DEFAULT_CALIBRATIONS[bool(self.options.pretrained)]
         knowledge = read_knowledge(self.options, (self._query_terms, self._document_terms))
         lists = [] if "weights" in self.options.left_out else self._judged_lists(training, knowledge)
         if lists:
             weights = self._fit_weights(lists, training.judgments.top_grade)
-            lists = [each._replace(values=each.values[:, : len(weights)]) for each in lists]
+            lists = [each._replace(values=each.values[:, : len(weights.long)]) for each in lists]
             calibration = calibrate(lists, weights, default)
-        model = self.train_model(training, knowledge, characters=len(weights) > len(FEATURES))
-        self.model = replace(model, weights=weights[: len(model.features)], calibration=calibration)
+        model = self.train_model(training, knowledge, characters=len(weights.long) > len(FEATURES))
+        weights = Weights(*(each[: len(model.features)] for each in weights))
+        self.model = replace(model, weights=weights, calibration=calibration)
         self._use(Documents([]))
         history = [{"epoch": 1, "seconds": round(time.perf_counter() - started, 1)}]
         if checkpointer is not None:
@@ -155,7 +158,7 @@ class Bridge(FindsPassages, Trainable):
 
     def score(self, query: str, rows: Rows) -> Scores:
         found = self._retrieved(query)
-        scores = self.features(query, rows).values @ self._ready.weights
+        scores = self.features(query, rows).values @ self._weights_of(query)
         scores = self._ready.calibrated(scores, found.context)
         return np.asarray(
             [found.raised.get(row, score) for row, score in zip(rows.tolist(), scores, strict=True)], np.float32
@@ -199,7 +202,7 @@ class Bridge(FindsPassages, Trainable):
         statistics = self.query_features(query).statistics
         odds = self.documents.statistics.background.of(statistics)
         bound = float((statistics.times / max(1.0, statistics.length)) @ np.log1p(odds))
-        return max(bound * float(self._ready.weights[:2].sum()), 1e-3)
+        return max(bound * float(self._weights_of(query)[:2].sum()), 1e-3)
 
     def unknown_words(self, query: str) -> list[str]:
         statistics = self.query_features(query).statistics
@@ -229,13 +232,13 @@ class Bridge(FindsPassages, Trainable):
         return self._ready.thresholds
 
     def about(self) -> dict[str, Any]:
-        """The size of the model, and the weight of each feature."""
+        """The size of the model, and the weight of each feature for long and for short queries."""
         model = self._ready
-        weights = zip(model.features, model.weights.tolist(), strict=True)
+        weights = zip(model.features, np.stack(model.weights, axis=1).tolist(), strict=True)
         return {
             "words": [len(model.translation.query_words), len(model.translation.document_words)],
             "translations": len(model.translation.terms),
-            "weights": {name: round(weight, 4) for name, weight in weights},
+            "weights": {name: [round(weight, 4) for weight in each] for name, each in weights},
         }
 
     def save_model(self, directory: Path) -> None:
@@ -271,11 +274,11 @@ class Bridge(FindsPassages, Trainable):
         except InputError as error:
             way = "install isogloss-starter, or give it a lexicon (--set lexicon=FILE) or translated pages"
             raise InputError(f"{self.name}: {error}; {way}") from error
-        model = BridgeModel(translation, tables, default_weights())
+        model = BridgeModel(translation, tables, Weights(default_weights(), default_weights()))
         if not characters or "characters" in left_out:
             return model
         model = replace(model, characters=train_characters(pairs, knowledge, tokenizers, self.options))
-        return replace(model, weights=default_weights(model.features))
+        return replace(model, weights=Weights(*[default_weights(model.features)] * 2))
 
     def _judged_lists(self, training: Dataset, knowledge: Sequence[Knowledge]) -> list[JudgedList]:
         """The judged features of train queries, each with a model that was trained without it; none if they are few.
@@ -300,21 +303,23 @@ class Bridge(FindsPassages, Trainable):
         width = min((each.values.shape[1] for each in lists), default=0)
         return [each._replace(values=each.values[:, :width]) for each in lists]
 
-    def _fit_weights(self, lists: Sequence[JudgedList], top_grade: int) -> Values:
+    def _fit_weights(self, lists: Sequence[JudgedList], top_grade: int) -> Weights:
         """Fitted weights; those of the features of characters only if they help."""
         features = FEATURES + CHARACTER_FEATURES if lists[0].values.shape[1] > len(FEATURES) else FEATURES
         used, prior = used_features(features, self.options), default_weights(features)
         added = np.arange(len(features)) >= len(FEATURES)
         if added.any() and not features_help(lists, top_grade, used, prior, added):
             return self._fit_weights([each._replace(values=each.values[:, ~added]) for each in lists], top_grade)
-        found = fit_weights(lists, top_grade, used, prior)
-        return prior * used if found is None else found
+        return fit_by_length(lists, top_grade, used, prior)
 
     def _judged(self, text: str, grade_of: Mapping[int, int]) -> JudgedList:
         """The features of the documents that the first stage finds for a train query, and their grades."""
         rows = self._first_stage(text, self.depth)
         grades = np.fromiter((grade_of.get(row, 0) for row in rows.tolist()), np.int64, len(rows))
         return JudgedList(self.features(text, rows).values, grades, self._known_of(text))
+
+    def _weights_of(self, query: str) -> Values:
+        return self._ready.weights.of(self.query_features(query).statistics.length)
 
     def _known_of(self, query: str) -> tuple[float, float]:
         """The information of a query, and ln |q|: the last entries of z(q)."""
@@ -356,43 +361,48 @@ class Bridge(FindsPassages, Trainable):
         allowed = self.documents.live if allowed is None else allowed
         rare = self._rare_words(query, allowed)
         rows = self._first_stage(query, count or self.depth, allowed)
-        rows = np.union1d(rows, [row for word in rare for row in word.rows]).astype(np.int64) if rare else rows
-        scores = self.features(query, rows).values @ self._ready.weights
+        rows = np.union1d(rows, [row for documents in rare for row in documents]).astype(np.int64) if rare else rows
+        scores = self.features(query, rows).values @ self._weights_of(query)
         context = context_of(scores, self._known_of(query))
         scores = self._ready.calibrated(scores, context).astype(np.float32)
         return Retrieved(rows, scores, context, self._raise(rows, scores, rare))
 
-    def _raise(self, rows: Rows, scores: Scores, rare: Sequence[RareWord]) -> dict[int, float]:
-        """Raise one document of each rare word to the first three, in ``scores``; the new scores.
-
-        Names may take any of the three places; words that have translations share the third, because their documents
-        may be found by chance.
-        """
+    def _raise(self, rows: Rows, scores: Scores, rare: Sequence[list[int]]) -> dict[int, float]:
+        """Raise one document of each rare word to the first three, in ``scores``; the new scores."""
         raised: dict[int, float] = {}
         kept: set[int] = set()
-        for word in rare:
+        for documents in rare:
             first = top_k(scores, _FIRST, self.id_order, rows).rows.tolist()
-            here = [row for row in word.rows if row in first]
-            places = [row for row in first[::-1] if row not in kept][: _FIRST if word.name else 1]
-            if not here and places and (word.name or places[0] == first[-1]):
-                best = max(np.flatnonzero(np.isin(rows, word.rows)).tolist(), key=lambda i: scores[i])
-                scores[best] = np.nextafter(scores[np.flatnonzero(rows == places[0])[0]], np.float32(np.inf))
+            here = [row for row in documents if row in first]
+            free = [row for row in first if row not in kept]
+            if not here and free:
+                best = max(np.flatnonzero(np.isin(rows, documents)).tolist(), key=lambda i: scores[i])
+                scores[best] = np.nextafter(scores[np.flatnonzero(rows == free[-1])[0]], np.float32(np.inf))
                 here = [int(rows[best])]
                 raised[here[0]] = float(scores[best])
             kept.update(here[:1])
         return raised
 
-    def _rare_words(self, query: str, allowed: Allowed | None) -> list[RareWord]:
-        """The words of the query that stand verbatim in very few documents, those without a translation first."""
+    def _rare_words(self, query: str, allowed: Allowed | None) -> list[list[int]]:
+        """The documents of each word that stands verbatim in very few: a name, a number, a word without translation.
+
+        Words that have other translations do not count: where these are in a document by chance they say little, and
+        raising their documents cost .004 MRR (lohelp de).
+        """
         words = [word for word in dict.fromkeys(tokenize(query)) if word not in stop_words(self.query_language)]
         terms = zip(self._query_terms.terms(words), self._document_terms.terms(words), strict=True)
-        found = []
-        for query_term, term in terms:
-            rows = [row for row in self.documents.rows_with(term, _RARE) if allowed is None or allowed[row]]
-            if rows:
-                name = self._ready.translation.query_words.find(query_term) is None or not query_term.isalpha()
-                found.append(RareWord(rows, name))
-        return sorted(found, key=lambda each: not each.name)
+        rare = (self.documents.rows_with(term, _RARE) for of_query, term in terms if self._is_name(of_query, term))
+        found = ([row for row in rows if allowed is None or allowed[row]] for rows in rare)
+        return [rows for rows in found if rows]
+
+    def _is_name(self, word: str, term: str) -> bool:
+        """Whether a word has no translation, or stays as it is."""
+        translation = self._ready.translation
+        number, own = translation.query_words.find(word), translation.document_words.find(term)
+        if number is None or not word.isalpha():
+            return True
+        terms, _, reverse = translation.translations(number)
+        return bool(reverse[terms == own].sum() >= _STAYS) if own is not None else False
 
     def _compute_query_features(self, query: str) -> QueryFeatures:
         words = tokenize(query)
