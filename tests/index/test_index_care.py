@@ -5,7 +5,8 @@ import pytest
 from isogloss.data.documents import Document
 from isogloss.data.readers.demo import Demo
 from isogloss.index.checking import check_index, repair_index
-from isogloss.index.making import make_index, re_encode, ready_system, refuse_another_model
+from isogloss.index.fitting import ready_systems
+from isogloss.index.making import make_index, re_encode, refuse_another_model
 from isogloss.index.manifest import FORMAT
 from isogloss.index.reader import open_index
 from isogloss.index.writer import IndexWriter
@@ -137,14 +138,16 @@ def test_encoding_that_fails_leaves_the_index_as_it_was(index):
 
 def test_the_same_model_is_let_in_and_another_is_refused(index, lexicons, tmp_path):
     opened = open_index(index)
-    refuse_another_model(opened, "fr", ready_system("bm25-dict", None, ("en", "fr"), lexicons))
-    refuse_another_model(opened, "de", ready_system("bm25", None, ("en", "de")))
+    systems = ready_systems("bm25-dict", None, ["en"], "fr", lexicons)
+    refuse_another_model(opened, "fr", "bm25-dict", lexicons, systems)
+    refuse_another_model(opened, "de", "bm25", {}, ready_systems("bm25", None, ["en"], "de"))
     (tmp_path / "en-fr.tsv").write_text("sea\tmer\n", encoding="utf-8")
     others = [
-        ready_system("bm25-dict", None, ("en", "fr"), lexicons),
-        ready_system("psq", None, ("en", "fr"), lexicons),
-        ready_system("bm25-dict", None, ("en", "fr"), {**lexicons, "k1": "0.9"}),
+        ("bm25-dict", lexicons),
+        ("psq", lexicons),
+        ("bm25-dict", {**lexicons, "k1": "0.9"}),
     ]
-    for other in others:
+    for name, settings in others:
+        systems = ready_systems(name, None, ["en"], "fr", settings)
         with pytest.raises(InputError, match=r"encoded by another model.*re-encode"):
-            refuse_another_model(opened, "fr", other)
+            refuse_another_model(opened, "fr", name, settings, systems)

@@ -21,7 +21,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from isogloss.index.reader import OpenIndex
+from isogloss.index.reader import OpenIndex, Sources
 from isogloss.storage.progress import track
 from isogloss.systems.base import System
 
@@ -55,17 +55,23 @@ def _geometric_mean(values: list[float]) -> float:
     return float(np.exp(np.mean(np.log(values)))) if values else 1.0
 
 
-def usual_scores(index: OpenIndex) -> dict[str, float]:
-    """For each language the mean over sample queries of  max_d score(q, d) / bound(q)^a.
+def usual_scores(index: OpenIndex) -> dict[str, dict[str, float]]:
+    """For each language of the queries, and each of the documents: the mean over samples of max_d s(q, d) / bound(q)^a.
 
     Empty without samples, and where scores are comparable as they are.
     """
-    systems = [language_index.system for language_index in index.languages.values()]
+    found = {language: _usual_scores(index, language) for language in index.manifest.sources}
+    return {language: usual for language, usual in found.items() if usual}
+
+
+def _usual_scores(index: OpenIndex, query_language: str) -> dict[str, float]:
+    indexes = index.by_query_language[query_language]
+    systems = [language_index.system for language_index in indexes.values()]
     if not all(system.searches for system in systems) or all(system.comparable for system in systems):
         return {}
-    queries = list(_samples(index))
+    queries = list(_samples(index.sources[query_language]))
     usual = {}
-    for language, language_index in index.languages.items():
+    for language, language_index in indexes.items():
         found = [(query, language_index.search(query, 1)) for query in track(queries, "comparing languages")]
         bound = language_index.system.best_possible
         best = [hits[0].score / bound(query) ** BOUND_POWER for query, hits in found if hits]
@@ -74,10 +80,7 @@ def usual_scores(index: OpenIndex) -> dict[str, float]:
     return usual
 
 
-def _samples(index: OpenIndex) -> Iterator[str]:
-    sources = index.sources
-    if sources is None:
-        return
+def _samples(sources: Sources) -> Iterator[str]:
     rows = np.unique(np.linspace(0, len(sources) - 1, SAMPLES).astype(int))
     for row in rows.tolist():
         sentence = _SENTENCE_END.split(sources[row].text.strip(), maxsplit=1)[0][:_MOST_CHARACTERS]
