@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Self
 
@@ -20,7 +21,15 @@ from isogloss.data.documents import Collection
 from isogloss.data.source import Pair
 from isogloss.retrieval.ranking import Allowed
 from isogloss.systems.base import System
-from isogloss.systems.registry import ONE_LANGUAGE, make_system, needs_two_languages, option_names
+from isogloss.systems.registry import (
+    ONE_LANGUAGE,
+    as_settings,
+    make_system,
+    needs_two_languages,
+    option_names,
+    parse_options,
+    system_type,
+)
 
 Encode = Callable[[System, Collection, tuple[str, ...]], None]
 """Indexes documents with a system, by these fields: ``System.index``, or the same on other machines."""
@@ -82,11 +91,11 @@ def system_for(name: str, options: Mapping[str, Any], pair: Pair) -> tuple[str, 
     Queries in the language of the documents need no translation: instead of a system that translates,
     ``bm25`` searches for them, with those of the options that it has too.
     """
-    settings = {key: str(value) for key, value in options.items()}
+    settings = as_settings(options)
     if pair[0] != pair[1] or not needs_two_languages(name):
         return name, settings
-    known = option_names(ONE_LANGUAGE)
-    return ONE_LANGUAGE, {key: value for key, value in settings.items() if key in known}
+    given, known = asdict(parse_options(name, system_type(name).options_type, settings)), option_names(ONE_LANGUAGE)
+    return ONE_LANGUAGE, as_settings({key: value for key, value in given.items() if key in known})
 
 
 def bare_systems(name: str, options: Mapping[str, Any], query_languages: Sequence[str], language: str) -> LanguageSystems:

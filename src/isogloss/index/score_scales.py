@@ -17,7 +17,7 @@ of the languages among the first ten hits are nearer to those among the relevant
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from isogloss.systems.base import System
 
 BOUND_POWER = 0.5
 USUAL_POWER = 0.25
+STANDARD_DEPTH = 50
 SAMPLES = 200
 _MOST_CHARACTERS = 300
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s|(?<=[。！？])|\n")
@@ -49,6 +50,28 @@ def divisors(query: str, systems: Mapping[str, System], usual: Mapping[str, floa
         * ((means[language] or typical) / typical) ** USUAL_POWER
         for language, bound in bounds.items()
     }
+
+
+def by_system(systems: Mapping[str, System]) -> list[dict[str, System]]:
+    """The languages in groups that are searched by the same system: documents in the language of a query by another."""
+    names = dict.fromkeys(system.name for system in systems.values())
+    return [{language: each for language, each in systems.items() if each.name == name} for name in names]
+
+
+def standard_scores(scores: Sequence[float]) -> list[float]:
+    """How far each of the falling scores of one system stands out, by which lists of different systems are merged.
+
+        z = (s - mean) / deviation        of the best 50 documents; those that were not found have 0, or the lowest score
+
+    On dev queries of the bundled collection (documents in en by bm25, in fr, es and zh by bridge; all but one document
+    on the topic left out) the mean reciprocal rank of that document is .73 in en and .56 in the others. The scales
+    above give .64 and .65 if bridge is not calibrated, but .76 and .29 if it is; taking turns gives .74 and .43.
+    """
+    best = np.asarray(scores[:STANDARD_DEPTH], dtype=np.float64)
+    rest = np.full(STANDARD_DEPTH - len(best), min(0.0, best.min(initial=0.0)))
+    every = np.concatenate([best, rest])
+    deviation = float(every.std()) or 1.0
+    return [(score - float(every.mean())) / deviation for score in scores]
 
 
 def _geometric_mean(values: list[float]) -> float:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from isogloss.data.documents import Document, joined_fields
 from isogloss.index.language_index import Candidate, Filters, LanguageIndex
 from isogloss.index.reader import OpenIndex
-from isogloss.index.score_scales import divisors
+from isogloss.index.score_scales import STANDARD_DEPTH, by_system, divisors, standard_scores
 from isogloss.search.hits import Hit, Hits, relevance_of
 from isogloss.search.query_language import detect_query_language
 from isogloss.search.reranking import Reranker
@@ -32,7 +32,8 @@ class Searcher:
     """Searches an index in all its languages, with queries in one: the first of the index, unless one is named.
 
     With several languages of documents, each score and each part of its explanation is divided by a scale that makes it comparable
-    with those of the other languages (:mod:`isogloss.index.score_scales`).
+    with those of the other languages (:mod:`isogloss.index.score_scales`). Lists of different systems are merged by how
+    far a score stands out in its own list.
     """
 
     def __init__(self, index: OpenIndex, reranker: Reranker | None = None, query_language: str = "") -> None:
@@ -87,8 +88,9 @@ class Searcher:
 
     @property
     def _depth(self) -> int:
-        """The least number of hits to search for."""
-        return self.reranker.depth if self.reranker else 0
+        """The least number of hits to search for, so that what is first does not depend on how many are wanted."""
+        mixed = len({each.system.name for each in self.languages.values()}) > 1
+        return max(self.reranker.depth if self.reranker else 0, STANDARD_DEPTH if mixed else 0)
 
     def search_many(
         self, queries: Sequence[str], k: int = 10, languages: Sequence[str] | None = None,
@@ -172,6 +174,10 @@ class Searcher:
             raise InputError(f"reranked: {what}; ask without it")
         return self.reranker
 
+    def name_of_system(self, language: str, reranked: bool = False) -> str:
+        """The name of the system whose score a hit in a language has."""
+        return self._reranker_of(language).name if reranked else self.languages[language].system.name
+
     def term_of(self, language: str, reranked: bool = False) -> Callable[[str], str | None]:
         """A function from a word of a document to its term in explanations of a language; the re-ranker's are words."""
         return str if reranked else self.languages[language].system.term_of
@@ -187,18 +193,23 @@ class Searcher:
         """For each language, the words of a query and their translations."""
         return {language: each.system.translations(query) for language, each in self.choose(languages).items()}
 
-    def source(self, name: str) -> Document:
-        """A document in the language of the queries, by its number from 1 or, where there is none, by its id."""
-        sources = self.index.sources.get(self.query_language)
+    def source(self, name: str, language: str = "") -> Document:
+        """A document in a language of the queries, by its number from 1 or, where there is none, by its id.
+
+        The language is the first in which there are some, unless it is named.
+        """
+        found = self.index.sources
+        language = language if language in found else next(iter(found), "")
+        sources = found.get(language)
         if sources is None:
             what = "this index keeps no documents in the language of the queries to search with"
             raise InputError(f"{what}; make it again from a source that has some")
         if name.isdecimal() and len(name) < 19 and 1 <= int(name) <= len(sources):
-            return sources[int(name) - 1]
+            return replace(sources[int(name) - 1], language=language)
         row = sources.find(name)
         if row is None:
             raise InputError(f"document: {name!r} is neither a number from 1 to {len(sources)} nor the id of one")
-        return sources[row]
+        return replace(sources[row], language=language)
 
     def text_of(self, document: Document) -> str:
         """The indexed text of a document."""
@@ -206,13 +217,18 @@ class Searcher:
 
     def _ranked(self, query: str, found: Mapping[str, Sequence[Candidate[Any]]]) -> list[_Scored]:
         """The candidates of all languages in one ranking."""
+        lists: dict[str, list[_Scored]] = {}
         scales = self._divisors(query)
-        ranked = [
-            _Scored(each.score / scales[language], each.id, language, each.key, scales[language])
-            for language, candidates in found.items()
-            for each in candidates
-        ]
-        return sorted(ranked, key=lambda hit: (-hit.score, hit.id, hit.language))
+        for language, candidates in found.items():
+            lists.setdefault(self.languages[language].system.name, []).extend(
+                _Scored(each.score / scales[language], each.id, language, each.key, scales[language])
+                for each in candidates
+            )
+        ranked = [sorted(each, key=lambda hit: (-hit.score, hit.id, hit.language)) for each in lists.values()]
+        if len(ranked) < 2:
+            return ranked[0] if ranked else []
+        placed = [pair for each in ranked for pair in zip(standard_scores([hit.score for hit in each]), each, strict=True)]
+        return [hit for _, hit in sorted(placed, key=lambda pair: (-pair[0], pair[1].id, pair[1].language))]
 
     def _documents(self, found: Iterable[_Scored]) -> dict[tuple[str, Any], Document]:
         """Documents by language and key, fetched once for each language, without those deleted by now."""
@@ -251,5 +267,6 @@ class Searcher:
 
     def _divisors(self, query: str) -> dict[str, float]:
         """The scale of each language: scores are divided by it."""
-        systems = {language: each.system for language, each in self.languages.items()}
-        return divisors(query, systems, self.index.manifest.usual.get(self.query_language, {}))
+        usual = self.index.manifest.usual.get(self.query_language, {})
+        groups = by_system({language: each.system for language, each in self.languages.items()})
+        return {language: scale for group in groups for language, scale in divisors(query, group, usual).items()}

@@ -1,10 +1,10 @@
 """The languages of many texts together, by py3langid: the clear ones settle those that are short or doubtful.
 
 For each text d alone there are probabilities P(L | d) over the languages with two letters (ISO 639-1). A text is *clear*
-where one of them has at least .9, and *beyond doubt* from .99 on. A language is accepted if at least two texts and one
-in a hundred are clearly in it, or one is beyond doubt: 500 short texts do not get a language of their own because one
-of them looks like Latin. A text that is clearly in an accepted language has that language. Every other one has the
-accepted language with the highest
+where one of them has at least .8, and *beyond doubt* from .99 on. A language is accepted if one in 500 texts is clearly
+in it, or one text is beyond doubt: thousands of short texts do not get a language of their own because one of them
+looks like Latin. A text that is clearly in an accepted language has that language. Every other one has the accepted
+language with the highest
 
     P(L | d) (n(L, f) + n(L) / N)
 
@@ -24,8 +24,8 @@ from isogloss.storage.errors import InputError
 from isogloss.storage.progress import track
 
 Shares = NDArray[np.float32]
-CLEAR, BEYOND_DOUBT = 0.9, 0.99
-_FEWEST, _SHARE = 2, 0.01  # clear texts of a language that is accepted
+CLEAR, BEYOND_DOUBT = 0.8, 0.99
+_SHARE = 1 / 500  # clear texts of a language that is accepted
 _READ = 1000  # characters of a text: the first ones tell enough
 _TOGETHER = 200  # texts that are read as one, where none is clear alone
 _LIKELY = 0.2
@@ -69,7 +69,7 @@ def detect_languages(clues: Sequence[Clue], known: Mapping[str, int] | None = No
     counts = np.bincount(best[clear], minlength=len(codes))
     sure = np.bincount(best[chance >= BEYOND_DOUBT], minlength=len(codes)) > 0
     elsewhere = np.asarray([known.get(code, 0) for code in codes])
-    accepted = (counts >= max(_FEWEST, _SHARE * len(clues))) | sure | (elsewhere > 0)
+    accepted = (counts >= max(1, _SHARE * len(clues))) | sure | (elsewhere > 0)
     if not accepted.any():
         accepted[codes.index(_language_of_all(clues))] = True
     names, folders = np.unique([clue.folder for clue in clues], return_inverse=True)

@@ -50,14 +50,6 @@ def guess_query_language(query: str, expected: str, others: Collection[str] = ()
     return guesses.pop() if len(guesses) == 1 else None
 
 
-def language_note(language: str | None, expected: str, of_documents: Collection[str]) -> str:
-    """One line for the user where a query is not in the language that the index expects; otherwise empty."""
-    if language in (None, expected):
-        return ""
-    whose = ", the language of the documents themselves" if language in of_documents else ""
-    return f"this looks like a query in {language!r}{whose}; the index expects queries in {expected!r}"
-
-
 def _recognisable(language: str) -> bool:
     try:
         return bool(identify_language("", {language}))
