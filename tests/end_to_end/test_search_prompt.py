@@ -34,7 +34,7 @@ def index(run, tiny, lexicon, here):
     command = ("index", f"wikiclir:{tiny}", "--system", "bm25-dict", "--language", "fr", "-o", "index")
     done = run(*command, "--set", f"lexicon={lexicon}")
     assert done.code == 0
-    assert "6 in fr, and 3 in en to search with" in done.err
+    assert "6 documents in fr, and 3 in en to search with" in done.err
     return here / "index"
 
 

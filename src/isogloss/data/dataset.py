@@ -108,7 +108,7 @@ def all_for_training(dataset: Dataset, keep_dev: bool = False) -> Dataset:
     page and every judged query is trained on. ``keep_dev``: but for the dev split, by which some systems stop in time.
 
     >>> {name: len(queries) for name, queries in all_for_training(load_dataset("demo", "en-fr")).splits.items()}
-    {'train': 104}
+    {'train': 208}
     """
     dev = dataset.splits.get("dev", []) if keep_dev else []
     train = [query for query in dataset.queries if query not in set(dev)]

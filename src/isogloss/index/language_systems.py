@@ -88,14 +88,15 @@ class LanguageSystems(dict[str, System]):
 def system_for(name: str, options: Mapping[str, Any], pair: Pair) -> tuple[str, dict[str, str]]:
     """The name and the settings of the system for a pair of languages in an index that was made with a system.
 
-    Queries in the language of the documents need no translation: instead of a system that translates,
-    ``bm25`` searches for them, with those of the options that it has too.
+    Queries in the language of the documents need no translation: instead of a system that translates, ``bm25``
+    searches for them, with those of the options that it has too. Stop words are left out: systems that translate
+    weigh them down, and a document that has only those in common with a query would come before translated ones.
     """
     settings = as_settings(options)
     if pair[0] != pair[1] or not needs_two_languages(name):
         return name, settings
     given, known = asdict(parse_options(name, system_type(name).options_type, settings)), option_names(ONE_LANGUAGE)
-    return ONE_LANGUAGE, as_settings({key: value for key, value in given.items() if key in known})
+    return ONE_LANGUAGE, as_settings({key: given[key] for key in given if key in known} | {"drop_stop_words": True})
 
 
 def bare_systems(name: str, options: Mapping[str, Any], query_languages: Sequence[str], language: str) -> LanguageSystems:

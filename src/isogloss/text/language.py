@@ -9,12 +9,13 @@ from isogloss.text.tokenizer import tokenize
 
 _FEWEST_WORDS, _MOST_WORDS = 4, 20  # of a query
 _LONGEST_CODE = 35  # as RFC 5646 advises
-_RESERVED = ("deleted", "orders", "segments", "shared", "source")  # folders of an index
 
 
 def check_language(code: str) -> None:
-    """Raise unless it can be a language code, which names a folder of an index."""
-    if not code.replace("-", "").isalnum() or len(code) > _LONGEST_CODE or code in _RESERVED:
+    """Raise unless it can be a language code, which names a folder of an index: two or three letters (ISO 639) first."""
+    language, *rest = code.split("-")
+    proper = language.isalpha() and language.isascii() and len(language) in (2, 3) and all(map(str.isalnum, rest))
+    if not proper or len(code) > _LONGEST_CODE:
         raise InputError(f"language: {code!r} is not a language code, like fr or zh")
 
 
