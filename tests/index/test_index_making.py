@@ -143,7 +143,14 @@ def test_bad_pages_are_skipped_and_counted_if_so_wished(tmp_path, pages):
 
 @pytest.mark.parametrize("damage", ["missing", "empty", "cut off"])
 @pytest.mark.parametrize(
-    "name", ["system/en/terms.bytes.npy", "system/en/documents.npy", "system/en/lengths.npy", "pages.bytes.npy", "id_order.npy"]
+    "name",
+    [
+        "system/en/terms.bytes.npy",
+        "system/en/documents.npy",
+        "system/en/lengths.npy",
+        "pages.bytes.npy",
+        "id_order.npy",
+    ],
 )
 def test_a_damaged_array_is_an_error_that_names_the_index(index, name, damage):
     (path,) = index.glob(f"segments/it-*/{name}")

@@ -91,14 +91,14 @@ def test_words_that_are_known_tell_the_language_of_short_queries(made):
 
 def test_documents_are_added_deleted_and_merged_for_all_queries(index):
     index.add([{"id": "new", "text": "El volcán entra en erupción y arroja lava.", "lang": "es"}])
-    for language in ASKED:
-        found = [hit.document.id for hit in index.search(ASKED[language], languages=["es"], query_language=language)]
+    for language, query in ASKED.items():
+        found = [hit.document.id for hit in index.search(query, languages=["es"], query_language=language)]
         assert "new" in found
     index.compact()
     assert index.about()["segments"] == 2
     index.delete(["es-volcano", "new"])
-    for language in ASKED:
-        found = [hit.document.id for hit in index.search(ASKED[language], query_language=language)]
+    for language, query in ASKED.items():
+        found = [hit.document.id for hit in index.search(query, query_language=language)]
         assert not {"es-volcano", "new"} & set(found)
         assert "fr-volcano" in found
     assert check_index(index.path)[1] == []

@@ -64,7 +64,9 @@ def test_documents_that_are_searched_and_in_the_language_of_the_queries_are_sear
 def test_what_is_wrong_with_them_stops_nothing(tmp_path, lines, kept):
     (tmp_path / "wiki_fr.documents").write_text("f1\tSel\tLe sel de mer.\n", encoding="utf-8")
     (tmp_path / "wiki_en.documents").write_text(lines, encoding="utf-8")
-    assert make_index(tmp_path / "index", "bm25", WikiClir(str(tmp_path)), ["fr"]).sources == ({"en": kept} if kept else {})
+    assert make_index(tmp_path / "index", "bm25", WikiClir(str(tmp_path)), ["fr"]).sources == (
+        {"en": kept} if kept else {}
+    )
 
 
 def test_damage_to_them_is_an_error_when_they_are_asked_for_and_not_before(index):
@@ -77,7 +79,9 @@ def test_damage_to_them_is_an_error_when_they_are_asked_for_and_not_before(index
 
 def test_a_number_of_them_that_does_not_fit_is_an_error(index):
     path = index / "index.json"
-    path.write_text(json.dumps({**json.loads(path.read_text(encoding="utf-8")), "sources": {"en": 9}}), encoding="utf-8")
+    path.write_text(
+        json.dumps({**json.loads(path.read_text(encoding="utf-8")), "sources": {"en": 9}}), encoding="utf-8"
+    )
     with pytest.raises(InputError, match="source/en holds 104 documents, not 9"):
         Searcher(open_index(index)).source("1")
 

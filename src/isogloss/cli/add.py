@@ -60,7 +60,9 @@ def run(options: argparse.Namespace) -> None:
         counts = writer.index.manifest.documents
     replaced = count - (sum(counts.values()) - before)
     instead = f", {replaced:,} of them in place of older ones" if replaced else ""
-    note(f"{options.index}: {counted(count, 'document')} added{instead}; now {counted_languages(counts)}", options.quiet)
+    note(
+        f"{options.index}: {counted(count, 'document')} added{instead}; now {counted_languages(counts)}", options.quiet
+    )
     note_problems(problems, options.quiet)
 
 

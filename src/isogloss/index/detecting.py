@@ -28,7 +28,9 @@ class Detected(NamedTuple):
     counts: dict[str, int]
 
 
-def with_languages(source: Source, problems: Problems | None = None, known: Mapping[str, int] | None = None) -> Detected:
+def with_languages(
+    source: Source, problems: Problems | None = None, known: Mapping[str, int] | None = None
+) -> Detected:
     """Read all documents of a source, and detect the language of those that have none.
 
     ``known``: the languages of an index that they are added to, and how many documents it has in each.
@@ -58,13 +60,13 @@ def languages_to_index(detected: Detected, query_languages: Sequence[str]) -> li
     language belong to the queries: they are stored to search with. All others are indexed.
     """
     others = [language for language in detected.counts if language != query_languages[0]]
-    judged = len(query_languages) == 1 and any(_is_judged(detected.source, (query_languages[0], each)) for each in others)
+    judged = len(query_languages) == 1 and any(
+        _is_judged(detected.source, (query_languages[0], each)) for each in others
+    )
     return others if judged else list(detected.counts)
 
 
-def languages_to_add(
-    source: Source, manifest: Manifest, problems: Problems | None = None
-) -> tuple[Source, list[str]]:
+def languages_to_add(source: Source, manifest: Manifest, problems: Problems | None = None) -> tuple[Source, list[str]]:
     """The source with a language for each document, and the languages of those that are to be added to an index."""
     detected = with_languages(source, problems, manifest.documents)
     wanted = languages_to_index(detected, manifest.query_languages)

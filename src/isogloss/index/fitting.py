@@ -50,9 +50,7 @@ def ready_system(
     return system
 
 
-def described(
-    name: str, settings: Mapping[str, str], made: Mapping[str, dict[str, Any]]
-) -> tuple[str, dict[str, Any]]:
+def described(name: str, settings: Mapping[str, str], made: Mapping[str, dict[str, Any]]) -> tuple[str, dict[str, Any]]:
     """The name and the options of an index's system, as its manifest has them; ``made``: the options of its systems."""
     if name not in system_names():
         (name,) = made  # of a model: it is for one pair of languages

@@ -99,7 +99,9 @@ def system_for(name: str, options: Mapping[str, Any], pair: Pair) -> tuple[str, 
     return ONE_LANGUAGE, as_settings({key: given[key] for key in given if key in known} | {"drop_stop_words": True})
 
 
-def bare_systems(name: str, options: Mapping[str, Any], query_languages: Sequence[str], language: str) -> LanguageSystems:
+def bare_systems(
+    name: str, options: Mapping[str, Any], query_languages: Sequence[str], language: str
+) -> LanguageSystems:
     """The systems of an index for one of its languages, without models and documents."""
     pairs = [(query_language, language) for query_language in query_languages]
     return LanguageSystems({pair[0]: _bare_system(name, options, pair) for pair in pairs})

@@ -193,7 +193,9 @@ class _Opening:
                 engine.close()
             raise
         query_languages = self.manifest.query_languages
-        indexes = {of_query: {language: each[of_query] for language, each in opened.items()} for of_query in query_languages}
+        indexes = {
+            of_query: {language: each[of_query] for language, each in opened.items()} for of_query in query_languages
+        }
         counts = {language: each[query_languages[0]].count for language, each in opened.items()}
         manifest = replace(self.manifest, documents=counts)
         return OpenIndex(

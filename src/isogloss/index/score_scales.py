@@ -61,7 +61,7 @@ def by_system(systems: Mapping[str, System]) -> list[dict[str, System]]:
 def standard_scores(scores: Sequence[float]) -> list[float]:
     """How far each of the falling scores of one system stands out, by which lists of different systems are merged.
 
-        z = (s - mean) / deviation        of the best 50 documents; those that were not found have 0, or the lowest score
+        z = (s - mean) / deviation        of the best 50 documents; those that are not found have 0 or the lowest score
 
     On dev queries of the bundled collection (documents in en by bm25, in fr, es and zh by bridge; all but one document
     on the topic left out) the mean reciprocal rank of that document is .78 in en and .54 in the others. The scales

@@ -70,8 +70,9 @@ class IndexWriter:
     """The writer of an index, as a context; a second writer is refused, and the error names the first.
 
     For languages that the index does not have yet, ``settings`` are options of the system (such as its lexicon), and
-    ``source`` has what it is fitted to, where it learns; without, that is the added documents alone. ``background``: a thread merges segments when there are many, or when many documents are deleted. ``index`` is the
-    index at its last commit.
+    ``source`` has what it is fitted to, where it learns; without, that is the added documents alone. ``background``: a
+    thread merges segments when there are many, or when many documents are deleted. ``index`` is the index at its last
+    commit.
 
     >>> from tempfile import mkdtemp
     >>> from isogloss.data.readers.demo import Demo

@@ -31,9 +31,9 @@ class _Scored(NamedTuple):
 class Searcher:
     """Searches an index in all its languages, with queries in one: the first of the index, unless one is named.
 
-    With several languages of documents, each score and each part of its explanation is divided by a scale that makes it comparable
-    with those of the other languages (:mod:`isogloss.index.score_scales`). Lists of different systems are merged by how
-    far a score stands out in its own list.
+    With several languages of documents, each score and each part of its explanation is divided by a scale that makes it
+    comparable with those of the other languages (:mod:`isogloss.index.score_scales`). Lists of different systems are
+    merged by how far a score stands out in its own list.
     """
 
     def __init__(self, index: OpenIndex, reranker: Reranker | None = None, query_language: str = "") -> None:
@@ -227,7 +227,9 @@ class Searcher:
         ranked = [sorted(each, key=lambda hit: (-hit.score, hit.id, hit.language)) for each in lists.values()]
         if len(ranked) < 2:
             return ranked[0] if ranked else []
-        placed = [pair for each in ranked for pair in zip(standard_scores([hit.score for hit in each]), each, strict=True)]
+        placed = [
+            pair for each in ranked for pair in zip(standard_scores([hit.score for hit in each]), each, strict=True)
+        ]
         return [hit for _, hit in sorted(placed, key=lambda pair: (-pair[0], pair[1].id, pair[1].language))]
 
     def _documents(self, found: Iterable[_Scored]) -> dict[tuple[str, Any], Document]:

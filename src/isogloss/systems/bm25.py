@@ -123,4 +123,6 @@ class UntranslatedBM25(LexicalSystem):
     def unknown_words(self, query: str) -> list[str]:
         """The words that no document has."""
         words = tokenize(query)
-        return [word for word in words if any(not len(self._lists[term].documents) for term in self.tokenizer.terms([word]))]
+        return [
+            word for word in words if any(not len(self._lists[term].documents) for term in self.tokenizer.terms([word]))
+        ]

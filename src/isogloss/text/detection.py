@@ -1,10 +1,10 @@
 """The languages of many texts together, by py3langid: the clear ones settle those that are short or doubtful.
 
-For each text d alone there are probabilities P(L | d) over the languages with two letters (ISO 639-1). A text is *clear*
-where one of them has at least .8, and *beyond doubt* from .99 on. A language is accepted if one in 500 texts is clearly
-in it, or one text is beyond doubt: thousands of short texts do not get a language of their own because one of them
-looks like Latin. A text that is clearly in an accepted language has that language. Every other one has the accepted
-language with the highest
+For each text d alone there are probabilities P(L | d) over the languages with two letters (ISO 639-1). A text is
+*clear* where one of them has at least .8, and *beyond doubt* from .99 on. A language is accepted if one in 500 texts is
+clearly in it, or one text is beyond doubt: thousands of short texts do not get a language of their own because one of
+them looks like Latin. A text that is clearly in an accepted language has that language. Every other one has the
+accepted language with the highest
 
     P(L | d) (n(L, f) + n(L) / N)
 

@@ -12,7 +12,7 @@ _LONGEST_CODE = 35  # as RFC 5646 advises
 
 
 def check_language(code: str) -> None:
-    """Raise unless it can be a language code, which names a folder of an index: two or three letters (ISO 639) first."""
+    """Raise unless it can be a language code: two or three letters (ISO 639) first. It names a folder of an index."""
     language, *rest = code.split("-")
     proper = language.isalpha() and language.isascii() and len(language) in (2, 3) and all(map(str.isalnum, rest))
     if not proper or len(code) > _LONGEST_CODE:
