@@ -142,7 +142,7 @@ def test_another_model_is_refused_unless_all_is_encoded_anew(run, tiny_index, le
     done = run("re-encode", "index", *by_dictionary)
     assert (done.code, done.err) == (0, "index: 6 documents in fr; search with: isogloss search index 'your query'\n")
     assert ids(run, tiny_index, "wheat") == ["f1"]
-    assert "2 documents added" in run("add", "index", more, *by_dictionary).err
+    assert "3 documents added" in run("add", "index", more, *by_dictionary).err
 
 
 def test_the_output_of_an_index_is_required(fails):

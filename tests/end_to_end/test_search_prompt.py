@@ -227,7 +227,7 @@ def test_why_before_any_answer_says_so(talk, index):
 
 
 def test_an_error_while_answering_is_one_line_and_the_prompt_goes_on(talk, index):
-    path = index / "shared" / "fr" / "lexicon.tsv"
+    path = index / "shared" / "fr" / "en" / "lexicon.tsv"
     path.write_bytes(b"x" * path.stat().st_size)  # of the same size: found when it is read
     failed, helped = talk(index, "wheat", ":help")
     assert "lexicon.tsv:1: expected a word" in failed

@@ -102,7 +102,6 @@ def test_a_language_that_no_unmarked_page_looks_like_is_an_error(tmp_path, pages
 @pytest.mark.parametrize(
     ("languages", "what"),
     [
-        ([], "name each language"),
         (["fr", "fr"], "name each language"),
         (["de"], "has no documents in 'de'"),
         (["../fr"], "'../fr' is not a language code"),

@@ -71,5 +71,6 @@ def _unknown_words(query: str, index: OpenIndex, query_language: str) -> set[str
         if language == query_language:
             words &= set(each.system.unknown_words(query))
         else:
-            words -= {word for word, _ in each.system.translations(query)}
+            translated = each.system.translations(query)
+            words -= {word for word, found in translated if {*found} != {each.system.term_of(word)}}  # not itself
     return words
