@@ -15,6 +15,7 @@ from isogloss.data.source import Pair, Source
 from isogloss.index.manifest import Manifest
 from isogloss.storage.errors import InputError
 from isogloss.storage.lines import Location
+from isogloss.storage.progress import track
 from isogloss.text.detection import Clue, detect_languages
 from isogloss.text.language import check_language
 
@@ -35,7 +36,7 @@ def with_languages(
 
     ``known``: the languages of an index that they are added to, and how many documents it has in each.
     """
-    found = list(source.all_documents(problems or Problems()))
+    found = list(track(source.all_documents(problems or Problems()), "reading documents"))
     if not found:
         raise InputError(f"{source.name}: has no documents{source.about_documents}")
     marked = Counter(document.language for _, document in found if document.language)

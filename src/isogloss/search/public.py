@@ -29,7 +29,6 @@ class Index:
 
     >>> index = Index.make(
     ...     ["Las abejas hacen miel.", "El volcán arroja lava."],
-    ...     "es",
     ...     lexicon={"bees": "abejas", "honey": "miel", "volcano": "volcán"},
     ... )
     >>> [hit.document.text for hit in index.search("honey of bees")]
@@ -51,7 +50,7 @@ class Index:
 
     @classmethod
     def make(
-        cls, documents: Documents, language: str | Sequence[str] = (), *, path: Path | str | None = None,
+        cls, documents: Documents, language: str | Sequence[str] | None = None, *, path: Path | str | None = None,
         system: str | Path = DEFAULT_SYSTEM, query_language: str | Sequence[str] = "en",
         lexicon: LexiconLike | None = None,
         fields: tuple[str, ...] = ("title", "text"), overwrite: bool = False, engine: str = "", **options: Any,
@@ -72,7 +71,7 @@ class Index:
         where = Path(path) if path is not None else scratch / "index"
         try:
             settings = as_settings(options) | _lexicon_setting(lexicon, scratch)
-            languages = [language] if isinstance(language, str) else list(language)
+            languages = [language] if isinstance(language, str) else list(language or ())
             make_index(
                 where, str(system), as_source(documents), languages, query_language, fields, settings, overwrite,
                 engine=engine,
