@@ -128,11 +128,16 @@ def test_encoding_anew_keeps_the_documents_to_search_with(tmp_path):
     assert check_index(tmp_path / "index")[1] == []
 
 
+def test_a_system_that_learns_is_fitted_to_the_documents_of_the_index(index, lexicons):
+    assert re_encode(index, "bridge", settings=lexicons).documents == {"fr": 4, "it": 3}
+    assert {hit.document.id for hit in Searcher(open_index(index)).search("honey")} == {"fr-bees", "it-bees"}
+
+
 def test_encoding_that_fails_leaves_the_index_as_it_was(index):
     with pytest.raises(InputError, match="lexicon"):
         re_encode(index, "psq")
-    with pytest.raises(InputError, match="has to learn"):
-        re_encode(index, "aligned")
+    with pytest.raises(InputError, match="no query of the train split is judged"):
+        re_encode(index, "smooth", settings={"epochs": "1"})
     assert open_index(index).manifest.system == "bm25-dict"
 
 

@@ -39,6 +39,7 @@ from isogloss.storage import checksums
 from isogloss.storage.checksums import FileNote, write_checksums
 from isogloss.storage.errors import InputError
 from isogloss.storage.files import atomic_directory, refuse_existing
+from isogloss.storage.lines import Location
 from isogloss.text.language import check_language, identify_language
 
 
@@ -194,12 +195,14 @@ def re_encode(
 ) -> Manifest:  # fmt: skip
     """Encode all documents of an index with another model, and replace the index when that is complete.
 
-    ``name`` is a system, fitted to the source where it learns, or the directory of a model.
+    ``name`` is a system, fitted where it learns to the source, or else to the documents themselves; or the directory of
+    a model.
     """
     languages, query_languages = _readable_languages(path)
     note, settings = Manifest.load(path).engine, dict(settings or {})
     check = for_engine if note else None
-    systems = (ready_systems(name, source, query_languages, each, settings, problems, check) for each in languages)
+    data = source or _OwnDocuments(path)
+    systems = (ready_systems(name, data, query_languages, each, settings, problems, check) for each in languages)
     with ExitStack() as stack:
         in_engine = None
         if note is not None:
@@ -215,6 +218,19 @@ def re_encode(
         if old.manifest.sources:
             shutil.copytree(path / SOURCES, partial / SOURCES, ignore=shutil.ignore_patterns(checksums.FILE))
         return builder.finish(name, settings, old.manifest.sources)
+
+
+class _OwnDocuments(Source):
+    """The documents of an index as a source."""
+
+    format = "index"
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(str(path))
+
+    def documents(self, language: str, problems: Problems) -> Iterator[tuple[Location, Document]]:
+        with closing(open_index(self.where)) as index:
+            yield from ((Location(index.path), document) for document in _live_documents(index, language))
 
 
 def _readable_languages(path: Path) -> tuple[list[str], tuple[str, ...]]:
