@@ -1,5 +1,7 @@
 """Systems that are ready to index: fitted to all that the documents come with."""
 
+from itertools import chain
+
 import pytest
 
 from isogloss.data.dataset import all_for_training, load_dataset
@@ -26,7 +28,7 @@ def splits_of(monkeypatch):
 def test_every_judged_query_is_trained_on_where_documents_are_only_indexed(splits_of):
     whole = load_dataset("demo", "en-fr")
     assert splits_of("aligned", Aligned) == {"train": len(whole.queries)}
-    assert sorted(all_for_training(whole).splits["train"]) == sorted(sum(whole.splits.values(), []))
+    assert sorted(all_for_training(whole).splits["train"]) == sorted(chain(*whole.splits.values()))
 
 
 def test_a_system_that_stops_by_the_dev_split_keeps_it(splits_of):
