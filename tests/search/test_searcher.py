@@ -339,3 +339,15 @@ def test_words_of_a_re_ranker_are_words_and_those_of_a_system_its_terms(language
 def test_an_unknown_language_is_refused_with_those_there_are(languages):
     with pytest.raises(InputError, match=r"^language: 'de' is not in this index; it has fr, it$"):
         searcher_over(languages).search("salt", languages=["fr", "de"])
+
+
+def test_a_re_ranker_re_orders_hits_of_queries_in_its_own_language(languages):
+    searcher = searcher_over(languages)
+    both = replace(searcher.index.manifest, query_languages=("en", "it"))
+    indexes = {"en": languages, "it": languages}
+    index = replace(searcher.index, manifest=both, by_query_language=indexes)
+    reranker = Reranker(lambda query, texts: np.arange(len(texts), dtype=np.float32), ("en", "fr"))
+    searcher = Searcher(index, reranker)
+    assert any(hit.reranked for hit in searcher.search("salt"))
+    assert not any(hit.reranked for hit in searcher.asked_in("it").search("salt"))
+    assert searcher.asked_in("it").asked_in("en").reranker is reranker

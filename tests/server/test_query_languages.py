@@ -44,6 +44,7 @@ def test_the_status_names_the_languages_of_queries_and_what_the_system_does(clie
     status = client.get("/api/v1/status").json()["index"]
     assert (status["query_languages"], status["documents"]) == (["en", "fr"], {"it": 2, "fr": 1})
     assert status["summary"] == "BM25 over probabilistic structured queries"
+    assert (status["system"], status["systems"]) == ("psq", {"it": "psq", "fr": "psq"})
 
 
 @pytest.mark.parametrize(

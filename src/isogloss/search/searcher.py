@@ -37,7 +37,7 @@ class Searcher:
     """
 
     def __init__(self, index: OpenIndex, reranker: Reranker | None = None, query_language: str = "") -> None:
-        self.index, self.reranker = index, reranker
+        self.index, self._given_reranker = index, reranker
         self.query_language = query_language or index.manifest.query_language
         known = index.manifest.query_languages
         if self.query_language not in known:
@@ -46,7 +46,13 @@ class Searcher:
 
     def asked_in(self, language: str) -> Searcher:
         """A searcher of the same index with queries in another language."""
-        return self if language == self.query_language else Searcher(self.index, self.reranker, language)
+        return self if language == self.query_language else Searcher(self.index, self._given_reranker, language)
+
+    @property
+    def reranker(self) -> Reranker | None:
+        """What re-orders the first hits; None where the index has other queries, and these are not what it is for."""
+        given, several = self._given_reranker, len(self.index.manifest.query_languages) > 1
+        return None if given and several and given.languages[0] != self.query_language else given
 
     def for_query(self, query: str, language: str | None = None) -> Searcher:
         """A searcher with queries in this language; in the detected language of the query where none is named."""

@@ -64,7 +64,7 @@ _DOCUMENT = {
 }  # fmt: skip
 _INDEX = {
     "name": "my-index", "system": "psq", "summary": "probabilistic structured queries",
-    "query_languages": ["en"], "documents": {"fr": 104, "sw": 104}, "generation": 7,
+    "systems": {"fr": "psq", "sw": "psq"}, "query_languages": ["en"], "documents": {"fr": 104, "sw": 104}, "generation": 7,
     "about": {"deleted": 3, "segments": 2},
 }  # fmt: skip
 
@@ -299,8 +299,9 @@ class IndexStatus(BaseModel):
     """What an index holds and what made it."""
 
     name: str
-    system: Annotated[str, Field(description="where query and documents have one language, bm25 may take its place")]
+    system: str
     summary: Annotated[str, Field(description="what the system does, in a line")]
+    systems: Annotated[dict[str, str], Field(description="what ranks the documents of each language")]
     query_languages: Annotated[list[str], Field(description="the languages that queries can be in, the default first")]
     documents: Annotated[dict[str, int], Field(description="how many documents of each language")]
     generation: int

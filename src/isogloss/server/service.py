@@ -232,6 +232,7 @@ def _status_of(index: OpenIndex) -> models.IndexStatus:
         about["engine"] = {name: about["engine"].get(name) for name in ("engine", "search")}
     return models.IndexStatus(
         name=index.path.name, system=manifest.system, summary=_summary(manifest.system),
+        systems={language: each.system.name for language, each in index.languages.items()},
         query_languages=list(manifest.query_languages), documents=dict(manifest.documents),
         generation=index.generation, about=about,
     )  # fmt: skip

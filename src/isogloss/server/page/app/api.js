@@ -90,6 +90,7 @@ function described(index) {
   return {
     system: index.system ?? "",
     summary: index.summary ?? "",
+    systems: index.systems ?? {},
     asked: index.query_languages ?? [],
     languages: index.documents ?? {},
   };

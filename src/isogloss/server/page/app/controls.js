@@ -114,9 +114,11 @@ function about(status) {
   const where = languages.length ? ` in ${listed(languages.map(([language]) => nameOf(language)))}` : "";
   const how = status.summary && !status.other ? ` (${status.summary})` : "";
   const systems = [status.system, status.other?.system].filter(Boolean).join(" and ") || "isogloss";
+  const others = Object.entries(status.systems).filter(([, system]) => system !== status.system);
+  const rest = others.map(([language, system]) => `, documents in ${nameOf(language)} by ${system}`).join("");
   return [
     `${counted(total, "document")}${where}. Queries in ${alternatives(status.asked.map(nameOf))}. `,
-    `Ranked by ${systems}${how}. `,
+    `Ranked by ${systems}${how}${rest}. `,
     el("a", { href: "api/v1/openapi.json" }, "API"),
   ];
 }
