@@ -64,8 +64,8 @@ _DOCUMENT = {
 }  # fmt: skip
 _INDEX = {
     "name": "my-index", "system": "psq", "summary": "probabilistic structured queries",
-    "systems": {"fr": "psq", "sw": "psq"}, "query_languages": ["en"], "documents": {"fr": 104, "sw": 104}, "generation": 7,
-    "about": {"deleted": 3, "segments": 2},
+    "systems": {"fr": "psq", "sw": "psq"}, "query_languages": ["en"], "documents": {"fr": 104, "sw": 104},
+    "generation": 7, "about": {"deleted": 3, "segments": 2},
 }  # fmt: skip
 
 
