@@ -91,7 +91,7 @@ def _given(source: str, language: str, *runs: str) -> Iterator[tuple[str, System
     """A collection, as often as it takes to be worth the while, and systems that were trained."""
     from isogloss.data.dataset import load_collection
     from isogloss.data.formats import open_source
-    from isogloss.index.making import ready_system
+    from isogloss.index.fitting import ready_system
     from isogloss.systems.trained import load_model
 
     pages = load_collection(open_source(source), language).texts(TEXT)

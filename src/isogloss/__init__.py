@@ -1,7 +1,7 @@
 """isogloss: search documents in one language with queries in another, and study how well it works.
 
 >>> import isogloss
->>> index = isogloss.Index.make(["Las abejas hacen miel."], "es", lexicon={"honey": "miel"})
+>>> index = isogloss.Index.make(["Las abejas hacen miel."], lexicon={"honey": "miel"})
 >>> [hit.document.text for hit in index.search("who makes honey?")]
 ['Las abejas hacen miel.']
 """

@@ -30,13 +30,15 @@ def test_documents_are_added_and_replaced_and_counted(run, tiny_index, more):
     assert sorted(ids(run, tiny_index, "Orlane")) == ["f1", "f2"]
     done = run("add", "index", more)
     assert (done.code, done.out) == (0, "")
-    assert done.err == "index: 2 documents added, 1 of them in place of older ones; 7 in all\n"
+    what = "3 documents added, 1 of them in place of older ones; now 8 documents: 7 in fr, 1 in de"
+    assert done.err == f"index: {what}\n"
     assert sorted(ids(run, tiny_index, "Orlane")) == ["f2", "f9"]
     assert ids(run, tiny_index, "seigle") == ["f1"]
 
 
-def test_a_language_is_added_when_it_is_named(run, tiny_index, more):
-    assert run("add", "index", more, "--language", "de").code == 0
+@pytest.mark.parametrize("named", [(), ("--language", "de")])
+def test_a_language_is_added(run, tiny_index, more, named):
+    assert run("add", "index", more, *named).code == 0
     assert ids(run, tiny_index, "Mühle") == ["d1"]
     assert ids(run, tiny_index, "Mühle", "--language", "de") == ["d1"]
 
@@ -71,7 +73,7 @@ def test_what_cannot_be_changed_is_one_line(fails, run, tiny_index, more, here):
     for named in ((), ("--language", "fr")):
         assert "bad.jsonl:2: not JSON" in fails("add", "index", "jsonl:bad.jsonl", *named)
     assert run("add", "index", "jsonl:bad.jsonl", "--skip-bad").err.splitlines() == [
-        "index: 1 document added; 7 in all", "1 x malformed line",
+        "index: 1 document added; now 7 documents in fr", "1 x malformed line",
     ]  # fmt: skip
 
 
@@ -115,7 +117,7 @@ def test_an_index_that_is_damaged_is_mended_and_says_what_has_to_be_added_again(
     assert run("check", "index", "--repair") == (0, "", "index: all files are what was written\n")
     before = run("search", "index", "Orlane").out
     (hurt,) = (path.parent for path in here.glob("index/segments/*/pages.bytes.npy") if b"f9" in path.read_bytes())
-    (hurt / "system" / "documents.npy").write_bytes(b"cut off")
+    (hurt / "system" / "en" / "documents.npy").write_bytes(b"cut off")
     assert "mend it with 'isogloss check index --repair'" in run("check", "index").err
     done = run("check", "index", "--repair")
     assert (done.code, done.out) == (0, "")
@@ -138,12 +140,12 @@ def test_another_model_is_refused_unless_all_is_encoded_anew(run, tiny_index, le
     assert code == 2
     assert "encoded by another model; encode all of them anew with 'isogloss re-encode'" in err
     done = run("re-encode", "index", *by_dictionary)
-    assert (done.code, done.err) == (0, "index: 6 in fr; search with: isogloss search index 'your query'\n")
+    assert (done.code, done.err) == (0, "index: 6 documents in fr; search with: isogloss search index 'your query'\n")
     assert ids(run, tiny_index, "wheat") == ["f1"]
-    assert "2 documents added" in run("add", "index", more, *by_dictionary).err
+    assert "3 documents added" in run("add", "index", more, *by_dictionary).err
 
 
-def test_language_and_output_of_an_index_are_required(fails):
-    assert "required: DOCUMENTS, --language, -o/--output" in fails("index")
-    assert "required: --language, -o/--output" in fails("index", "demo")
+def test_the_output_of_an_index_is_required(fails):
+    assert "required: DOCUMENTS, -o/--output" in fails("index")
+    assert "required: -o/--output" in fails("index", "demo")
     assert "give --system SYSTEM_OR_RUN, or --approximate" in fails("re-encode", "nowhere")

@@ -31,7 +31,7 @@ def hits(run, demo_index):
 def test_indexing_says_what_is_in_the_index_and_how_to_search_it(run, tiny):
     code, out, err = run("index", f"wikiclir:{tiny}", "--system", "bm25", "--language", "fr", "-o", "deep/index")
     assert (code, out) == (0, "")
-    assert err == "deep/index: 6 in fr; search with: isogloss search deep/index 'your query'\n"
+    assert err == "deep/index: 6 documents in fr; search with: isogloss search deep/index 'your query'\n"
 
 
 def test_an_english_query_finds_its_page_in_every_language(hits):

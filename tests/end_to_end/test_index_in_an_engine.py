@@ -42,7 +42,7 @@ def ids(run, *query):
 def test_the_walk(run, here, stored):
     (name,) = names_in(here / "store")
     assert stored.err == (
-        f"index: 10 in fr, and 10 in en to search with, in kept:{here}/store as {name}; "
+        f"index: 10 documents in fr, and 10 in en to search with, in kept:{here}/store as {name}; "
         "search with: isogloss search index 'your query'\n"
     )
     first = ids(run, "bees and honey")
@@ -51,7 +51,7 @@ def test_the_walk(run, here, stored):
     assert "honey →" in shown.out
     page = {"id": "new", "text": "Les abeilles et le miel.", "lang": "fr", "fields": {"kind": "new"}}
     (here / "more.jsonl").write_text(json.dumps(page) + "\n", encoding="utf-8")
-    assert run("add", "index", "jsonl:more.jsonl").err == "index: 1 document added; 11 in all\n"
+    assert run("add", "index", "jsonl:more.jsonl").err == "index: 1 document added; now 11 documents in fr\n"
     assert ids(run, "honey", "--filter", "kind=new") == ["new"]
     assert run("delete", "index", "new", "nobody").err == (
         "index: 1 document deleted, 10 left\nnot in the index: 1 id\n"

@@ -116,7 +116,7 @@ def test_an_index_that_is_killed_while_it_is_replaced_still_answers(spawn, run, 
     module, owner, method = moment.rsplit(".", 2)
     script = f"""
 import os, signal, {module}
-def die(self, directory):
+def die(self, directory, keep=None):
     (directory / "half").write_text("written")
     os.kill(os.getpid(), signal.SIGKILL)
 {module}.{owner}.{method} = die

@@ -34,7 +34,7 @@ def index(run, tiny, lexicon, here):
     command = ("index", f"wikiclir:{tiny}", "--system", "bm25-dict", "--language", "fr", "-o", "index")
     done = run(*command, "--set", f"lexicon={lexicon}")
     assert done.code == 0
-    assert "6 in fr, and 3 in en to search with" in done.err
+    assert "6 documents in fr, and 3 in en to search with" in done.err
     return here / "index"
 
 
@@ -227,7 +227,7 @@ def test_why_before_any_answer_says_so(talk, index):
 
 
 def test_an_error_while_answering_is_one_line_and_the_prompt_goes_on(talk, index):
-    path = index / "shared" / "fr" / "lexicon.tsv"
+    path = index / "shared" / "fr" / "en" / "lexicon.tsv"
     path.write_bytes(b"x" * path.stat().st_size)  # of the same size: found when it is read
     failed, helped = talk(index, "wheat", ":help")
     assert "lexicon.tsv:1: expected a word" in failed

@@ -5,7 +5,8 @@ import pytest
 from isogloss.data.documents import Document
 from isogloss.data.readers.demo import Demo
 from isogloss.index.checking import check_index, repair_index
-from isogloss.index.making import make_index, re_encode, ready_system, refuse_another_model
+from isogloss.index.fitting import ready_systems
+from isogloss.index.making import make_index, re_encode, refuse_another_model
 from isogloss.index.manifest import FORMAT
 from isogloss.index.reader import open_index
 from isogloss.index.writer import IndexWriter
@@ -127,24 +128,31 @@ def test_encoding_anew_keeps_the_documents_to_search_with(tmp_path):
     assert check_index(tmp_path / "index")[1] == []
 
 
+def test_a_system_that_learns_is_fitted_to_the_documents_of_the_index(index, lexicons):
+    assert re_encode(index, "bridge", settings=lexicons).documents == {"fr": 4, "it": 3}
+    assert {hit.document.id for hit in Searcher(open_index(index)).search("honey")} == {"fr-bees", "it-bees"}
+
+
 def test_encoding_that_fails_leaves_the_index_as_it_was(index):
     with pytest.raises(InputError, match="lexicon"):
         re_encode(index, "psq")
-    with pytest.raises(InputError, match="has to learn"):
-        re_encode(index, "aligned")
+    with pytest.raises(InputError, match="no query of the train split is judged"):
+        re_encode(index, "smooth", settings={"epochs": "1"})
     assert open_index(index).manifest.system == "bm25-dict"
 
 
 def test_the_same_model_is_let_in_and_another_is_refused(index, lexicons, tmp_path):
     opened = open_index(index)
-    refuse_another_model(opened, "fr", ready_system("bm25-dict", None, ("en", "fr"), lexicons))
-    refuse_another_model(opened, "de", ready_system("bm25", None, ("en", "de")))
+    systems = ready_systems("bm25-dict", None, ["en"], "fr", lexicons)
+    refuse_another_model(opened, "fr", "bm25-dict", lexicons, systems)
+    refuse_another_model(opened, "de", "bm25", {}, ready_systems("bm25", None, ["en"], "de"))
     (tmp_path / "en-fr.tsv").write_text("sea\tmer\n", encoding="utf-8")
     others = [
-        ready_system("bm25-dict", None, ("en", "fr"), lexicons),
-        ready_system("psq", None, ("en", "fr"), lexicons),
-        ready_system("bm25-dict", None, ("en", "fr"), {**lexicons, "k1": "0.9"}),
+        ("bm25-dict", lexicons),
+        ("psq", lexicons),
+        ("bm25-dict", {**lexicons, "k1": "0.9"}),
     ]
-    for other in others:
+    for name, settings in others:
+        systems = ready_systems(name, None, ["en"], "fr", settings)
         with pytest.raises(InputError, match=r"encoded by another model.*re-encode"):
-            refuse_another_model(opened, "fr", other)
+            refuse_another_model(opened, "fr", name, settings, systems)

@@ -23,7 +23,7 @@ DOCUMENTS = st.lists(
 )  # fmt: skip
 
 MANIFEST = Manifest(
-    "bm25", {"k1": 1.2, "stems": True}, "en", ("title", "text"), {}, "isogloss test", identity="1a2b"
+    "bm25", {"k1": 1.2, "stems": True}, ("en", "de"), ("title", "text"), {}, "isogloss test", identity="1a2b"
 )  # fmt: skip
 
 
@@ -58,11 +58,11 @@ def test_the_manifest_file_is_plain_json_for_other_programs(tmp_path):
     assert json.loads((tmp_path / "index.json").read_text(encoding="utf-8")) == {
         "system": "bm25",
         "options": {"k1": 1.2, "stems": True},
-        "query_language": "en",
+        "query_languages": ["en", "de"],
         "fields": ["title", "text"],
         "made_by": "isogloss test",
         "format": FORMAT,
-        "sources": 0,
+        "sources": {},
         "identity": "1a2b",
         "usual": {},
     }
@@ -81,6 +81,7 @@ def test_the_manifest_file_is_plain_json_for_other_programs(tmp_path):
         lambda text: json.dumps({**json.loads(text), "options": [1]}),
         lambda text: json.dumps({**json.loads(text), "documents": 3}),
         lambda text: json.dumps({**json.loads(text), "fields": None}),
+        lambda text: json.dumps({**json.loads(text), "query_languages": []}),
     ],
 )
 def test_a_damaged_manifest_is_an_error_that_names_the_file(tmp_path, change):

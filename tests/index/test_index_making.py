@@ -102,7 +102,6 @@ def test_a_language_that_no_unmarked_page_looks_like_is_an_error(tmp_path, pages
 @pytest.mark.parametrize(
     ("languages", "what"),
     [
-        ([], "name each language"),
         (["fr", "fr"], "name each language"),
         (["de"], "has no documents in 'de'"),
         (["../fr"], "'../fr' is not a language code"),
@@ -143,7 +142,14 @@ def test_bad_pages_are_skipped_and_counted_if_so_wished(tmp_path, pages):
 
 @pytest.mark.parametrize("damage", ["missing", "empty", "cut off"])
 @pytest.mark.parametrize(
-    "name", ["system/terms.bytes.npy", "system/documents.npy", "system/lengths.npy", "pages.bytes.npy", "id_order.npy"]
+    "name",
+    [
+        "system/en/terms.bytes.npy",
+        "system/en/documents.npy",
+        "system/en/lengths.npy",
+        "pages.bytes.npy",
+        "id_order.npy",
+    ],
 )
 def test_a_damaged_array_is_an_error_that_names_the_index(index, name, damage):
     (path,) = index.glob(f"segments/it-*/{name}")
@@ -158,8 +164,8 @@ def test_a_damaged_array_is_an_error_that_names_the_index(index, name, damage):
 
 
 def test_a_missing_lexicon_is_found_at_opening_not_at_the_first_query(index):
-    (index / "shared" / "fr" / "lexicon.tsv").unlink()
-    with pytest.raises(InputError, match=r"the index is damaged .*shared/fr/lexicon\.tsv"):
+    (index / "shared" / "fr" / "en" / "lexicon.tsv").unlink()
+    with pytest.raises(InputError, match=r"the index is damaged .*shared/fr/en/lexicon\.tsv"):
         open_index(index)
 
 

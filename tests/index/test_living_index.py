@@ -55,7 +55,7 @@ def made(tmp_path, source, request):
 
 def assert_like_a_fresh_one(index, documents):
     language_index = index.languages["fr"]
-    fresh = copy(index.systems["fr"])
+    fresh = copy(index.systems["fr"]["en"])
     collection = Collection(sorted(documents.values(), key=lambda document: document.text), "fr")
     fresh.index(collection, index.manifest.fields)
     assert language_index.count == index.manifest.documents["fr"] == len(documents)

@@ -23,7 +23,7 @@ def index(tmp_path):
 def test_they_are_kept_as_they_are_and_find_their_mates(index):
     opened = open_index(index)
     manifest, searcher = opened.manifest, Searcher(opened)
-    assert manifest.sources == len(searcher.index.sources) == 104
+    assert manifest.sources == {"en": len(searcher.index.sources["en"])} == {"en": 104}
     document = searcher.source("en-honey")
     assert (document.title, document.language) == ("Honey", "en")
     assert {hit.document.id for hit in searcher.search(document.text, 2)} == {"fr-honey", "sw-honey"}
@@ -31,31 +31,31 @@ def test_they_are_kept_as_they_are_and_find_their_mates(index):
 
 def test_they_can_be_left_out(tmp_path):
     manifest = make_index(tmp_path / "index", "psq", Demo(), ["fr"], source_documents=False)
-    assert manifest.sources == 0
-    assert open_index(tmp_path / "index").sources is None
+    assert manifest.sources == {}
+    assert open_index(tmp_path / "index").sources == {}
     assert not (tmp_path / "index" / "source").exists()
 
 
 @pytest.mark.parametrize("marked", [True, False])
 def test_a_source_without_any_has_none(tmp_path, pages, marked):
-    assert make_index(tmp_path / "index", "bm25", pages(marked), ["fr"]).sources == 0
-    assert open_index(tmp_path / "index").sources is None
+    assert make_index(tmp_path / "index", "bm25", pages(marked), ["fr"]).sources == {}
+    assert open_index(tmp_path / "index").sources == {}
 
 
 def test_pages_that_belong_to_any_language_are_not_taken_for_sources(tmp_path):
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "page.txt").write_text("le moulin")
-    assert make_index(tmp_path / "one", "bm25", Folder(str(tmp_path / "folder")), ["fr"]).sources == 0
+    assert make_index(tmp_path / "one", "bm25", Folder(str(tmp_path / "folder")), ["fr"]).sources == {}
     (tmp_path / "beir" / "qrels").mkdir(parents=True)
     (tmp_path / "beir" / "corpus.jsonl").write_text('{"_id": "d1", "title": "", "text": "le moulin"}\n')
     (tmp_path / "beir" / "queries.jsonl").write_text('{"_id": "q1", "text": "mill"}\n')
-    assert make_index(tmp_path / "two", "bm25", Beir(str(tmp_path / "beir")), ["fr"]).sources == 0
+    assert make_index(tmp_path / "two", "bm25", Beir(str(tmp_path / "beir")), ["fr"]).sources == {}
 
 
 def test_documents_that_are_searched_and_in_the_language_of_the_queries_are_searched_with(tmp_path, pages):
     manifest = make_index(tmp_path / "index", "bm25", pages(), ["it", "fr"], query_language="fr")
     searcher = Searcher(open_index(tmp_path / "index"))
-    assert manifest.sources == 0
+    assert manifest.sources == {}
     assert not (tmp_path / "index" / "source").exists()
     assert searcher.source("1").id == "fr-bees"
 
@@ -64,11 +64,13 @@ def test_documents_that_are_searched_and_in_the_language_of_the_queries_are_sear
 def test_what_is_wrong_with_them_stops_nothing(tmp_path, lines, kept):
     (tmp_path / "wiki_fr.documents").write_text("f1\tSel\tLe sel de mer.\n", encoding="utf-8")
     (tmp_path / "wiki_en.documents").write_text(lines, encoding="utf-8")
-    assert make_index(tmp_path / "index", "bm25", WikiClir(str(tmp_path)), ["fr"]).sources == kept
+    assert make_index(tmp_path / "index", "bm25", WikiClir(str(tmp_path)), ["fr"]).sources == (
+        {"en": kept} if kept else {}
+    )
 
 
 def test_damage_to_them_is_an_error_when_they_are_asked_for_and_not_before(index):
-    (index / "source" / "pages.bytes.npy").unlink()
+    (index / "source" / "en" / "pages.bytes.npy").unlink()
     searcher = Searcher(open_index(index))
     assert searcher.search("honey")
     with pytest.raises(InputError, match="the index is damaged"):
@@ -77,8 +79,10 @@ def test_damage_to_them_is_an_error_when_they_are_asked_for_and_not_before(index
 
 def test_a_number_of_them_that_does_not_fit_is_an_error(index):
     path = index / "index.json"
-    path.write_text(json.dumps({**json.loads(path.read_text(encoding="utf-8")), "sources": 9}), encoding="utf-8")
-    with pytest.raises(InputError, match="source holds 104 documents, not 9"):
+    path.write_text(
+        json.dumps({**json.loads(path.read_text(encoding="utf-8")), "sources": {"en": 9}}), encoding="utf-8"
+    )
+    with pytest.raises(InputError, match="source/en holds 104 documents, not 9"):
         Searcher(open_index(index)).source("1")
 
 

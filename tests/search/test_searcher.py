@@ -25,12 +25,13 @@ from isogloss.systems.base import Contribution
 from isogloss.systems.registry import make_system
 
 
-def searcher_over(languages, open_sources=lambda: None, fields=("title", "text")):
+def searcher_over(languages, open_sources=dict, fields=("title", "text")):
     class Index(OpenIndex):
         sources = cached_property(lambda _: open_sources())
 
-    manifest = Manifest("bm25-dict", {}, "en", fields, {name: each.count for name, each in languages.items()}, "tests")
-    return Searcher(Index(Path("nowhere"), manifest, Commit(""), languages, {}, {}))
+    counts = {name: each.count for name, each in languages.items()}
+    manifest = Manifest("bm25-dict", {}, ("en",), fields, counts, "tests")
+    return Searcher(Index(Path("nowhere"), manifest, Commit(""), {"en": languages}, {}, {}))
 
 
 FRENCH = {"f1": "sel de mer", "f2": "mer et vent", "f3": "le vent", "f4": "sel sel sel"}
@@ -140,7 +141,7 @@ SOURCES = [("z", "zebra"), ("10", "ten"), ("2", "two"), ("été", "summer"), ("a
 @pytest.fixture
 def engine_with_sources(languages):
     store = DocumentStore.of(Collection([Document(id_, text, language="en") for id_, text in SOURCES], "en"))
-    return searcher_over(languages, lambda: store)
+    return searcher_over(languages, lambda: {"en": store})
 
 
 def test_a_source_document_is_found_by_number_from_one_or_by_id(engine_with_sources):
@@ -160,7 +161,7 @@ def test_source_documents_are_opened_when_they_are_asked_for(languages):
 
     def open_sources():
         opened.append(True)
-        return languages["fr"].store
+        return {"en": languages["fr"].store}
 
     searcher = searcher_over(languages, open_sources)
     assert searcher.search("salt")
@@ -338,3 +339,15 @@ def test_words_of_a_re_ranker_are_words_and_those_of_a_system_its_terms(language
 def test_an_unknown_language_is_refused_with_those_there_are(languages):
     with pytest.raises(InputError, match=r"^language: 'de' is not in this index; it has fr, it$"):
         searcher_over(languages).search("salt", languages=["fr", "de"])
+
+
+def test_a_re_ranker_re_orders_hits_of_queries_in_its_own_language(languages):
+    searcher = searcher_over(languages)
+    both = replace(searcher.index.manifest, query_languages=("en", "it"))
+    indexes = {"en": languages, "it": languages}
+    index = replace(searcher.index, manifest=both, by_query_language=indexes)
+    reranker = Reranker(lambda query, texts: np.arange(len(texts), dtype=np.float32), ("en", "fr"))
+    searcher = Searcher(index, reranker)
+    assert any(hit.reranked for hit in searcher.search("salt"))
+    assert not any(hit.reranked for hit in searcher.asked_in("it").search("salt"))
+    assert searcher.asked_in("it").asked_in("en").reranker is reranker

@@ -118,7 +118,7 @@ def test_two_indexes_are_compared(serving, made_index):
 def test_the_status_says_what_there_is(client):
     status = client.get("/api/v1/status").json()
     assert status["index"]["documents"] == {"fr": 4, "it": 2}
-    assert (status["index"]["system"], status["index"]["query_language"]) == ("bm25-dict", "en")
+    assert (status["index"]["system"], status["index"]["query_languages"]) == ("bm25-dict", ["en"])
     assert status["writable"] is False
     assert status["limits"]["k"] >= 100
     assert client.get("/api/v1/health").json() == {"live": True, "ready": True}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from isogloss.text.language import guess_query_language, language_note
+from isogloss.text.language import guess_query_language
 
 LANGUAGES = ("fr", "it", "es", "sw", "tl", "zh")
 QUERIES = {
@@ -42,17 +42,3 @@ def test_of_languages_that_cannot_be_recognised_nothing_is_said():
 
 def test_a_very_long_query_is_no_harder():
     assert guess_query_language(QUERIES["fr"] * 500, "en", LANGUAGES) == "fr"
-
-
-@pytest.mark.parametrize(
-    ("language", "note"),
-    [
-        (None, ""),
-        ("en", ""),
-        ("it", "this looks like a query in 'it'; the index expects queries in 'en'"),
-        ("fr", "this looks like a query in 'fr', the language of the documents themselves; "
-               "the index expects queries in 'en'"),
-    ],
-)  # fmt: skip
-def test_the_note_is_for_languages_that_the_index_does_not_expect(language, note):
-    assert language_note(language, "en", {"fr": 3, "sw": 2}) == note

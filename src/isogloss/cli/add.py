@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from isogloss.cli.options import SOURCE_HELP, add_index, add_settings, add_skip_bad, settings_for
-from isogloss.cli.output import counted, note, note_problems
-from isogloss.storage.errors import InputError
+from isogloss.cli.output import counted, counted_languages, note, note_problems
 
 if TYPE_CHECKING:
     from isogloss.data.problems import Problems
@@ -18,8 +17,8 @@ if TYPE_CHECKING:
 
 EXAMPLE = """\
   isogloss add my-index new-pages.jsonl
+  isogloss add my-index handbuch --set lexicon=en-de.txt   # a new language
   isogloss add my-index manuals --language fr
-  isogloss add my-index handbuch --language de --set lexicon=en-de.txt   # a new language
   isogloss add my-index new-pages.jsonl --system my-run                  # refused unless my-run made the index"""
 
 
@@ -30,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--system", metavar="SYSTEM_OR_RUN", help="refuse unless this model made the index")
     parser.add_argument(
         "--language", action="append", metavar="LANG",
-        help="language of the documents (repeatable; default: those of the index)",
+        help="language of the documents (repeatable; default: detected, document by document)",
     )  # fmt: skip
     add_skip_bad(parser, "documents that are wrong, and count them,")
     add_settings(parser)
@@ -41,6 +40,7 @@ def run(options: argparse.Namespace) -> None:
     from isogloss.data.formats import open_source
     from isogloss.data.in_memory import documents_of
     from isogloss.data.problems import Problems
+    from isogloss.index.detecting import languages_to_add
     from isogloss.index.manifest import Manifest
     from isogloss.index.writer import IndexWriter
 
@@ -51,25 +51,30 @@ def run(options: argparse.Namespace) -> None:
         _refuse_another_model(options, source, settings, problems)
     with IndexWriter(options.index, settings) as writer:
         before = sum(writer.index.manifest.documents.values())
-        wanted = list(options.language or writer.index.commit.languages)
-        count = writer.add(documents_of(source, wanted, not options.language, problems))
-        if not count:
-            raise InputError(f"{source.name}: has no documents in {', '.join(wanted)}")
+        wanted = options.language
+        if not wanted:
+            source, wanted = languages_to_add(source, writer.index.manifest, problems)
+        writer.source = source
+        count = writer.add(documents_of(source, wanted, problems))
         writer.commit()
-        after = sum(writer.index.manifest.documents.values())
-    replaced = count - (after - before)
+        counts = writer.index.manifest.documents
+    replaced = count - (sum(counts.values()) - before)
     instead = f", {replaced:,} of them in place of older ones" if replaced else ""
-    note(f"{options.index}: {counted(count, 'document')} added{instead}; {after:,} in all", options.quiet)
+    note(
+        f"{options.index}: {counted(count, 'document')} added{instead}; now {counted_languages(counts)}", options.quiet
+    )
     note_problems(problems, options.quiet)
 
 
 def _refuse_another_model(
     options: argparse.Namespace, source: Source, settings: Mapping[str, str], problems: Problems
 ) -> None:
-    from isogloss.index.making import ready_system, refuse_another_model
+    from isogloss.index.fitting import ready_systems
+    from isogloss.index.making import refuse_another_model
     from isogloss.index.reader import open_index
 
     with closing(open_index(Path(options.index))) as index:
         for language in options.language or index.languages:
-            pair = (index.manifest.query_language, language)
-            refuse_another_model(index, language, ready_system(options.system, source, pair, settings, problems))
+            asked = index.manifest.query_languages
+            systems = ready_systems(options.system, source, asked, language, settings, problems)
+            refuse_another_model(index, language, options.system, settings, systems)

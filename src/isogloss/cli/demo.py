@@ -84,9 +84,10 @@ def run(options: argparse.Namespace) -> None:
             _answer(out, searcher)
         where = options.output or "demo-index"
         if not options.output:
-            note(f"Keep the index:   isogloss demo -o {where}", options.quiet)
-        note(f"Search in it:     isogloss search {where} 'why is the sea salty'", options.quiet)
-        note("Your own data:    isogloss index --help, isogloss evaluate --help", options.quiet)
+            note(f"Keep the index:       isogloss demo -o {where}", options.quiet)
+        note(f"Search in it:         isogloss search {where} 'why is the sea salty'", options.quiet)
+        note("Your own documents:   isogloss index FOLDER -o my-index", options.quiet)
+        note("Your own queries:     isogloss evaluate --help", options.quiet)
         if options.serve:
             other = "psq" if options.system == "bm25-dict" else "bm25-dict"  # to compare rankings with
             compare = Path(scratch) / other

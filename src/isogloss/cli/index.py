@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import argparse
 from contextlib import AbstractContextManager, nullcontext
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from isogloss.cli import options as shared
 from isogloss.cli.options import SOURCE_HELP, settings_for, wants_ray
-from isogloss.cli.output import check_outputs, note, note_problems
+from isogloss.cli.output import check_outputs, counted_languages, note, note_problems
 from isogloss.storage.errors import InputError
 
 if TYPE_CHECKING:
-    from isogloss.index.making import Encode
+    from isogloss.index.language_systems import Encode
     from isogloss.index.manifest import Manifest
 
 APPROXIMATE = ("auto", "yes", "no")
 EXAMPLE = """\
-  isogloss index demo -o my-index --language fr --language sw
-  isogloss index manuals -o manuals.index --language de --set lexicon=en-de.txt
+  isogloss index my-documents -o my-index                       # their languages are detected
+  isogloss index my-documents -o my-index --query-language en --query-language de
+  isogloss index manuals -o manuals.index --set lexicon=en-de.txt
   isogloss index pages.jsonl -o pages.index --language fr --language it --set 'lexicon=dictionaries/{pair}.txt'
   isogloss index demo -o my-index --language fr --system my-run --engine postgresql://localhost/pages"""
 
@@ -32,9 +34,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a system ('isogloss systems'), or a run of 'isogloss train' (default bridge)",
     )  # fmt: skip
     parser.add_argument(
-        "--language", action="append", required=True, metavar="LANG", help="language of the documents (repeatable)"
-    )
-    parser.add_argument("--query-language", default="en", metavar="LANG", help="language of the queries (default en)")
+        "--language", action="append", default=[], metavar="LANG",
+        help="language of the documents (repeatable; default: detected, document by document)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--query-language", action="append", metavar="LANG",
+        help="language of the queries (repeatable: then that of each query is detected; default en)",
+    )  # fmt: skip
     parser.add_argument(
         "--fields", default="title,text", help="what is searched: text, title or title,text (default title,text)"
     )
@@ -74,18 +80,18 @@ def run(options: argparse.Namespace) -> None:
         raise InputError("index: --approximate is for --engine; vectors in files decide by themselves")
     check_outputs(options.overwrite, options.output, source=options.documents)
     problems, source = Problems(not options.skip_bad), open_source(options.documents)
+    query_languages = options.query_language or ["en"]
     with _encoding(options) as encode:
         manifest = make_index(
-            Path(options.output), system, source, options.language,
-            options.query_language, parse_fields(options.fields),
+            Path(options.output), system, source, options.language, query_languages, parse_fields(options.fields),
             settings, options.overwrite, problems,
             not options.no_source_documents, options.engine or "", encode,
         )  # fmt: skip
     if settings.get("lexicon") == AUTO:
         starter = system_type(system).uses_starter
-        notes = [knowledge_note((options.query_language, language), starter, source) for language in manifest.documents]
-        for line in filter(None, notes):
-            note(line, options.quiet)
+        for pair in product(query_languages, manifest.documents):
+            if line := knowledge_note(pair, starter, source):
+                note(line, options.quiet)
     tell_index(options.output, manifest, options.quiet)
     note_problems(problems, options.quiet)
     try:
@@ -121,9 +127,9 @@ def _encoding(options: argparse.Namespace) -> AbstractContextManager[Encode | No
 
 def tell_index(path: str, manifest: Manifest, quiet: bool) -> None:
     """Print how many documents an index has, and where they are."""
-    counts = ", ".join(f"{count:,} in {language}" for language, count in manifest.documents.items())
-    if manifest.sources:
-        counts += f", and {manifest.sources:,} in {manifest.query_language} to search with"
+    counts = counted_languages(manifest.documents)
+    for language, count in manifest.sources.items():
+        counts += f", and {count:,} in {language} to search with"
     if manifest.engine:
         counts += f", in {manifest.engine.url} as {manifest.engine.name}"
     note(f"{path}: {counts}; search with: isogloss search {path} 'your query'", quiet)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,6 +51,17 @@ def counted(count: int, thing: str) -> str:
     ('1 document', '2,000 documents')
     """
     return f"{count:,} {thing}{'' if count == 1 else 's'}"
+
+
+def counted_languages(counts: Mapping[str, int]) -> str:
+    """How many documents there are, and of each language.
+
+    >>> counted_languages({"fr": 80, "de": 38}), counted_languages({"fr": 1})
+    ('118 documents: 80 in fr, 38 in de', '1 document in fr')
+    """
+    parts = [f"{count:,} in {language}" for language, count in counts.items()]
+    total = counted(sum(counts.values()), "document")
+    return f"{total}: {', '.join(parts)}" if len(parts) != 1 else f"{total} in {next(iter(counts))}"
 
 
 def note(message: str, quiet: bool = False) -> None:

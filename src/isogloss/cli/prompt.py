@@ -13,9 +13,9 @@ from rich.text import Text
 from isogloss.cli.hits import print_explanation, print_hits, print_translations, print_unknown, scored_by
 from isogloss.data.documents import joined_fields
 from isogloss.search.hits import Hits
+from isogloss.search.query_language import QueryLanguage, query_language_note, read_query_language
 from isogloss.storage.errors import InputError
 from isogloss.storage.files import atomic_file
-from isogloss.text.language import guess_query_language, language_note
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -45,7 +45,7 @@ class Prompt:
     def run(self, name: str) -> None:
         """Read lines and answer them until an empty one, ``:quit`` or Ctrl-D."""
         counts = ", ".join(f"{count:,} in {language}" for language, count in self.manifest.documents.items())
-        queries = f"Queries in {self.manifest.query_language}; :help lists the commands"
+        queries = f"Queries in {' or '.join(self.manifest.query_languages)}; :help lists the commands"
         self._say(f"{name}: {counts}. {queries}, an empty line or Ctrl-D leaves.")
         with History(history_file()) as history:
             while (line := _read_line()) not in ("", ":quit", ":q"):
@@ -65,17 +65,19 @@ class Prompt:
             raise InputError(f":{name} is not a command; :help lists them (a query starts without a colon)")
         _COMMANDS[name].do(self, argument.strip())
 
-    def _answer(self, query: str, typed: bool = True) -> None:
+    def _answer(self, query: str, document_language: str = "") -> None:
+        language = QueryLanguage(document_language, document_language)
+        if not document_language:
+            language = read_query_language(query, self.searcher.index, self.language or "")
+        self.searcher = self.searcher.asked_in(language.searched)
         explain = self.explain or self.searcher.explains_quickly(self.languages)
         self.query = query
         self.hits = self.searcher.search(query, self.k, self.languages, self.filters, explain=explain)
         print_hits(self.out, self.searcher, query, self.hits, self.explain)
         print_unknown(self.out, self.searcher.unknown_words(query, self.languages))
-        if typed:
+        if not document_language:
             print_translations(self.out, self.searcher.translations(query, self.languages))
-            expected, of_documents = self.manifest.query_language, self.manifest.documents
-            language = self.language or guess_query_language(query, expected, of_documents)
-            self._say(language_note(language, expected, of_documents), "magenta")
+            self._say(query_language_note(language, self.searcher.index), "magenta")
 
     def set_k(self, argument: str) -> None:
         """``:k 20``."""
@@ -93,9 +95,9 @@ class Prompt:
         """``:doc 17`` or ``:doc some-id``."""
         if not argument:
             raise InputError(f":doc needs a document in {self.manifest.query_language}: its number or id, like :doc 17")
-        document = self.searcher.source(argument)
+        document = self.searcher.source(argument, self.language or "")
         self._say(f"searching with {document.id}: {document.title or document.text[:60]}", "bold")
-        self._answer(joined_fields(document, self.manifest.fields), typed=False)
+        self._answer(joined_fields(document, self.manifest.fields), document.language)
 
     def explain_hit(self, argument: str) -> None:
         """``:why 3``."""

@@ -19,7 +19,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Define the arguments."""
     add_index(parser)
     parser.add_argument("--system", metavar="SYSTEM_OR_RUN", help="the model that encodes all documents anew")
-    parser.add_argument("--documents", metavar="SOURCE", help=f"what a system is trained on: {SOURCE_HELP}")
+    parser.add_argument(
+        "--documents", metavar="SOURCE", help=f"what a system is trained on, if not the documents alone: {SOURCE_HELP}"
+    )
     add_skip_bad(parser, "documents that are wrong, and count them,")
     add_settings(parser)
     parser.add_argument(

@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--query-language", metavar="LANG|detect",
-        help="language of the query, if it is not what the index expects (the prompt detects it unless this is set)",
+        help="language of the query (default: that of the index, or, where it takes queries in several, detected)",
     )  # fmt: skip
     parser.add_argument(
         "--filter", action="append", default=[], metavar="NAME=VALUE",
@@ -99,25 +99,28 @@ def parse_filters(filters: Sequence[str]) -> dict[str, str]:
 def _answer(manifest: Manifest, searcher: Searcher, options: argparse.Namespace, filters: dict[str, str]) -> None:
     from isogloss.cli.hits import hit_object, print_hits, print_unknown
     from isogloss.data.documents import joined_fields
-    from isogloss.text.language import guess_query_language, language_note
+    from isogloss.search.query_language import QueryLanguage, query_language_note, read_query_language
 
-    document = None if options.doc is None else searcher.source(options.doc)
+    named = "" if options.query_language in (None, "detect") else options.query_language
+    document = None if options.doc is None else searcher.source(options.doc, named)
     query = options.query if document is None else joined_fields(document, manifest.fields)
+    language = QueryLanguage(*[document.language if document else searcher.query_language] * 2)
+    detects = bool(options.query_language) or len(manifest.query_languages) > 1  # it takes a moment
+    if detects and document is None:
+        language = read_query_language(query, searcher.index, named)
+    searcher = searcher.asked_in(language.searched)
     explain = bool(options.explain or options.json) or searcher.explains_quickly(options.language)
     hits = searcher.search(query, options.k, options.language, filters, explain=explain)
     unknown = searcher.unknown_words(query, options.language)
-    language = options.query_language
-    if language == "detect":
-        language = guess_query_language(query, manifest.query_language, manifest.documents)
     if options.json:
         found = {"query": query, "hits": [hit_object(searcher, hit) for hit in hits], "unknown_words": unknown}
         found |= {"doubtful": True} if hits.doubtful else {}
         found |= {"document": document.id} if document else {}
-        found |= {"query_language": language} if options.query_language else {}
+        found |= {"query_language": language.seems} if detects else {}
         write_json(options.json, found, options.overwrite)
     if options.json != "-":
         out = console()
         print_hits(out, searcher, query, hits, options.explain)
         print_unknown(out, unknown)
-        if remark := language_note(language, manifest.query_language, manifest.documents):
+        if remark := query_language_note(language, searcher.index):
             out.print(remark, style="magenta", markup=False)

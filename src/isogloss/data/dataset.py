@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
@@ -99,6 +99,20 @@ def load_training(source: Source, pair: Pair, problems: Problems | None = None) 
     except InputError:
         return Dataset(source, pair, load_collection(source, pair[1], problems), {}, Judgments(), {"train": []})
     return load_dataset(source, pair, problems=problems)
+
+
+def all_for_training(dataset: Dataset, keep_dev: bool = False) -> Dataset:
+    """The dataset with all its queries in the train split, for an index that is searched and not evaluated.
+
+    Splits keep queries out of training to measure with. Who indexes documents measures nothing, so every translated
+    page and every judged query is trained on. ``keep_dev``: but for the dev split, by which some systems stop in time.
+
+    >>> {name: len(queries) for name, queries in all_for_training(load_dataset("demo", "en-fr")).splits.items()}
+    {'train': 208}
+    """
+    dev = dataset.splits.get("dev", []) if keep_dev else []
+    train = [query for query in dataset.queries if query not in set(dev)]
+    return replace(dataset, splits={"train": train, **({"dev": dev} if dev else {})})
 
 
 def _unique(records: Iterable[tuple[Location, Record]], what: str, problems: Problems) -> Iterator[Record]:

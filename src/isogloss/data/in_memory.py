@@ -31,9 +31,11 @@ class InMemorySource(Source):
         self._documents = [_document(each, numbers) for each in documents]
 
     def documents(self, language: str, problems: Problems) -> Iterator[tuple[Location, Document]]:
+        return (each for each in self.all_documents(problems) if each[1].language in ("", language))
+
+    def all_documents(self, problems: Problems) -> Iterator[tuple[Location, Document]]:
         for number, document in enumerate(self._documents, start=1):
-            if document.language in ("", language):
-                yield Location(Path(self.name), number), document
+            yield Location(Path(self.name), number), document
 
 
 def as_source(documents: Documents, first: int = 1) -> Source:
@@ -45,32 +47,16 @@ def as_source(documents: Documents, first: int = 1) -> Source:
     return documents if isinstance(documents, Source) else InMemorySource(documents, first)
 
 
-def documents_of(
-    source: Source, languages: Sequence[str], may_miss: bool = False, problems: Problems | None = None
-) -> Iterator[Document]:
-    """The documents of some languages. Those without a language of their own come once, without a language.
-
-    With ``may_miss`` a language without documents is no error.
-    """
+def documents_of(source: Source, languages: Sequence[str], problems: Problems | None = None) -> Iterator[Document]:
+    """The documents of some languages. Those without a language of their own come once, without a language."""
     seen = set()
     for language in languages:
-        if may_miss and not _has_some(source, language):
-            continue
         for document in track(load_collection(source, language, problems), f"reading {language}"):
             if document.language or len(languages) == 1:
                 yield replace(document, language=language)
             elif document.id not in seen:
                 seen.add(document.id)
                 yield document
-
-
-def _has_some(source: Source, language: str) -> bool:
-    """Whether there is anything in a language, valid or not; invalid documents are errors when they are read."""
-    problems = Problems(stop_at_errors=False)
-    try:
-        return any(True for _ in source.documents(language, problems)) or bool(problems.errors)
-    except InputError:
-        return False
 
 
 def _document(value: str | Document | Mapping[str, Any], numbers: Iterator[int]) -> Document:

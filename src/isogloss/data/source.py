@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -31,9 +32,26 @@ class Source(ABC):
         """The source as the user writes it."""
         return f"{self.format}:{self.where}"
 
+    about_documents: ClassVar[str] = ""
+    """What to know where there are no documents."""
+
     @abstractmethod
     def documents(self, language: str, problems: Problems) -> Iterator[tuple[Location, Document]]:
         """The documents of a language."""
+
+    def languages(self) -> list[str]:
+        """The languages of the documents, where the format names them; none where they have to be detected."""
+        return []
+
+    def all_documents(self, problems: Problems) -> Iterator[tuple[Location, Document]]:
+        """The documents of all languages; one without a language where the data do not say it."""
+        for language in self.languages() or [""]:
+            for location, document in self.documents(language, problems):
+                yield location, document if document.language else replace(document, language=language)
+
+    def place(self, document: Document) -> tuple[str, str]:
+        """The folder that a document is in, and the language that its name says; empty where there is none."""
+        return "", ""
 
     def queries(self, language: str, problems: Problems) -> Iterator[tuple[Location, Query]]:
         """The queries of a language."""

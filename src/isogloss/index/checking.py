@@ -21,8 +21,8 @@ from isogloss.index.commit_writer import CommitWriter, PendingSegment, PendingSe
 from isogloss.index.documents import read_page, sorted_order
 from isogloss.index.lock import WriteLock
 from isogloss.index.manifest import Manifest
-from isogloss.index.reader import bare_system
-from isogloss.index.segments import DELETED, ORDERS, SEGMENTS, SHARED, Segment, live_rows
+from isogloss.index.reader import load_systems
+from isogloss.index.segments import DELETED, ORDERS, SEGMENTS, Segment, live_rows
 from isogloss.storage.arrays import load_array
 from isogloss.storage.checksums import FILE, DamagedFileError, FileNote, check_directory, check_file, noted_files
 from isogloss.storage.errors import InputError
@@ -167,10 +167,10 @@ class _Repairing:
         with CommitWriter(self._path, self._commit, {name: _pending(each) for name, each in found.items()}) as writer:
             for language, left in found.items():
                 if left.documents:
-                    system = bare_system(self._manifest, language).load_shared(self._path / SHARED / language)
+                    systems = load_systems(self._path, self._manifest, language)
                     documents = Collection(left.documents, language)
-                    system.index(documents, self._manifest.fields)
-                    writer.append(language, documents, system.save_part)
+                    systems.index(documents, self._manifest.fields)
+                    writer.append(language, documents, systems.save_part)
                     self._repair.restored[language] = len(documents)
                 if lost := _not_replaced(left):
                     self._repair.lost[language] = lost

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from isogloss.data.documents import Collection, Document
 from isogloss.index.commit import Commit, LanguageEntry, Merge, SegmentEntry
 from isogloss.index.documents import Rows, extended_order
+from isogloss.index.language_systems import LanguageSystems
 from isogloss.index.manifest import FILE as MANIFEST
 from isogloss.index.segments import (
     DELETED,
@@ -33,7 +34,6 @@ from isogloss.retrieval.ranking import Allowed
 from isogloss.storage import checksums
 from isogloss.storage.checksums import FileNote, write_checksums
 from isogloss.storage.files import sync_directory, sync_tree
-from isogloss.systems.base import System
 
 Mask = NDArray[np.bool_]
 
@@ -126,13 +126,13 @@ class CommitWriter:
         for path in self._written:
             remove(path)
 
-    def has_language(self, language: str, documents: Collection, system: System) -> bool:
+    def has_language(self, language: str, documents: Collection, systems: LanguageSystems) -> bool:
         """Whether there is anything to change in a language; a new one is begun if there are documents for it."""
         if language not in self._pending and len(documents):
             folder = self._path / SHARED / language
             self._written.append(folder)
             folder.mkdir(parents=True)
-            system.save_shared(folder)
+            systems.save_shared(folder)
             self._files[f"{SHARED}/{language}/{checksums.FILE}"] = write_checksums(folder)
             sync_tree(folder)
             sync_directory(folder.parent)
@@ -163,8 +163,8 @@ class CommitWriter:
         pending.segments = []
         return found
 
-    def merge(self, merge: Merge, name: str, system: System) -> Merged:
-        """Write one segment of the documents of several that are not deleted; the system loads their parts."""
+    def merge(self, merge: Merge, name: str, systems: LanguageSystems) -> Merged:
+        """Write one segment of the documents of several that are not deleted; the systems load their parts."""
         parts = [each for each in self._pending[merge.language].segments if each.entry.name in merge.names]
         keep = np.concatenate([each.live for each in parts])
         segments = [each.segment for each in parts]
@@ -173,7 +173,7 @@ class CommitWriter:
             name,
             lambda: write_parts(
                 self._path, name, lambda folder: save_merged(segments, keep, order, folder),
-                lambda folder: system.load_parts([each.part for each in segments], order).save_part(folder, keep),
+                lambda folder: systems.load_parts([each.part for each in segments], order).save_part(folder, keep),
             ),
         )  # fmt: skip
         return Merged(Segment.load(self._path, name), {each.entry.name: each.live for each in parts})

@@ -16,11 +16,11 @@ from isogloss.engines import registry
 from isogloss.engines.base import Approximating, IndexEngine, Matrix
 from isogloss.index.commit_writer import CommitWriter, PendingSegments
 from isogloss.index.language_index import for_engine, padded
+from isogloss.index.language_systems import LanguageSystems
 from isogloss.index.manifest import EngineNote, Manifest
 from isogloss.index.reader import OpenIndex, open_index
 from isogloss.storage.errors import InputError
 from isogloss.storage.progress import track
-from isogloss.systems.base import System
 from isogloss.systems.dense import DenseSystem
 
 BATCH = 10_000
@@ -37,12 +37,13 @@ class EngineCommit(CommitWriter):
         self._vectors: list[Matrix] = []
         self._deleted: dict[str, set[str]] = {}
 
-    def change(self, language: str, documents: Collection, deleted: Container[str], system: System) -> None:
+    def change(self, language: str, documents: Collection, deleted: Container[str], systems: LanguageSystems) -> None:
         """Add documents to a language, in place of those with the same ids; delete others."""
-        if not self.has_language(language, documents, system):
+        if not self.has_language(language, documents, systems):
             return
         self._deleted[language] = {*deleted}.difference(documents.ids)
         if len(documents):
+            (system,) = systems.values()  # an engine has one vector of each document
             system.index(documents, self._fields)
             self._vectors.append(padded(for_engine(system).document_matrix, self._dimension))
             self._documents += in_language(documents, language)
@@ -68,7 +69,7 @@ class NewEngineIndex:
 
     engine: IndexEngine
     note: EngineNote
-    systems: Sequence[DenseSystem]
+    systems: Sequence[LanguageSystems]
 
     def fill(self, language: str, system: DenseSystem, documents: Collection) -> None:
         """Add the documents of a language, with the vectors that the system has indexed."""
@@ -81,12 +82,13 @@ class NewEngineIndex:
 
 
 @contextmanager
-def new_engine_index(url: str, index: Path, systems: Iterable[DenseSystem]) -> Iterator[NewEngineIndex]:
+def new_engine_index(url: str, index: Path, systems: Iterable[LanguageSystems]) -> Iterator[NewEngineIndex]:
     """A new and empty place in an engine for an index; it is dropped if making the index fails."""
     used = registry.complete(registry.in_use(url), index)
     registry.check_engine(used)
     ready = list(systems)
-    dimension = max(system.encode_queries([""]).shape[1] for system in ready)
+    dense = [for_engine(system) for of_language in ready for system in of_language.values()]
+    dimension = max(system.encode_queries([""]).shape[1] for system in dense)
     note = EngineNote(registry.remember(used), registry.new_name(index), dimension)
     engine = registry.create_engine(used, dimension, note.name)
     try:

@@ -1,4 +1,4 @@
-"""Making an index: for each language of the documents a system and a first segment, under one manifest.
+"""Making an index: for each language of the documents its systems and a first segment, under one manifest.
 
 An index has a fingerprint of each model (the system's shared files). Vectors of one model mean nothing to another, so
 documents can only be added with the model that has encoded the others; or all are encoded anew with another model.
@@ -8,23 +8,27 @@ from __future__ import annotations
 
 import secrets
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import isogloss
-from isogloss.data.dataset import load_collection, load_training
+from isogloss.data.dataset import load_collection
 from isogloss.data.documents import Collection, Document
 from isogloss.data.problems import Problems
-from isogloss.data.source import Pair, Source
+from isogloss.data.source import Source
 from isogloss.engines.base import Listing
 from isogloss.engines.registry import finish_engine
 from isogloss.index.commit import Commit, LanguageEntry, SegmentEntry
+from isogloss.index.detecting import languages_to_index, with_languages
 from isogloss.index.documents import DocumentStore
+from isogloss.index.fitting import described, ready_systems
 from isogloss.index.in_engine import NewEngineIndex, dropping_the_old_engine_index, new_engine_index
 from isogloss.index.language_index import MappedLanguageIndex, for_engine
+from isogloss.index.language_systems import Encode, LanguageSystems
 from isogloss.index.lock import FILE as LOCK
 from isogloss.index.lock import WriteLock
 from isogloss.index.manifest import FILE, Manifest
@@ -35,78 +39,88 @@ from isogloss.storage import checksums
 from isogloss.storage.checksums import FileNote, write_checksums
 from isogloss.storage.errors import InputError
 from isogloss.storage.files import atomic_directory, refuse_existing
-from isogloss.systems.base import System
-from isogloss.systems.passages import by_passages
-from isogloss.systems.registry import make_system, system_names
-from isogloss.systems.trained import load_model
+from isogloss.storage.lines import Location
 from isogloss.text.language import check_language, identify_language
-
-Encode = Callable[[System, Collection, tuple[str, ...]], None]
-"""Indexes documents with a system, by these fields: ``System.index``, or the same on other machines."""
 
 
 def make_index(
-    path: Path, name: str, source: Source, languages: Sequence[str], query_language: str = "en",
+    path: Path, name: str, source: Source, languages: Sequence[str] = (), query_language: str | Sequence[str] = "en",
     fields: tuple[str, ...] = ("title", "text"), settings: Mapping[str, str] | None = None,
     overwrite: bool = False, problems: Problems | None = None, source_documents: bool = True,
     engine: str = "", encode: Encode | None = None,
 ) -> Manifest:  # fmt: skip
-    """Index the documents of some languages for queries in another. The index appears when it is complete.
+    """Index the documents of some languages for queries in others. The index appears when it is complete.
 
+    Where no languages are named, those of the documents are detected (:mod:`isogloss.index.detecting`).
     ``source_documents``: documents in the language of the queries, where the source has some, are stored to search
     with. ``engine``: the address of an engine that stores documents and vectors (:mod:`isogloss.engines.registry`).
     """
-    if len(set(languages)) != len(languages) or not languages:
-        raise InputError("language: name each language of the documents once")
-    for language in languages:
-        check_language(language)
+    query_languages = _named_once([query_language] if isinstance(query_language, str) else query_language, "queries")
+    if engine and len(query_languages) > 1:
+        raise InputError("query language: an engine has one vector of each document, for queries in one language")
+    if languages:
+        _named_once(languages, "documents")
     refuse_existing(path, overwrite)
-    pairs = [(query_language, language) for language in languages]
-    check = for_engine if engine else None
-    systems = (ready_system(name, source, pair, settings, problems, check) for pair in pairs)
+    if not languages:
+        detected = with_languages(source, problems)
+        source, languages = detected.source, languages_to_index(detected, query_languages)
+    check, settings = for_engine if engine else None, dict(settings or {})
+    systems = (ready_systems(name, source, query_languages, each, settings, problems, check) for each in languages)
     with ExitStack() as stack:
         stack.enter_context(dropping_the_old_engine_index(path))
-        in_engine = stack.enter_context(new_engine_index(engine, path, map(for_engine, systems))) if engine else None
+        in_engine = stack.enter_context(new_engine_index(engine, path, systems)) if engine else None
         partial = stack.enter_context(replacing(path, overwrite))
-        builder = IndexBuilder(partial, fields, encode=encode, in_engine=in_engine)
-        for language, system in zip(languages, in_engine.systems if in_engine else systems, strict=True):
+        builder = IndexBuilder(partial, query_languages, fields, encode=encode, in_engine=in_engine)
+        for language, of_language in zip(languages, in_engine.systems if in_engine else systems, strict=True):
             documents = _of_language(load_collection(source, language, problems), languages, source)
-            builder.add(language, system, documents)
-        sources = 0
-        if source_documents and query_language not in languages:
-            sources = _keep_sources(partial / SOURCES, source, query_language, documents[0])
-        return builder.finish(query_language, sources)
+            builder.add(language, of_language, documents)
+        sources = {}
+        if source_documents:
+            asked = [language for language in query_languages if language not in languages]
+            kept = {each: _keep_sources(partial / SOURCES / each, source, each, documents[0]) for each in asked}
+            sources = {language: count for language, count in kept.items() if count}
+        return builder.finish(name, settings, sources)
+
+
+def _named_once(languages: Sequence[str], whose: str) -> tuple[str, ...]:
+    if len(set(languages)) != len(languages) or not languages:
+        raise InputError(f"language: name each language of the {whose} once")
+    for language in languages:
+        check_language(language)
+    return tuple(languages)
 
 
 class IndexBuilder:
     """Builds an index in an empty directory; the documents go into files there, or into an engine."""
 
     def __init__(
-        self, directory: Path, fields: tuple[str, ...], generation: int = 1, encode: Encode | None = None,
-        in_engine: NewEngineIndex | None = None,
+        self, directory: Path, query_languages: Sequence[str], fields: tuple[str, ...], generation: int = 1,
+        encode: Encode | None = None, in_engine: NewEngineIndex | None = None,
     ) -> None:  # fmt: skip
         self._directory, self._fields, self._generation = directory, fields, generation
-        self._encode, self._in_engine = encode or (lambda system, *documents: system.index(*documents)), in_engine
+        self._query_languages, self._encode, self._in_engine = tuple(query_languages), encode, in_engine
+        self._systems: dict[str, dict[str, Any]] = {}
         self._languages: dict[str, LanguageEntry] = {}
         self._files: dict[str, FileNote] = {}
         self._counts: dict[str, int] = {}
 
-    def add(self, language: str, system: System, documents: Collection) -> None:
+    def add(self, language: str, systems: LanguageSystems, documents: Collection) -> None:
         """Index the documents of a language."""
-        self._encode(system, documents, self._fields)
-        self._languages[language] = self._write(language, system, documents)
+        systems.index(documents, self._fields, self._encode)
+        self._languages[language] = self._write(language, systems, documents)
         shared = self._directory / SHARED / language
         shared.mkdir(parents=True)
-        system.save_shared(shared)
+        systems.save_shared(shared)
         self._files[f"{SHARED}/{language}/{checksums.FILE}"] = write_checksums(shared)
-        self._system = system
+        self._systems |= {system.name: system.options.without_files() for system in systems.values()}
 
-    def finish(self, query_language: str, sources: int) -> Manifest:
-        """Write manifest and commit."""
+    def finish(self, name: str, settings: Mapping[str, str], sources: dict[str, int]) -> Manifest:
+        """Write manifest and commit; ``name`` is a system with these settings, or the directory of a model."""
+        system, options = described(name, settings, self._systems)
         if sources:
             self._files[f"{SOURCES}/{checksums.FILE}"] = write_checksums(self._directory / SOURCES)
         manifest = Manifest(
-            self._system.name, self._system.options.without_files(), query_language, self._fields, self._counts,
+            system, options, self._query_languages, self._fields, self._counts,
             f"isogloss {isogloss.__version__}", sources=sources, identity=secrets.token_hex(8),
             engine=self._in_engine.note if self._in_engine else None,
         )  # fmt: skip
@@ -120,14 +134,15 @@ class IndexBuilder:
             finish_engine(self._in_engine.engine)  # before the index appears
         return manifest
 
-    def _write(self, language: str, system: System, documents: Collection) -> LanguageEntry:
-        """Write the documents of a language and the system's part of them."""
+    def _write(self, language: str, systems: LanguageSystems, documents: Collection) -> LanguageEntry:
+        """Write the documents of a language and the systems' parts of them."""
         self._counts[language] = len(documents)
         if self._in_engine is not None:
+            (system,) = systems.values()
             self._in_engine.fill(language, for_engine(system), documents)
             return LanguageEntry()
         name = new_name(language, self._generation)
-        note = write_segment(self._directory, name, documents, system.save_part)
+        note = write_segment(self._directory, name, documents, systems.save_part)
         self._files[f"{SEGMENTS}/{name}/{checksums.FILE}"] = note
         return LanguageEntry((SegmentEntry(name, len(documents)),))
 
@@ -146,32 +161,6 @@ def replacing(path: Path, overwrite: bool) -> Iterator[Path]:
         yield stack.enter_context(atomic_directory(path, overwrite))
 
 
-def ready_system(
-    name: str, source: Source | None, pair: Pair, settings: Mapping[str, str] | None = None,
-    problems: Problems | None = None, check: Callable[[System], object] | None = None,
-) -> System:  # fmt: skip
-    """A system by name, fitted to the source where it learns; or a trained one, by its directory.
-
-    ``check`` is called with the system before it is fitted, which may take long.
-    """
-    if name not in system_names() and Path(name).is_dir():
-        model = load_model(Path(name))
-        if settings:
-            raise InputError(f"--set: {name} is trained, its options cannot be changed")
-        if (model.query_language, model.document_language) != pair:
-            what = f"was trained for {model.query_language}-{model.document_language}, not for {'-'.join(pair)}"
-            raise InputError(f"{name}: {what}")
-        return by_passages(model)
-    system = make_system(name, pair, settings, source)
-    if check is not None:
-        check(system)
-    if system.learns:
-        if source is None:
-            raise InputError(f"{name}: has to learn first; give it data with --documents SOURCE")
-        system.fit(load_training(source, pair, problems))
-    return system
-
-
 def _keep_sources(folder: Path, source: Source, language: str, indexed: Document) -> int:
     """Store the documents of a source that are in the language of the queries; how many there are.
 
@@ -185,7 +174,7 @@ def _keep_sources(folder: Path, source: Source, language: str, indexed: Document
     kept = Collection((document for document in found if document.language == language), language)
     if not len(kept) or replace(kept[0], language=indexed.language) == indexed:
         return 0
-    folder.mkdir()
+    folder.mkdir(parents=True)
     DocumentStore.of(kept).save(folder)
     return len(kept)
 
@@ -206,36 +195,51 @@ def re_encode(
 ) -> Manifest:  # fmt: skip
     """Encode all documents of an index with another model, and replace the index when that is complete.
 
-    ``name`` is a system, fitted to the source where it learns, or the directory of a model.
+    ``name`` is a system, fitted where it learns to the source, or else to the documents themselves; or the directory of
+    a model.
     """
-    languages, query_language = _readable_languages(path)
-    note = Manifest.load(path).engine
-    pairs = [(query_language, language) for language in languages]
-    systems = (ready_system(name, source, pair, settings, problems, for_engine if note else None) for pair in pairs)
+    languages, query_languages = _readable_languages(path)
+    note, settings = Manifest.load(path).engine, dict(settings or {})
+    check = for_engine if note else None
+    data = source or _OwnDocuments(path)
+    systems = (ready_systems(name, data, query_languages, each, settings, problems, check) for each in languages)
     with ExitStack() as stack:
         in_engine = None
         if note is not None:
             stack.enter_context(dropping_the_old_engine_index(path))
-            in_engine = stack.enter_context(new_engine_index(note.url, path, map(for_engine, systems)))
+            in_engine = stack.enter_context(new_engine_index(note.url, path, systems))
         partial = stack.enter_context(replacing(path, overwrite=True))
         old = stack.enter_context(closing(open_index(path)))
         if list(old.languages) != languages:
             raise InputError(f"{path}: another process has added a language meanwhile; try again")
-        builder = IndexBuilder(partial, old.manifest.fields, old.generation + 1, in_engine=in_engine)
-        for language, system in zip(languages, in_engine.systems if in_engine else systems, strict=True):
-            builder.add(language, system, Collection(_live_documents(old, language), language))
+        builder = IndexBuilder(partial, query_languages, old.manifest.fields, old.generation + 1, in_engine=in_engine)
+        for language, of_language in zip(languages, in_engine.systems if in_engine else systems, strict=True):
+            builder.add(language, of_language, Collection(_live_documents(old, language), language))
         if old.manifest.sources:
             shutil.copytree(path / SOURCES, partial / SOURCES, ignore=shutil.ignore_patterns(checksums.FILE))
-        return builder.finish(query_language, old.manifest.sources)
+        return builder.finish(name, settings, old.manifest.sources)
 
 
-def _readable_languages(path: Path) -> tuple[list[str], str]:
-    """The languages of the documents and that of the queries, if the documents can be read back."""
+class _OwnDocuments(Source):
+    """The documents of an index as a source."""
+
+    format = "index"
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(str(path))
+
+    def documents(self, language: str, problems: Problems) -> Iterator[tuple[Location, Document]]:
+        with closing(open_index(self.where)) as index:
+            yield from ((Location(index.path), document) for document in _live_documents(index, language))
+
+
+def _readable_languages(path: Path) -> tuple[list[str], tuple[str, ...]]:
+    """The languages of the documents and those of the queries, if the documents can be read back."""
     with closing(open_index(path)) as index:
         if index.engine is not None and not isinstance(index.engine, Listing):
             what = "its documents are in an engine that does not list them, so they cannot be encoded anew"
             raise InputError(f"{path}: {what}; make the index again with 'isogloss index --engine URL --overwrite'")
-        return list(index.languages), index.manifest.query_language
+        return list(index.languages), index.manifest.query_languages
 
 
 def _live_documents(index: OpenIndex, language: str) -> Iterator[Document]:
@@ -247,15 +251,18 @@ def _live_documents(index: OpenIndex, language: str) -> Iterator[Document]:
     return index.engine.documents(language)
 
 
-def refuse_another_model(index: OpenIndex, language: str, system: System) -> None:
-    """Raise unless the documents of a language were encoded by this model."""
+def refuse_another_model(
+    index: OpenIndex, language: str, name: str, settings: Mapping[str, str], systems: LanguageSystems
+) -> None:
+    """Raise unless the documents of a language were encoded by these models, made by ``ready_systems``."""
     if language not in index.fingerprints:
         return
     with TemporaryDirectory(prefix="isogloss-") as scratch:
-        system.save_shared(Path(scratch))
+        systems.save_shared(Path(scratch))
         shared = write_checksums(Path(scratch)).hash
     encoded_by = index.manifest.system, index.manifest.options, index.fingerprints[language]
-    if encoded_by != (system.name, system.options.without_files(), shared):
+    options = {system.name: system.options.without_files() for system in systems.values()}
+    if encoded_by != (*described(name, settings, options), shared):
         what = f"its documents in {language!r} were encoded by another model"
         raise InputError(
             f"{index.path}: {what}; encode all of them anew with 'isogloss re-encode', or make another index"

@@ -11,7 +11,7 @@ from isogloss.storage.checksums import FileNote, note_of_bytes
 from isogloss.storage.errors import InputError
 from isogloss.storage.files import write_bytes
 
-FORMAT = 3
+FORMAT = 4
 FILE, COPY = "index.json", "index.copy.json"
 
 
@@ -29,24 +29,30 @@ class EngineNote:
 
 @dataclass(frozen=True)
 class Manifest:
-    """The system of an index with all its options, the language of the queries, the documents per language.
+    """The system of an index with all its options, the languages of the queries, the documents per language.
 
-    ``sources`` is the number of stored documents in the language of the queries, which can be used as queries.
-    ``identity`` distinguishes an index from one that replaced it. ``usual`` scores make languages comparable.
+    ``sources`` are the numbers of stored documents in languages of the queries, which can be used as queries.
+    ``identity`` distinguishes an index from one that replaced it. ``usual`` scores, for each language of the queries,
+    make languages of documents comparable.
     ``documents`` change with every commit, so they are not written: they are counted when the index is opened.
     """
 
     system: str
     options: dict[str, Any]
-    query_language: str
+    query_languages: tuple[str, ...]
     fields: tuple[str, ...]
     documents: dict[str, int]
     made_by: str
     format: int = FORMAT
-    sources: int = 0
+    sources: dict[str, int] = field(default_factory=dict)
     identity: str = ""
-    usual: dict[str, float] = field(default_factory=dict)
+    usual: dict[str, dict[str, float]] = field(default_factory=dict)
     engine: EngineNote | None = None
+
+    @property
+    def query_language(self) -> str:
+        """The language of a query that is not known to be in another."""
+        return self.query_languages[0]
 
     def save(self, directory: Path) -> None:
         """Write ``index.json``, and a copy in case it is damaged."""
@@ -77,9 +83,12 @@ class Manifest:
                 what = f"has format {content['format']}, this isogloss reads format {FORMAT}"
                 raise InputError(f"{path}: {what}; make the index again with 'isogloss index'")
             engine = EngineNote(**content["engine"]) if content.get("engine") else None
-            manifest = cls(**{"documents": {}, **content, "fields": tuple(content["fields"]), "engine": engine})
+            lists = {name: tuple(content[name]) for name in ("fields", "query_languages")}
+            manifest = cls(**{"documents": {}, **content, **lists, "engine": engine})
             if not (isinstance(manifest.options, dict) and isinstance(manifest.documents, dict)):
                 raise TypeError("its options and documents must be objects")
+            if not manifest.query_languages:
+                raise ValueError("it names no language of the queries")
         except (ValueError, KeyError, TypeError) as error:
             what = f"put its copy {COPY} in its place, or make the index again with 'isogloss index'"
             raise InputError(f"{path}: is damaged ({error}); {what}") from error

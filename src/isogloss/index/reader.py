@@ -18,16 +18,17 @@ from isogloss.engines.registry import open_engine
 from isogloss.index.commit import Commit, LanguageEntry
 from isogloss.index.documents import DocumentStore, JoinedDocuments, LiveDocuments
 from isogloss.index.language_index import EngineLanguageIndex, LanguageIndex, MappedLanguageIndex, for_engine
+from isogloss.index.language_systems import LanguageSystems, bare_systems
 from isogloss.index.manifest import Manifest
 from isogloss.index.segments import SHARED, SOURCES, Segment, SegmentReader
 from isogloss.retrieval.postings import JoinedPostings
 from isogloss.storage import checksums
 from isogloss.storage.errors import InputError
-from isogloss.systems.base import System
-from isogloss.systems.registry import make_system
 
 Sources = DocumentStore | JoinedDocuments | LiveDocuments
 """Documents by row."""
+LanguageIndexes = Mapping[str, LanguageIndex[Any]]
+"""For each language its documents, which can be searched."""
 _ATTEMPTS = 20
 
 
@@ -41,23 +42,29 @@ class OpenIndex:
     path: Path
     manifest: Manifest
     commit: Commit
-    languages: Mapping[str, LanguageIndex[Any]] = field(repr=False)
-    """For each language its documents, which can be searched."""
+    by_query_language: Mapping[str, LanguageIndexes] = field(repr=False)
+    """For each language of the queries, and each of the documents: the documents and the system for the pair."""
     segments: Mapping[str, Segment] = field(repr=False)
-    systems: Mapping[str, System] = field(repr=False)
-    """For each language a system with its shared files and no documents."""
+    systems: Mapping[str, LanguageSystems] = field(repr=False)
+    """For each language of the documents its systems with their shared files and no documents."""
     damaged: tuple[str, ...] = ()
     """Segments that were left out, each with its error."""
     skip_damaged: bool = False
     engine: IndexEngine | None = field(default=None, repr=False)
     """The engine that stores the documents, if the index has one."""
 
-    def choose(self, languages: Sequence[str] | None) -> dict[str, LanguageIndex[Any]]:
-        """The indexes of these languages, or of all."""
+    @property
+    def languages(self) -> LanguageIndexes:
+        """For each language its documents, searched with queries in the first language of the queries."""
+        return self.by_query_language[self.manifest.query_language]
+
+    def choose(self, languages: Sequence[str] | None, query_language: str = "") -> dict[str, LanguageIndex[Any]]:
+        """The indexes of these languages, or of all, for queries in a language: the first unless it is named."""
         unknown = [language for language in languages or () if language not in self.languages]
         if unknown:
             raise InputError(f"language: {unknown[0]!r} is not in this index; it has {', '.join(self.languages)}")
-        return {name: index for name, index in self.languages.items() if not languages or name in languages}
+        indexes = self.by_query_language[query_language or self.manifest.query_language]
+        return {name: index for name, index in indexes.items() if not languages or name in languages}
 
     @property
     def generation(self) -> int:
@@ -81,17 +88,22 @@ class OpenIndex:
             self.engine.close()
 
     @cached_property
-    def sources(self) -> Sources | None:
-        """Documents in the language of the queries, to search with; opened at their first use."""
-        searched = self.languages.get(self.manifest.query_language)
+    def sources(self) -> dict[str, Sources]:
+        """Documents in each language of the queries, to search with, where there are some; opened at first use."""
+        found = {language: self._sources(language) for language in self.manifest.query_languages}
+        return {language: sources for language, sources in found.items() if sources is not None}
+
+    def _sources(self, language: str) -> Sources | None:
+        searched = self.languages.get(language)
         if isinstance(searched, MappedLanguageIndex):
             return searched.store if searched.live is None else LiveDocuments(searched.store, searched.live)
-        if not self.manifest.sources:
+        count = self.manifest.sources.get(language, 0)
+        if not count:
             return None
         try:
-            store = DocumentStore.load(self.path / SOURCES)
-            if len(store) != self.manifest.sources:
-                raise ValueError(f"{SOURCES} holds {len(store)} documents, not {self.manifest.sources}")
+            store = DocumentStore.load(self.path / SOURCES / language)
+            if len(store) != count:
+                raise ValueError(f"{SOURCES}/{language} holds {len(store)} documents, not {count}")
             return store
         except (OSError, ValueError) as error:
             what = "make it again with 'isogloss index'"
@@ -106,11 +118,11 @@ class OpenIndex:
             "format": self.manifest.format,
             "generation": self.generation,
             "system": self.manifest.system,
-            "query_language": self.manifest.query_language,
+            "query_languages": list(self.manifest.query_languages),
             "documents": dict(self.manifest.documents),
             "deleted": sum(segment.deleted for segment in segments),
             "segments": len(segments),
-            "sources": self.manifest.sources,
+            "sources": dict(self.manifest.sources),
             "bytes": self._bytes,
             "recall": {name: about["recall"] for name, about in systems.items() if "recall" in about},
             "vectors": {name: about for name, about in systems.items() if about},
@@ -149,14 +161,14 @@ def open_index(path: Path | str, skip_damaged: bool = False, before: OpenIndex |
     raise InputError(f"{path}: the index changes faster than it can be opened; try again")
 
 
-def bare_system(manifest: Manifest, language: str) -> System:
-    """The system of an index for one of its languages, with its options, without model and documents."""
-    settings = {name: str(value) for name, value in manifest.options.items()}
-    return make_system(manifest.system, (manifest.query_language, language), settings)
+def load_systems(path: Path, manifest: Manifest, language: str) -> LanguageSystems:
+    """The systems of an index for one of its languages, with their shared files, without documents."""
+    systems = bare_systems(manifest.system, manifest.options, manifest.query_languages, language)
+    return systems.load_shared(path / SHARED / language)
 
 
 def shared_note(commit: Commit, language: str) -> checksums.FileNote:
-    """The note of the shared files of a language's system; its hash is the fingerprint of the model."""
+    """The note of the shared files of a language's systems; its hash is the fingerprint of their models."""
     return commit.files[f"{SHARED}/{language}/{checksums.FILE}"]
 
 
@@ -172,34 +184,42 @@ class _Opening:
 
     def opened(self) -> OpenIndex:
         """The open index."""
-        systems = {language: self._system(language) for language in self.commit.languages}
+        systems = {language: self._systems(language) for language in self.commit.languages}
         engine = self._engine()
         try:
-            languages = self._mapped(systems) if engine is None else self._in_engine(systems, engine)
+            opened = self._mapped(systems) if engine is None else self._in_engine(systems, engine)
         except BaseException:
             if engine is not None and self.before is None:
                 engine.close()
             raise
-        counts = {language: language_index.count for language, language_index in languages.items()}
+        query_languages = self.manifest.query_languages
+        indexes = {
+            of_query: {language: each[of_query] for language, each in opened.items()} for of_query in query_languages
+        }
+        counts = {language: each[query_languages[0]].count for language, each in opened.items()}
         manifest = replace(self.manifest, documents=counts)
         return OpenIndex(
-            self.path, manifest, self.commit, languages, self.reader.segments, systems, tuple(self.reader.damaged),
+            self.path, manifest, self.commit, indexes, self.reader.segments, systems, tuple(self.reader.damaged),
             self.skip_damaged, engine,
         )  # fmt: skip
 
-    def _mapped(self, systems: Mapping[str, System]) -> dict[str, LanguageIndex[Any]]:
+    def _mapped(self, systems: Mapping[str, LanguageSystems]) -> dict[str, LanguageIndexes]:
+        """For each language of the documents, and each of the queries, what searches them."""
         opened = {
             language: self._language_index(language, entry, systems[language])
             for language, entry in self.commit.languages.items()
         }
-        return {language: language_index for language, language_index in opened.items() if language_index is not None}
+        return {language: indexes for language, indexes in opened.items() if indexes}
 
-    def _in_engine(self, systems: Mapping[str, System], engine: IndexEngine) -> dict[str, LanguageIndex[Any]]:
+    def _in_engine(self, systems: Mapping[str, LanguageSystems], engine: IndexEngine) -> dict[str, LanguageIndexes]:
         assert self.manifest.engine is not None
         counts, dimension = engine.counts(), self.manifest.engine.dimension
         return {
-            language: EngineLanguageIndex(for_engine(system), engine, language, dimension, counts.get(language, 0))
-            for language, system in systems.items()
+            language: {
+                of_query: EngineLanguageIndex(for_engine(system), engine, language, dimension, counts.get(language, 0))
+                for of_query, system in of_language.items()
+            }
+            for language, of_language in systems.items()
         }
 
     def _engine(self) -> IndexEngine | None:
@@ -208,26 +228,28 @@ class _Opening:
             return None if self.before is None else self.before.engine
         return open_engine(note.url, note.name)
 
-    def _system(self, language: str) -> System:
+    def _systems(self, language: str) -> LanguageSystems:
         if self.before is not None and language in self.before.systems:
             return self.before.systems[language]
         folder = self.path / SHARED / language
         checksums.check_directory(folder, shared_note(self.commit, language))
-        return bare_system(self.manifest, language).load_shared(folder)
+        return load_systems(self.path, self.manifest, language)
 
-    def _language_index(self, language: str, entry: LanguageEntry, system: System) -> LanguageIndex[Any] | None:
+    def _language_index(self, language: str, entry: LanguageEntry, systems: LanguageSystems) -> LanguageIndexes:
         whole = self.reader.whole(entry)
         if self.before is not None and self.before.commit.languages.get(language) == entry:
-            return self.before.languages.get(language)
+            before = self.before.by_query_language.items()
+            return {of_query: indexes[language] for of_query, indexes in before if language in indexes}
         if not whole:
-            return None
+            return {}
         segments = [self.reader.segments[each.name] for each in whole]
         live, order = self.reader.live(whole), self.reader.order(entry, whole)
-        system = copy(system).load_parts([segment.part for segment in segments], order)
+        systems = copy(systems).load_parts([segment.part for segment in segments], order)
         if live is not None:
-            system.count_only(live)
+            systems.count_only(live)
         documents = JoinedDocuments([segment.store for segment in segments], order)
-        return MappedLanguageIndex(system, documents, JoinedPostings([each.fields for each in segments]), live)
+        fields = JoinedPostings([each.fields for each in segments])
+        return {name: MappedLanguageIndex(system, documents, fields, live) for name, system in systems.items()}
 
 
 def _size(path: Path) -> int:

@@ -17,16 +17,17 @@ of the languages among the first ten hits are nearer to those among the relevant
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from isogloss.index.reader import OpenIndex
+from isogloss.index.reader import OpenIndex, Sources
 from isogloss.storage.progress import track
 from isogloss.systems.base import System
 
 BOUND_POWER = 0.5
 USUAL_POWER = 0.25
+STANDARD_DEPTH = 50
 SAMPLES = 200
 _MOST_CHARACTERS = 300
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s|(?<=[。！？])|\n")
@@ -51,21 +52,49 @@ def divisors(query: str, systems: Mapping[str, System], usual: Mapping[str, floa
     }
 
 
+def by_system(systems: Mapping[str, System]) -> list[dict[str, System]]:
+    """The languages in groups that are searched by the same system: documents in the language of a query by another."""
+    names = dict.fromkeys(system.name for system in systems.values())
+    return [{language: each for language, each in systems.items() if each.name == name} for name in names]
+
+
+def standard_scores(scores: Sequence[float]) -> list[float]:
+    """How far each of the falling scores of one system stands out, by which lists of different systems are merged.
+
+        z = (s - mean) / deviation        of the best 50 documents; those that are not found have 0 or the lowest score
+
+    On dev queries of the bundled collection (documents in en by bm25, in fr, es and zh by bridge; all but one document
+    on the topic left out) the mean reciprocal rank of that document is .78 in en and .54 in the others. The scales
+    above give .66 and .65 if bridge is not calibrated, but .81 and .33 if it is; taking turns gives .80 and .43.
+    """
+    best = np.asarray(scores[:STANDARD_DEPTH], dtype=np.float64)
+    rest = np.full(STANDARD_DEPTH - len(best), min(0.0, best.min(initial=0.0)))
+    every = np.concatenate([best, rest])
+    deviation = float(every.std()) or 1.0
+    return [(score - float(every.mean())) / deviation for score in scores]
+
+
 def _geometric_mean(values: list[float]) -> float:
     return float(np.exp(np.mean(np.log(values)))) if values else 1.0
 
 
-def usual_scores(index: OpenIndex) -> dict[str, float]:
-    """For each language the mean over sample queries of  max_d score(q, d) / bound(q)^a.
+def usual_scores(index: OpenIndex) -> dict[str, dict[str, float]]:
+    """For each language of the queries, and each of the documents: the mean over samples of max_d s(q, d) / bound(q)^a.
 
     Empty without samples, and where scores are comparable as they are.
     """
-    systems = [language_index.system for language_index in index.languages.values()]
+    found = {language: _usual_scores(index, language) for language in index.manifest.sources}
+    return {language: usual for language, usual in found.items() if usual}
+
+
+def _usual_scores(index: OpenIndex, query_language: str) -> dict[str, float]:
+    indexes = index.by_query_language[query_language]
+    systems = [language_index.system for language_index in indexes.values()]
     if not all(system.searches for system in systems) or all(system.comparable for system in systems):
         return {}
-    queries = list(_samples(index))
+    queries = list(_samples(index.sources[query_language]))
     usual = {}
-    for language, language_index in index.languages.items():
+    for language, language_index in indexes.items():
         found = [(query, language_index.search(query, 1)) for query in track(queries, "comparing languages")]
         bound = language_index.system.best_possible
         best = [hits[0].score / bound(query) ** BOUND_POWER for query, hits in found if hits]
@@ -74,10 +103,7 @@ def usual_scores(index: OpenIndex) -> dict[str, float]:
     return usual
 
 
-def _samples(index: OpenIndex) -> Iterator[str]:
-    sources = index.sources
-    if sources is None:
-        return
+def _samples(sources: Sources) -> Iterator[str]:
     rows = np.unique(np.linspace(0, len(sources) - 1, SAMPLES).astype(int))
     for row in rows.tolist():
         sentence = _SENTENCE_END.split(sources[row].text.strip(), maxsplit=1)[0][:_MOST_CHARACTERS]

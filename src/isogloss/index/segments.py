@@ -2,11 +2,12 @@
 
 segments/NAME/pages.*, ids.*, id_order.npy    the documents
 segments/NAME/fields/                         the lists of their fields
-segments/NAME/system/                         the system's part: its postings or vectors of them
+segments/NAME/system/QUERY_LANGUAGE/          the system's part: its postings or vectors of them
 segments/NAME/checksums.json                  size and hash of every file
 deleted/NAME.GENERATION.npy                   a bitmap of its deleted documents, a new file for each change
 orders/LANGUAGE.GENERATION.npy                the order of the ids of all segments of a language
-shared/LANGUAGE/                              the system's model, which does not depend on the documents
+shared/LANGUAGE/QUERY_LANGUAGE/               the system's model, which does not depend on the documents
+source/QUERY_LANGUAGE/                        documents in the language of the queries, to search with
 """
 
 from __future__ import annotations

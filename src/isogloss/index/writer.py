@@ -18,17 +18,19 @@ from typing import Self
 import numpy as np
 
 from isogloss.data.documents import Collection, Document
+from isogloss.data.in_memory import InMemorySource
+from isogloss.data.source import Source
 from isogloss.index.commit import Merge, choose_merge, merge_all
 from isogloss.index.commit_writer import CommitWriter, PendingSegment, PendingSegments, sweep
+from isogloss.index.fitting import ready_systems
 from isogloss.index.in_engine import EngineCommit
 from isogloss.index.language_index import MappedLanguageIndex
+from isogloss.index.language_systems import LanguageSystems
 from isogloss.index.lock import WriteLock
 from isogloss.index.manifest import Manifest
 from isogloss.index.reader import OpenIndex, open_index
 from isogloss.index.segments import new_name
 from isogloss.storage.errors import InputError
-from isogloss.systems.base import System
-from isogloss.systems.registry import make_system
 from isogloss.text.language import check_language, identify_language
 
 
@@ -39,16 +41,16 @@ class CommitBuilder(CommitWriter):
         self._fields = index.manifest.fields
         super().__init__(index.path, index.commit, _pending(index))
 
-    def change(self, language: str, documents: Collection, deleted: Container[str], system: System) -> None:
+    def change(self, language: str, documents: Collection, deleted: Container[str], systems: LanguageSystems) -> None:
         """Add documents to a language, in place of those with the same ids; delete others."""
-        if not self.has_language(language, documents, system):
+        if not self.has_language(language, documents, systems):
             return
         count = self.delete(language, {*deleted, *documents.ids})
-        if not system.joins and (count or len(documents)):
+        if not systems.joins and (count or len(documents)):
             documents = Collection([*self.take_all(language), *documents], language)
         if len(documents):
-            system.index(documents, self._fields)
-            self.append(language, documents, system.save_part)
+            systems.index(documents, self._fields)
+            self.append(language, documents, systems.save_part)
 
 
 def _pending(index: OpenIndex) -> dict[str, PendingSegments]:
@@ -67,9 +69,10 @@ def _pending(index: OpenIndex) -> dict[str, PendingSegments]:
 class IndexWriter:
     """The writer of an index, as a context; a second writer is refused, and the error names the first.
 
-    ``settings`` are options of the system for languages that the index does not have yet (such as its lexicon).
-    ``background``: a thread merges segments when there are many, or when many documents are deleted. ``index`` is the
-    index at its last commit.
+    For languages that the index does not have yet, ``settings`` are options of the system (such as its lexicon), and
+    ``source`` has what it is fitted to, where it learns; without, that is the added documents alone. ``background``: a
+    thread merges segments when there are many, or when many documents are deleted. ``index`` is the index at its last
+    commit.
 
     >>> from tempfile import mkdtemp
     >>> from isogloss.data.readers.demo import Demo
@@ -83,13 +86,14 @@ class IndexWriter:
     2
     """
 
+    source: Source | None = None
+
     def __init__(self, path: Path | str, settings: Mapping[str, str] | None = None, background: bool = True) -> None:
         self.path = Path(path)
         self._settings = dict(settings or {})
         self._background = background
         self._added: dict[str, dict[str, Document]] = {}
         self._deleted: dict[str, set[str]] = {}
-        self._new_systems: dict[str, System] = {}
         self._committing = threading.RLock()
         self._merging: threading.Thread | None = None
         self._building: set[str] = set()
@@ -123,7 +127,8 @@ class IndexWriter:
             if not document.id:
                 raise InputError("document: one without an id cannot be added; give each its own")
             language = self._language(document)
-            self._system(language)
+            if language not in self.index.systems and language not in self._added:
+                check_language(language)
             self._added.setdefault(language, {})[document.id] = document
             count += 1
         return count
@@ -148,9 +153,11 @@ class IndexWriter:
             with self._builder() as builder:
                 for language in dict.fromkeys([*self._deleted, *self._added]):
                     documents = Collection(self._added.get(language, {}).values(), language)
-                    builder.change(language, documents, self._deleted.get(language, set()), self._system(language))
+                    if len(documents) or language in self.index.systems:
+                        deleted = self._deleted.get(language, set())
+                        builder.change(language, documents, deleted, self._systems(language, documents))
                 self._finish(builder)
-            self._added, self._deleted, self._new_systems = {}, {}, {}
+            self._added, self._deleted = {}, {}
         if self._background:
             self._merge_in_background()
         return self.index.generation
@@ -218,25 +225,20 @@ class IndexWriter:
         known = list(self.index.commit.languages)
         return known[0] if len(known) == 1 else identify_language(document.text, known)
 
-    def _system(self, language: str) -> System:
-        """A system for documents of a language, without any."""
+    def _systems(self, language: str, documents: Collection) -> LanguageSystems:
+        """The systems for documents of a language, without any; of a new language, fitted where they learn."""
         if language in self.index.systems:
             return copy(self.index.systems[language])
-        if language in self._new_systems:
-            return self._new_systems[language]
-        check_language(language)
         manifest, known = self.index.manifest, ", ".join(self.index.commit.languages)
         options = {name: str(value) for name, value in manifest.options.items() if value != ""}
-        pair = (manifest.query_language, language)
+        settings, source = {**options, **self._settings}, self.source or InMemorySource(documents)
         try:
-            system = make_system(manifest.system, pair, {**options, **self._settings})
-            if system.learns:
-                raise InputError(f"{manifest.system} has to learn a language before it can index it")
-            system.index_texts([])
+            systems = ready_systems(manifest.system, source, manifest.query_languages, language, settings)
+            for system in systems.values():
+                system.index_texts([])  # raises where something is missing
         except InputError as error:
             raise InputError(f"{self.path}: has {known}, and cannot take documents in {language!r}: {error}") from error
-        self._new_systems[language] = system
-        return system
+        return systems
 
     def _builder(self) -> CommitBuilder | EngineCommit:
         index, note = self.index, self.index.manifest.engine

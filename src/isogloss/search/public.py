@@ -29,7 +29,6 @@ class Index:
 
     >>> index = Index.make(
     ...     ["Las abejas hacen miel.", "El volcán arroja lava."],
-    ...     "es",
     ...     lexicon={"bees": "abejas", "honey": "miel", "volcano": "volcán"},
     ... )
     >>> [hit.document.text for hit in index.search("honey of bees")]
@@ -51,11 +50,15 @@ class Index:
 
     @classmethod
     def make(
-        cls, documents: Documents, language: str | Sequence[str], *, path: Path | str | None = None,
-        system: str | Path = DEFAULT_SYSTEM, query_language: str = "en", lexicon: LexiconLike | None = None,
+        cls, documents: Documents, language: str | Sequence[str] | None = None, *, path: Path | str | None = None,
+        system: str | Path = DEFAULT_SYSTEM, query_language: str | Sequence[str] = "en",
+        lexicon: LexiconLike | None = None,
         fields: tuple[str, ...] = ("title", "text"), overwrite: bool = False, engine: str = "", **options: Any,
     ) -> Index:  # fmt: skip
-        """Index documents of one or more languages for queries in another, as ``isogloss index`` does.
+        """Index documents for queries in one language or several, as ``isogloss index`` does.
+
+        Without a ``language`` that of each document is detected. A query is in the first of the query languages, or in
+        another one that is detected or named when it is searched for.
 
         ``system`` is the name of a system or the path of a run. ``engine`` is the address of an engine that stores the
         documents and vectors. Other options are those of the system (``isogloss systems NAME``).
@@ -69,7 +72,7 @@ class Index:
         where = Path(path) if path is not None else scratch / "index"
         try:
             settings = with_auto_lexicon(str(system), as_settings(options) | _lexicon_setting(lexicon, scratch))
-            languages = [language] if isinstance(language, str) else list(language)
+            languages = [language] if isinstance(language, str) else list(language or ())
             make_index(
                 where, str(system), as_source(documents), languages, query_language, fields, settings, overwrite,
                 engine=engine,
@@ -104,6 +107,11 @@ class Index:
         """The languages of the documents."""
         return list(self.searcher.languages)
 
+    @property
+    def query_languages(self) -> list[str]:
+        """The languages that queries can be in."""
+        return list(self._opened.manifest.query_languages)
+
     def __len__(self) -> int:
         return sum(language_index.count for language_index in self.searcher.languages.values())
 
@@ -136,23 +144,27 @@ class Index:
     def search(
         self, query: str, k: int = 10, languages: Sequence[str] | None = None,
         filters: Mapping[str, str] | None = None, offset: int = 0, explain: bool = True,
+        query_language: str | None = None,
     ) -> Hits:  # fmt: skip
         """The ``k`` best documents after the first ``offset``, of these languages or of all.
 
-        ``filters``: only documents that have these fields with these values.
+        ``filters``: only documents that have these fields with these values. ``query_language``: where the index takes
+        queries in several languages, that of the query; it is detected unless it is named.
         """
-        return self.searcher.search(query, k, languages, filters, offset, explain)
+        searcher = self.searcher.for_query(query, query_language)
+        return searcher.search(query, k, languages, filters, offset, explain)
 
     def search_many(
         self, queries: Sequence[str], k: int = 10, languages: Sequence[str] | None = None,
-        filters: Mapping[str, str] | None = None,
+        filters: Mapping[str, str] | None = None, query_language: str | None = None,
     ) -> list[Hits]:  # fmt: skip
         """The ``k`` best documents for each query, without explanations; on all cores where that is faster."""
-        return self.searcher.search_many(queries, k, languages, filters)
+        return self.searcher.search_each(queries, k, languages, filters, query_language)
 
     def explain(
-        self, query: str, id_: str, language: str | None = None, reranked: bool = False
-    ) -> tuple[Contribution, ...]:
+        self, query: str, id_: str, language: str | None = None, reranked: bool = False,
+        query_language: str | None = None,
+    ) -> tuple[Contribution, ...]:  # fmt: skip
         """The words of the query, the words of a document that match each, and their parts of the score.
 
         ``reranked``: of the score that the run of ``rerank`` gives, which hits that are ``reranked`` have.
@@ -160,15 +172,16 @@ class Index:
         if reranked and self._reranker:
             language = language or self._reranker.languages[1]
         holding = (name for name in self.languages if language is None and self.searcher.get(id_, name) is not None)
-        return self.searcher.explain(query, language or next(holding, self.languages[0]), id_, reranked)
+        searcher = self.searcher.for_query(query, query_language)
+        return searcher.explain(query, language or next(holding, self.languages[0]), id_, reranked)
 
     def get(self, id_: str, language: str | None = None) -> Document | None:
         """A document by its id, in this language or in the first that has it."""
         return self.searcher.get(id_, language)
 
-    def unknown_words(self, query: str) -> list[str]:
+    def unknown_words(self, query: str, query_language: str | None = None) -> list[str]:
         """The words of a query that no language of the index knows."""
-        return self.searcher.unknown_words(query)
+        return self.searcher.for_query(query, query_language).unknown_words(query)
 
     def add(
         self, documents: Documents, language: str | None = None, *, lexicon: LexiconLike | None = None, **options: Any
@@ -176,16 +189,19 @@ class Index:
         """Add documents and return their number; each replaces a document of the same language and id.
 
         When this returns, the documents are on disk and every reader can see them. ``lexicon`` and options are for a
-        language that the index does not have yet.
+        language that the index does not have yet. Without a ``language`` that of each document is detected.
         """
+        from isogloss.index.detecting import languages_to_add
         from isogloss.index.writer import IndexWriter
 
         with tempfile.TemporaryDirectory(prefix="isogloss-") as scratch:
             settings = as_settings(options) | _lexicon_setting(lexicon, Path(scratch))
             with IndexWriter(self.path, settings) as writer:
-                source = as_source(documents, self._next_number(Searcher(writer.index)))
-                languages = [language] if language else list(writer.index.commit.languages)
-                added = writer.add(documents_of(source, languages, may_miss=language is None))
+                writer.source = as_source(documents, self._next_number(Searcher(writer.index)))
+                languages = [language] if language else []
+                if not language:
+                    writer.source, languages = languages_to_add(writer.source, writer.index.manifest)
+                added = writer.add(documents_of(writer.source, languages))
                 writer.commit()
         self.refresh()
         return added

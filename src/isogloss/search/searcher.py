@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 from isogloss.data.documents import Document, joined_fields
 from isogloss.index.language_index import Candidate, Filters, LanguageIndex
 from isogloss.index.reader import OpenIndex
-from isogloss.index.score_scales import divisors
+from isogloss.index.score_scales import STANDARD_DEPTH, by_system, divisors, standard_scores
 from isogloss.search.hits import Hit, Hits, relevance_of
+from isogloss.search.query_language import detect_query_language
 from isogloss.search.reranking import Reranker
 from isogloss.storage.deadline import check
 from isogloss.storage.errors import InputError
@@ -28,20 +29,43 @@ class _Scored(NamedTuple):
 
 
 class Searcher:
-    """Searches an index in all its languages.
+    """Searches an index in all its languages, with queries in one: the first of the index, unless one is named.
 
-    With several languages, each score and each part of its explanation is divided by a scale that makes it comparable
-    with those of the other languages (:mod:`isogloss.index.score_scales`).
+    With several languages of documents, each score and each part of its explanation is divided by a scale that makes it
+    comparable with those of the other languages (:mod:`isogloss.index.score_scales`). Lists of different systems are
+    merged by how far a score stands out in its own list.
     """
 
-    def __init__(self, index: OpenIndex, reranker: Reranker | None = None) -> None:
-        self.index = index
-        self.reranker = reranker
+    def __init__(self, index: OpenIndex, reranker: Reranker | None = None, query_language: str = "") -> None:
+        self.index, self._given_reranker = index, reranker
+        self.query_language = query_language or index.manifest.query_language
+        known = index.manifest.query_languages
+        if self.query_language not in known:
+            what = f"{query_language!r} is not a language that this index takes queries in; it takes {', '.join(known)}"
+            raise InputError(f"query language: {what}")
+
+    def asked_in(self, language: str) -> Searcher:
+        """A searcher of the same index with queries in another language."""
+        return self if language == self.query_language else Searcher(self.index, self._given_reranker, language)
+
+    @property
+    def reranker(self) -> Reranker | None:
+        """What re-orders the first hits; None where the index has other queries, and these are not what it is for."""
+        given, several = self._given_reranker, len(self.index.manifest.query_languages) > 1
+        return None if given and several and given.languages[0] != self.query_language else given
+
+    def for_query(self, query: str, language: str | None = None) -> Searcher:
+        """A searcher with queries in this language; in the detected language of the query where none is named."""
+        return self.asked_in(language or detect_query_language(query, self.index))
 
     @property
     def languages(self) -> Mapping[str, LanguageIndex[Any]]:
         """For each language its documents and what searches them."""
-        return self.index.languages
+        return self.index.by_query_language[self.query_language]
+
+    def choose(self, languages: Sequence[str] | None) -> dict[str, LanguageIndex[Any]]:
+        """The indexes of these languages, or of all."""
+        return self.index.choose(languages, self.query_language)
 
     def search(
         self, query: str, k: int = 10, languages: Sequence[str] | None = None, filters: Filters | None = None,
@@ -53,7 +77,7 @@ class Searcher:
         """
         wanted = max(offset + k, self._depth)
         found = {}
-        for language, language_index in self.index.choose(languages).items():
+        for language, language_index in self.choose(languages).items():
             check()
             found[language] = language_index.search(query, wanted, filters)
         ranked = self._ranked(query, found)
@@ -66,12 +90,13 @@ class Searcher:
 
     def reranked_by(self, reranker: Reranker) -> Searcher:
         """A searcher that re-orders the first hits of each search."""
-        return Searcher(self.index, reranker)
+        return Searcher(self.index, reranker, self.query_language)
 
     @property
     def _depth(self) -> int:
-        """The least number of hits to search for."""
-        return self.reranker.depth if self.reranker else 0
+        """The least number of hits to search for, so that what is first does not depend on how many are wanted."""
+        mixed = len({each.system.name for each in self.languages.values()}) > 1
+        return max(self.reranker.depth if self.reranker else 0, STANDARD_DEPTH if mixed else 0)
 
     def search_many(
         self, queries: Sequence[str], k: int = 10, languages: Sequence[str] | None = None,
@@ -79,7 +104,7 @@ class Searcher:
     ) -> list[Hits]:  # fmt: skip
         """The ``k`` best documents for each query: what ``search`` gives, without explanations, faster."""
         wanted = max(k, self._depth)
-        chosen = self.index.choose(languages)
+        chosen = self.choose(languages)
         per_language = []
         for language_index in chosen.values():
             check()
@@ -95,9 +120,23 @@ class Searcher:
             results.append(Hits((self.reranker.reorder(query, hits) if self.reranker else hits)[:k]))
         return results
 
+    def search_each(
+        self, queries: Sequence[str], k: int = 10, languages: Sequence[str] | None = None,
+        filters: Filters | None = None, query_language: str | None = None,
+    ) -> list[Hits]:  # fmt: skip
+        """The same, but each query is in its own language, which is detected where it is not named."""
+        searchers = [self.for_query(query, query_language) for query in queries]
+        results = [Hits() for _ in queries]
+        for language in dict.fromkeys(searcher.query_language for searcher in searchers):
+            numbers = [i for i, searcher in enumerate(searchers) if searcher.query_language == language]
+            own = searchers[numbers[0]].search_many([queries[i] for i in numbers], k, languages, filters)
+            for number, hits in zip(numbers, own, strict=True):
+                results[number] = hits
+        return results
+
     def get(self, id_: str, language: str | None = None) -> Document | None:
         """A document by its id, of a language or of the first that has it."""
-        for language_index in self.index.choose([language] if language else None).values():
+        for language_index in self.choose([language] if language else None).values():
             key = language_index.find(id_)
             if key is not None:
                 return language_index.documents([key])[0]
@@ -105,7 +144,7 @@ class Searcher:
 
     def explains_quickly(self, languages: Sequence[str] | None = None) -> bool:
         """Whether hits in these languages, or in all, can be explained in about the time of a search."""
-        chosen, reranker = self.index.choose(languages), self.reranker
+        chosen, reranker = self.choose(languages), self.reranker
         quickly = reranker is None or reranker.explains_quickly or reranker.languages[1] not in chosen
         return quickly and all(each.system.explains_quickly for each in chosen.values())
 
@@ -114,7 +153,7 @@ class Searcher:
 
         The score is that of the system that searches, or of the re-ranker if ``reranked``.
         """
-        language_index = self.index.choose([language])[language]
+        language_index = self.choose([language])[language]
         key = language_index.find(id_)
         document = None if key is None else language_index.documents([key])[0]
         if document is None:
@@ -141,33 +180,42 @@ class Searcher:
             raise InputError(f"reranked: {what}; ask without it")
         return self.reranker
 
+    def name_of_system(self, language: str, reranked: bool = False) -> str:
+        """The name of the system whose score a hit in a language has."""
+        return self._reranker_of(language).name if reranked else self.languages[language].system.name
+
     def term_of(self, language: str, reranked: bool = False) -> Callable[[str], str | None]:
         """A function from a word of a document to its term in explanations of a language; the re-ranker's are words."""
         return str if reranked else self.languages[language].system.term_of
 
     def unknown_words(self, query: str, languages: Sequence[str] | None = None) -> list[str]:
         """The words of a query that the systems of these languages, or of all, do not know."""
-        unknown = [each.system.unknown_words(query) for each in self.index.choose(languages).values()]
+        unknown = [each.system.unknown_words(query) for each in self.choose(languages).values()]
         return [word for word in unknown[0] if all(word in other for other in unknown)] if unknown else []
 
     def translations(
         self, query: str, languages: Sequence[str] | None = None
     ) -> dict[str, list[tuple[str, list[str]]]]:
         """For each language, the words of a query and their translations."""
-        return {language: each.system.translations(query) for language, each in self.index.choose(languages).items()}
+        return {language: each.system.translations(query) for language, each in self.choose(languages).items()}
 
-    def source(self, name: str) -> Document:
-        """A document in the language of the queries, by its number from 1 or, where there is none, by its id."""
-        sources = self.index.sources
+    def source(self, name: str, language: str = "") -> Document:
+        """A document in a language of the queries, by its number from 1 or, where there is none, by its id.
+
+        The language is the first in which there are some, unless it is named.
+        """
+        found = self.index.sources
+        language = language if language in found else next(iter(found), "")
+        sources = found.get(language)
         if sources is None:
             what = "this index keeps no documents in the language of the queries to search with"
             raise InputError(f"{what}; make it again from a source that has some")
         if name.isdecimal() and len(name) < 19 and 1 <= int(name) <= len(sources):
-            return sources[int(name) - 1]
+            return replace(sources[int(name) - 1], language=language)
         row = sources.find(name)
         if row is None:
             raise InputError(f"document: {name!r} is neither a number from 1 to {len(sources)} nor the id of one")
-        return sources[row]
+        return replace(sources[row], language=language)
 
     def text_of(self, document: Document) -> str:
         """The indexed text of a document."""
@@ -175,13 +223,20 @@ class Searcher:
 
     def _ranked(self, query: str, found: Mapping[str, Sequence[Candidate[Any]]]) -> list[_Scored]:
         """The candidates of all languages in one ranking."""
+        lists: dict[str, list[_Scored]] = {}
         scales = self._divisors(query)
-        ranked = [
-            _Scored(each.score / scales[language], each.id, language, each.key, scales[language])
-            for language, candidates in found.items()
-            for each in candidates
+        for language, candidates in found.items():
+            lists.setdefault(self.languages[language].system.name, []).extend(
+                _Scored(each.score / scales[language], each.id, language, each.key, scales[language])
+                for each in candidates
+            )
+        ranked = [sorted(each, key=lambda hit: (-hit.score, hit.id, hit.language)) for each in lists.values()]
+        if len(ranked) < 2:
+            return ranked[0] if ranked else []
+        placed = [
+            pair for each in ranked for pair in zip(standard_scores([hit.score for hit in each]), each, strict=True)
         ]
-        return sorted(ranked, key=lambda hit: (-hit.score, hit.id, hit.language))
+        return [hit for _, hit in sorted(placed, key=lambda pair: (-pair[0], pair[1].id, pair[1].language))]
 
     def _documents(self, found: Iterable[_Scored]) -> dict[tuple[str, Any], Document]:
         """Documents by language and key, fetched once for each language, without those deleted by now."""
@@ -220,5 +275,6 @@ class Searcher:
 
     def _divisors(self, query: str) -> dict[str, float]:
         """The scale of each language: scores are divided by it."""
-        systems = {language: each.system for language, each in self.languages.items()}
-        return divisors(query, systems, self.index.manifest.usual)
+        usual = self.index.manifest.usual.get(self.query_language, {})
+        groups = by_system({language: each.system for language, each in self.languages.items()})
+        return {language: scale for group in groups for language, scale in divisors(query, group, usual).items()}

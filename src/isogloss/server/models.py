@@ -26,7 +26,7 @@ Languages = Annotated[list[Language], Field(max_length=100, description="only do
 Filter = Annotated[str, Field(max_length=1000, pattern="^[^:]+:", description="name:value of a field")]
 Filters = Annotated[dict[str, str], Field(max_length=20, description="field names and their values")]
 DocumentId = Annotated[str, Field(min_length=1, max_length=ID_LENGTH, description="the id of a document")]
-_QUERY_LANGUAGE = "the language of the query; 'detect' (the default) has it guessed"
+_QUERY_LANGUAGE = "the language of the query; 'detect' (the default) has it detected among those of the index"
 QueryLanguage = Annotated[str, Field(max_length=35, description=_QUERY_LANGUAGE, examples=["en"])]
 Explain = Annotated[bool, Field(description="whether each hit has the words that made its score", examples=[True])]
 IndexName = Annotated[
@@ -63,8 +63,9 @@ _DOCUMENT = {
     "links": ["fr-salt"], "translations": {"en": "en-sea"}, "fields": {"topic": "water"},
 }  # fmt: skip
 _INDEX = {
-    "name": "my-index", "system": "psq", "query_language": "en", "documents": {"fr": 104, "sw": 104}, "generation": 7,
-    "about": {"deleted": 3, "segments": 2},
+    "name": "my-index", "system": "psq", "summary": "probabilistic structured queries",
+    "systems": {"fr": "psq", "sw": "psq"}, "query_languages": ["en"], "documents": {"fr": 104, "sw": 104},
+    "generation": 7, "about": {"deleted": 3, "segments": 2},
 }  # fmt: skip
 
 
@@ -105,6 +106,7 @@ class ExplainParameters(Parameters):
     language: Annotated[Language, Field(examples=["fr"])]
     id: Annotated[DocumentId, Field(examples=["fr-sea"])]
     index: IndexName = "main"
+    query_lang: QueryLanguage = "detect"
     reranked: Annotated[bool, Field(description="explain the score of the re-ranker", examples=[False])] = False
 
 
@@ -133,6 +135,7 @@ class BatchRequest(RequestBody):
     k: HitCount = 10
     languages: Languages = []
     filters: Filters = {}
+    query_language: QueryLanguage = "detect"
     index: IndexName = "main"
 
 
@@ -222,7 +225,7 @@ class SearchAnswer(BaseModel):
 
     query: str
     query_language: Annotated[str, Field(description="as requested or detected; else what the index expects")]
-    expected_language: Annotated[str, Field(description="the language the index expects queries in")]
+    expected_language: Annotated[str, Field(description="the language of the index that the query was searched in")]
     note: Annotated[str, Field(description="what the reader should know, where the two differ; else empty")]
     languages: Annotated[list[str], Field(description="the languages that were searched")]
     offset: int
@@ -297,7 +300,9 @@ class IndexStatus(BaseModel):
 
     name: str
     system: str
-    query_language: str
+    summary: Annotated[str, Field(description="what the system does, in a line")]
+    systems: Annotated[dict[str, str], Field(description="what ranks the documents of each language")]
+    query_languages: Annotated[list[str], Field(description="the languages that queries can be in, the default first")]
     documents: Annotated[dict[str, int], Field(description="how many documents of each language")]
     generation: int
     about: Annotated[dict[str, Any], Field(description="segments, deleted documents, bytes, recall measured at build")]

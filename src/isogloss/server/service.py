@@ -16,6 +16,7 @@ from isogloss.engines.base import EngineUnavailableError
 from isogloss.index.lock import IndexBusyError
 from isogloss.index.reader import OpenIndex, open_index
 from isogloss.index.writer import IndexWriter
+from isogloss.search.query_language import query_language_note, read_query_language
 from isogloss.search.reranking import Reranker
 from isogloss.search.searcher import Searcher
 from isogloss.server import models, presenting
@@ -25,7 +26,7 @@ from isogloss.server.log import write_line
 from isogloss.server.presenting import Marking, hit_message, translations_message
 from isogloss.storage.deadline import check
 from isogloss.storage.errors import InputError
-from isogloss.text.language import guess_query_language, language_note
+from isogloss.systems.registry import system_type
 
 _TOGETHER = 32  # queries of a batch that are searched at once, between two checks of the deadline
 _REFRESH_SECONDS = 1.0  # between two checks of the disk
@@ -108,19 +109,19 @@ class Service:
         if request.explain and request.k > EXPLAINED:
             raise Refusal(422, f"explain: at most {EXPLAINED} hits are explained at once; lower k")
         index = self.index(request.index)
-        searcher, manifest = self.searcher(index, request.index), index.manifest
+        language = read_query_language(request.q, index, _named(request.query_language))
+        searcher = self.searcher(index, request.index).asked_in(language.searched)
         languages = request.languages or None
         wanted = request.k + 1  # one more, to know whether there are more
         hits = searcher.search(request.q, wanted, languages, request.filters or None, request.offset, request.explain)
         translations = searcher.translations(request.q, languages)
         marking = Marking(searcher, request.q, translations)
-        query_language = _query_language(request, manifest.query_language, list(searcher.languages))
         return models.SearchAnswer(
             query=request.q,
-            query_language=query_language,
-            expected_language=manifest.query_language,
-            note=language_note(query_language, manifest.query_language, list(searcher.languages)),
-            languages=list(searcher.index.choose(languages)),
+            query_language=language.seems,
+            expected_language=language.searched,
+            note=query_language_note(language, index),
+            languages=list(searcher.choose(languages)),
             offset=request.offset,
             more=len(hits) > request.k,
             hits=[
@@ -143,7 +144,8 @@ class Service:
         for begin in range(0, len(request.queries), _TOGETHER):
             check()
             queries = request.queries[begin : begin + _TOGETHER]
-            found = searcher.search_many(queries, request.k, request.languages or None, request.filters or None)
+            named = _named(request.query_language) or None
+            found = searcher.search_each(queries, request.k, request.languages or None, request.filters or None, named)
             for query, hits in zip(queries, found, strict=True):  # batches are for programs: nothing is marked
                 shown = [
                     hit_message(searcher, hit, rank, lambda word: False, False) for rank, hit in enumerate(hits, 1)
@@ -158,7 +160,8 @@ class Service:
     def explain(self, request: models.ExplainParameters) -> models.ExplainAnswer:
         """What made the score of a document: the score of the system that found it, or that of the re-ranker."""
         index = self.index(request.index)
-        searcher = self.searcher(index, request.index)
+        language = read_query_language(request.q, index, _named(request.query_lang)).searched
+        searcher = self.searcher(index, request.index).asked_in(language)
         document = searcher.get(request.id, request.language)
         if document is None:
             raise _no_such_document(request.language, request.id)
@@ -169,7 +172,7 @@ class Service:
             language=request.language,
             id=request.id,
             title=document.title,
-            system=searcher.reranker.name if searcher.reranker and request.reranked else index.manifest.system,
+            system=searcher.name_of_system(request.language, request.reranked),
             score=float(sum(part.score for part in parts)),
             explanation=presenting.reasons(searcher, request.language, document, parts, request.reranked),
             translations=translations_message(searcher.translations(request.q, languages)[request.language]),
@@ -228,18 +231,20 @@ def _status_of(index: OpenIndex) -> models.IndexStatus:
     if "engine" in about:
         about["engine"] = {name: about["engine"].get(name) for name in ("engine", "search")}
     return models.IndexStatus(
-        name=index.path.name, system=manifest.system, query_language=manifest.query_language,
-        documents=dict(manifest.documents), generation=index.generation, about=about,
+        name=index.path.name, system=manifest.system, summary=_summary(manifest.system),
+        systems={language: each.system.name for language, each in index.languages.items()},
+        query_languages=list(manifest.query_languages), documents=dict(manifest.documents),
+        generation=index.generation, about=about,
     )  # fmt: skip
 
 
-def _query_language(request: models.SearchRequest, expected: str, others: list[str]) -> str:
-    if request.query_language not in ("", "detect"):
-        return request.query_language
-    try:
-        return guess_query_language(request.q, expected, others) or expected
-    except InputError:  # a language that cannot be told from others by its letters
-        return expected
+def _summary(system: str) -> str:
+    return system_type(system).summary.partition(": ")[0]
+
+
+def _named(query_language: str) -> str:
+    """The language that the client names; empty where it is to be detected."""
+    return "" if query_language == "detect" else query_language
 
 
 def _no_such_document(language: str, id_: str) -> Refusal:

@@ -126,6 +126,8 @@ class System(ABC):
     """Whether it has to be fitted before it can index."""
     found_above: ClassVar[float] = -np.inf
     """A search returns only documents with a higher score."""
+    measures_on_dev: ClassVar[bool] = False
+    """Whether ``fit`` measures on the dev split while it trains, to stop in time."""
     joins: ClassVar[bool] = False
     """Whether several parts can be searched as one collection; if not, each change indexes all documents again."""
     comparable: bool = False
@@ -144,7 +146,7 @@ class System(ABC):
         self.id_order: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
 
     def fit(self, training: Dataset) -> None:  # noqa: B027 - most baselines are not trained
-        """Train on the train split of a dataset; never use its other splits."""
+        """Train on the train split of a dataset, where it ``measures_on_dev`` with its dev split; never on others."""
 
     def index(self, documents: Collection, fields: tuple[str, ...]) -> None:
         """Index these documents, in place of those indexed before; ``fields`` are the fields of each to read."""

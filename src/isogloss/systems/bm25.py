@@ -16,7 +16,7 @@ from isogloss.retrieval.postings import JoinedPostings, Postings
 from isogloss.retrieval.ranking import Allowed, Ranking, Scores
 from isogloss.systems.base import Contribution, System, SystemOptions, option
 from isogloss.text.batches import available_cores, tokenize_texts
-from isogloss.text.tokenizer import Tokenizer
+from isogloss.text.tokenizer import Tokenizer, tokenize
 from isogloss.translation.queries import untranslated
 
 _ROWS_TO_READ_ALL = 8  # where more than one in so many documents is to be scored, all are
@@ -119,3 +119,10 @@ class UntranslatedBM25(LexicalSystem):
 
     def concepts(self, query: str) -> list[Concept]:
         return untranslated(query, self.tokenizer)
+
+    def unknown_words(self, query: str) -> list[str]:
+        """The words that no document has."""
+        words = tokenize(query)
+        return [
+            word for word in words if any(not len(self._lists[term].documents) for term in self.tokenizer.terms([word]))
+        ]

@@ -174,6 +174,7 @@ class Hybrid(FindsPassages):
     options_type = HybridOptions
     options: HybridOptions
     learns = True
+    measures_on_dev = True  # its parts may
 
     def __init__(self, options: SystemOptions, query_language: str, document_language: str) -> None:
         super().__init__(options, query_language, document_language)

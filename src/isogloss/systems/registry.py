@@ -36,6 +36,9 @@ _SYSTEMS = {
 }
 """Name to module and class; a module is imported when its system is used."""
 DEFAULT_SYSTEM = "bridge"
+ONE_LANGUAGE = "bm25"
+"""What searches where queries and documents have the same language, in place of a system that translates."""
+_TRANSLATING = ("bm25-dict", "psq", "bridge", "hybrid", "bm25-mt")
 _TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 
 
@@ -51,6 +54,16 @@ def system_type(name: str) -> type[System]:
     module, _, class_name = _SYSTEMS[name].partition(":")
     found: type[System] = getattr(import_module(f"isogloss.systems.{module}"), class_name)
     return found
+
+
+def needs_two_languages(name: str) -> bool:
+    """Whether a system is of no use where queries and documents have the same language."""
+    return name in _TRANSLATING
+
+
+def option_names(name: str) -> set[str]:
+    """The names of a system's options."""
+    return {option.name for option in fields(system_type(name).options_type)}
 
 
 def make_system(

@@ -64,6 +64,8 @@ class Trainable(System):
 class TrainedSystem(Trainable):
     """A system whose parameters are trained by gradient descent, epoch by epoch."""
 
+    measures_on_dev = True
+
     @property
     @abstractmethod
     def recipe(self) -> Recipe:

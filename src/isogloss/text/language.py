@@ -9,12 +9,13 @@ from isogloss.text.tokenizer import tokenize
 
 _FEWEST_WORDS, _MOST_WORDS = 4, 20  # of a query
 _LONGEST_CODE = 35  # as RFC 5646 advises
-_RESERVED = ("deleted", "orders", "segments", "shared", "source")  # folders of an index
 
 
 def check_language(code: str) -> None:
-    """Raise unless it can be a language code, which names a folder of an index."""
-    if not code.replace("-", "").isalnum() or len(code) > _LONGEST_CODE or code in _RESERVED:
+    """Raise unless it can be a language code: two or three letters (ISO 639) first. It names a folder of an index."""
+    language, *rest = code.split("-")
+    proper = language.isalpha() and language.isascii() and len(language) in (2, 3) and all(map(str.isalnum, rest))
+    if not proper or len(code) > _LONGEST_CODE:
         raise InputError(f"language: {code!r} is not a language code, like fr or zh")
 
 
@@ -48,14 +49,6 @@ def guess_query_language(query: str, expected: str, others: Collection[str] = ()
     parts = (words, *(words[:left_out] + words[left_out + 1 :] for left_out in range(len(words))))
     guesses = {identify_language(" ".join(part), {expected, "en", *others}) for part in parts}
     return guesses.pop() if len(guesses) == 1 else None
-
-
-def language_note(language: str | None, expected: str, of_documents: Collection[str]) -> str:
-    """One line for the user where a query is not in the language that the index expects; otherwise empty."""
-    if language in (None, expected):
-        return ""
-    whose = ", the language of the documents themselves" if language in of_documents else ""
-    return f"this looks like a query in {language!r}{whose}; the index expects queries in {expected!r}"
 
 
 def _recognisable(language: str) -> bool:

@@ -9,7 +9,7 @@ from isogloss.data.dataset import load_collection
 from isogloss.data.readers.demo import Demo
 from isogloss.engines.ray import data as ray_data
 from isogloss.engines.ray.data import Block, cut, encode_on_ray, index_on_ray, join_shards
-from isogloss.index.making import ready_system
+from isogloss.index.fitting import ready_system
 from isogloss.storage.arrays import write_tensors
 from isogloss.storage.errors import InputError
 from isogloss.systems.passages import Passages

@@ -47,6 +47,10 @@ class IrDatasets(Source):
             text = _text_of(record, "text", "body")
             yield self._location, Document(str(record.doc_id), text, title, language)
 
+    def languages(self) -> list[str]:
+        language = _language(next(iter(self._parts.values())), "docs")
+        return [language] if language else []
+
     def queries(self, language: str, problems: Problems) -> Iterator[tuple[Location, Query]]:
         earlier: set[str] = set()  # parts may share queries; within a part an id occurs once
         for part in self._parts.values():

@@ -92,6 +92,9 @@ class Jsonl(Source):
             if page.language in ("", language):
                 yield location, page
 
+    def all_documents(self, problems: Problems) -> Iterator[tuple[Location, Document]]:
+        return self.check(problems)
+
     def queries(self, language: str, problems: Problems) -> Iterator[tuple[Location, Query]]:
         for location, page in self._pages:
             if page.language == language:

@@ -81,6 +81,9 @@ class Platt(Source):
         for location, id_, text in self._texts(language, problems):
             yield location, Document(id_, text, "", language)
 
+    def languages(self) -> list[str]:
+        return sorted({path.name.partition(".mtx")[0] for path in self.directory.glob("*.mtx*")})
+
     def queries(self, language: str, problems: Problems) -> Iterator[tuple[Location, Query]]:
         for location, id_, text in self._texts(language, problems):
             yield location, Query(id_, text, "", language)

@@ -40,6 +40,16 @@ class Trec(Source):
             if page.language in ("", language):
                 yield location, page
 
+    def languages(self) -> list[str]:
+        """Those in the names of files; ``documents.jsonl``, where there is no other, tells them page by page."""
+        matches = (re.fullmatch(r"documents\.([\w-]+)\.jsonl(\.gz)?", path.name) for path in self.directory.iterdir())
+        return sorted({match[1] for match in matches if match})
+
+    def all_documents(self, problems: Problems) -> Iterator[tuple[Location, Document]]:
+        if self.languages():
+            return super().all_documents(problems)
+        return read_pages(self._first("documents.jsonl"), problems)
+
     def queries(self, language: str, problems: Problems) -> Iterator[tuple[Location, Query]]:
         names = [
             f"topics{middle}{ending}" for middle in (f".{language}", "") for ending in (".tsv", ".txt", ".xml", "")

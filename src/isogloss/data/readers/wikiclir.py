@@ -41,6 +41,10 @@ class WikiClir(Source):
         for location, (id_, title, text) in read_table(path, ("id", "title", "text"), problems):
             yield location, Document(id_, text, title, language)
 
+    def languages(self) -> list[str]:
+        matches = (re.fullmatch(r"wiki_([\w-]+)\.documents(\.gz)?", path.name) for path in self.directory.iterdir())
+        return sorted({match[1] for match in matches if match})
+
     def queries(self, language: str, problems: Problems) -> Iterator[tuple[Location, Query]]:
         path = self._file(f"wiki_{language}.queries", f"queries in {language!r}")
         for location, (id_, title, text) in read_table(path, ("id", "title", "text"), problems):

@@ -66,7 +66,7 @@ def encoding_on_ray(output: Path, block: int | None = None) -> Iterator[Encode]:
     def index(system: System, documents: Collection, fields: tuple[str, ...]) -> None:
         if isinstance(_inner(system), DenseSystem):
             stack.enter_context(connected())
-            index_on_ray(system, documents, fields, folder / system.document_language, block)
+            index_on_ray(system, documents, fields, folder / system.query_language / system.document_language, block)
         else:
             _log.warning("%s makes no vectors: its documents are indexed here, not on Ray", system.name)
             system.index(documents, fields)

@@ -59,6 +59,7 @@ export async function askWhy(state, { language, id, reranked = false }, { signal
     ["q", state.query],
     ["language", language],
     ["id", id],
+    ...(state.from ? [["query_lang", state.from]] : []),
     ...(other ? [["index", "compare"]] : []),
     ...(reranked ? [["reranked", "true"]] : []),
   ];
@@ -86,7 +87,13 @@ export async function askDocument({ language, id }, { signal, other = false } = 
 }
 
 function described(index) {
-  return { system: index.system ?? "", expected: index.query_language ?? "", languages: index.documents ?? {} };
+  return {
+    system: index.system ?? "",
+    summary: index.summary ?? "",
+    systems: index.systems ?? {},
+    asked: index.query_languages ?? [],
+    languages: index.documents ?? {},
+  };
 }
 
 function hitOf(found) {

@@ -35,7 +35,7 @@ export async function compareView(state, status, options) {
     summary: summary(shown),
     content: [
       el("h2", { class: "unseen" }, "Results of two systems"),
-      ...remarks(state, answered),
+      ...remarks(state, answered, status),
       both,
       pages(state, more),
     ],

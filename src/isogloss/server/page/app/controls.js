@@ -2,7 +2,7 @@
 
 import { addressOf } from "./address.js";
 import { byId, el } from "./dom.js";
-import { count, counted, nameOf } from "./languages.js";
+import { alternatives, count, counted, listed, nameOf } from "./languages.js";
 
 const FEW = 8; // languages that are shown without folding them away
 
@@ -72,7 +72,7 @@ function choice(value, name, number, checked, chosen) {
 function showFrom(state, status, answer) {
   byId("from-field").hidden = !status;
   if (!status) return;
-  const codes = [...new Set([status.expected, ...Object.keys(status.languages), state.from])].filter(Boolean);
+  const codes = [...new Set([...status.asked, ...Object.keys(status.languages), state.from])].filter(Boolean);
   codes.sort((one, two) => nameOf(one).localeCompare(nameOf(two)));
   const told = !state.from && state.query && answer?.language ? `${nameOf(answer.language)} (detected)` : "Detect";
   byId("from").replaceChildren(
@@ -109,7 +109,16 @@ function showCompare(state, status) {
 }
 
 function about(status) {
-  const total = Object.values(status.languages).reduce((sum, number) => sum + number, 0);
+  const languages = Object.entries(status.languages).sort(([, one], [, two]) => two - one);
+  const total = languages.reduce((sum, [, number]) => sum + number, 0);
+  const where = languages.length ? ` in ${listed(languages.map(([language]) => nameOf(language)))}` : "";
+  const how = status.summary && !status.other ? ` (${status.summary})` : "";
   const systems = [status.system, status.other?.system].filter(Boolean).join(" and ") || "isogloss";
-  return [`${counted(total, "document")}, searched by ${systems} `, el("a", { href: "api/v1/openapi.json" }, "API")];
+  const others = Object.entries(status.systems).filter(([, system]) => system !== status.system);
+  const rest = others.map(([language, system]) => `, documents in ${nameOf(language)} by ${system}`).join("");
+  return [
+    `${counted(total, "document")}${where}. Queries in ${alternatives(status.asked.map(nameOf))}. `,
+    `Ranked by ${systems}${how}${rest}. `,
+    el("a", { href: "api/v1/openapi.json" }, "API"),
+  ];
 }

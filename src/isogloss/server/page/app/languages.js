@@ -3,6 +3,7 @@
 const names = new Intl.DisplayNames(["en"], { type: "language", fallback: "none" });
 const numbers = new Intl.NumberFormat("en-GB");
 const conjunction = new Intl.ListFormat("en-GB", { type: "conjunction" });
+const disjunction = new Intl.ListFormat("en-GB", { type: "disjunction" });
 
 /** "fr" to "French"; a code that is not known stays what it is. */
 export function nameOf(code) {
@@ -27,6 +28,11 @@ export function counted(number, noun) {
 export function listed(items, most = 6) {
   const shown = items.length > most ? [...items.slice(0, most - 1), `${count(items.length - most + 1)} more`] : items;
   return conjunction.format(shown);
+}
+
+/** "English or German". */
+export function alternatives(items) {
+  return disjunction.format(items);
 }
 
 /** A score with as many digits as tell neighbours apart, and a minus that is one. */

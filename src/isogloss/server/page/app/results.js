@@ -4,7 +4,7 @@ import { addressOf } from "./address.js";
 import { askSearch } from "./api.js";
 import { card } from "./card.js";
 import { el } from "./dom.js";
-import { count, counted, listed, nameOf } from "./languages.js";
+import { alternatives, count, counted, listed, nameOf } from "./languages.js";
 import { DOUBT, nothingFound, words } from "./messages.js";
 
 /** How many results a page holds. */
@@ -25,7 +25,7 @@ export async function resultsView(state, status, { signal, remembered }) {
     content: [
       el("h2", { class: "unseen" }, "Results"),
       answer.doubtful ? el("p", { class: "remark doubt" }, DOUBT) : null,
-      ...remarks(state, answer),
+      ...remarks(state, answer, status),
       el(
         "ol",
         { class: "cards", role: "list", start: state.offset + 1 },
@@ -37,11 +37,11 @@ export async function resultsView(state, status, { signal, remembered }) {
 }
 
 /** What the reader should know of how the query was read. */
-export function remarks(state, answer) {
+export function remarks(state, answer, status) {
   const { language, expected, unknown } = answer;
   const made = [];
   if (language && expected && language !== expected) {
-    const expects = `this index is made for queries in ${nameOf(expected)}`;
+    const expects = `this index is made for queries in ${alternatives((status?.asked ?? [expected]).map(nameOf))}`;
     made.push(
       el(
         "p",

@@ -1,7 +1,7 @@
 // The page before the first query: what can be searched here, and by which system.
 
 import { el } from "./dom.js";
-import { counted, listed, nameOf } from "./languages.js";
+import { alternatives, counted, listed, nameOf } from "./languages.js";
 
 /** The view of a state without a query. */
 export function startView(_state, status) {
@@ -10,7 +10,7 @@ export function startView(_state, status) {
   const total = entries.reduce((sum, [, number]) => sum + number, 0);
   const where = entries.length ? ` in ${listed(entries.map(([language]) => nameOf(language)))}` : "";
   const line = total
-    ? [`Ask in ${nameOf(status.expected)}. `, `${counted(total, "document")}${where} will answer.`]
+    ? [`Ask in ${alternatives(status.asked.map(nameOf))}. `, `${counted(total, "document")}${where} will answer.`]
     : ["This index holds no documents yet. Add some with “isogloss add”."];
   return { title: "", summary: "", content: [el("p", { class: "welcome" }, line)] };
 }

@@ -1,0 +1,96 @@
+"""Documents whose languages nobody named: each has its own, where the data say it, or the one that is detected."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from copy import copy
+from dataclasses import replace
+from typing import NamedTuple
+
+from isogloss.data.documents import Document
+from isogloss.data.problems import Problems
+from isogloss.data.source import Pair, Source
+from isogloss.index.manifest import Manifest
+from isogloss.storage.errors import InputError
+from isogloss.storage.lines import Location
+from isogloss.storage.progress import track
+from isogloss.text.detection import Clue, detect_languages
+from isogloss.text.language import check_language
+
+Located = tuple[Location, Document]
+
+
+class Detected(NamedTuple):
+    """A source of which each document has a language, and the number of documents in each, the most first."""
+
+    source: Source
+    counts: dict[str, int]
+
+
+def with_languages(
+    source: Source, problems: Problems | None = None, known: Mapping[str, int] | None = None
+) -> Detected:
+    """Read all documents of a source, and detect the language of those that have none.
+
+    ``known``: the languages of an index that they are added to, and how many documents it has in each.
+    """
+    found = list(track(source.all_documents(problems or Problems()), "reading documents"))
+    if not found:
+        raise InputError(f"{source.name}: has no documents{source.about_documents}")
+    marked = Counter(document.language for _, document in found if document.language)
+    for language in marked:
+        check_language(language)
+    unmarked = [number for number, (_, document) in enumerate(found) if not document.language]
+    clues = [_clue(source, found[number][1]) for number in unmarked]
+    try:
+        languages = detect_languages(clues, Counter(known or {}) + marked)
+    except InputError as error:
+        raise InputError(f"{source.name}: {error}") from error
+    for number, language in zip(unmarked, languages, strict=True):
+        location, document = found[number]
+        found[number] = location, replace(document, language=language)
+    return Detected(_with_documents(source, found), dict((marked + Counter(languages)).most_common()))
+
+
+def languages_to_index(detected: Detected, query_languages: Sequence[str]) -> list[str]:
+    """The languages of the documents that are to be found, the most frequent first.
+
+    Where all queries are in one language, and the source has judgments between it and another, the documents in that
+    language belong to the queries: they are stored to search with. All others are indexed.
+    """
+    others = [language for language in detected.counts if language != query_languages[0]]
+    judged = len(query_languages) == 1 and any(
+        _is_judged(detected.source, (query_languages[0], each)) for each in others
+    )
+    return others if judged else list(detected.counts)
+
+
+def languages_to_add(source: Source, manifest: Manifest, problems: Problems | None = None) -> tuple[Source, list[str]]:
+    """The source with a language for each document, and the languages of those that are to be added to an index."""
+    detected = with_languages(source, problems, manifest.documents)
+    wanted = languages_to_index(detected, manifest.query_languages)
+    return detected.source, [each for each in detected.counts if each in wanted or each in manifest.documents]
+
+
+def _with_documents(source: Source, found: Sequence[Located]) -> Source:
+    """The same source, with documents that were read."""
+
+    def documents(language: str, problems: Problems) -> Iterator[Located]:
+        return (each for each in found if each[1].language == language)
+
+    made = copy(source)
+    vars(made)["documents"] = documents
+    return made
+
+
+def _is_judged(source: Source, pair: Pair) -> bool:
+    with suppress(InputError):
+        source.judgments(pair, Problems(stop_at_errors=False))  # opened, not read
+        return True
+    return False
+
+
+def _clue(source: Source, document: Document) -> Clue:
+    return Clue(document.text if document.text.strip() else document.title, *source.place(document))

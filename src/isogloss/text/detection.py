@@ -1,0 +1,113 @@
+"""The languages of many texts together, by py3langid: the clear ones settle those that are short or doubtful.
+
+For each text d alone there are probabilities P(L | d) over the languages with two letters (ISO 639-1). A text is
+*clear* where one of them has at least .8, and *beyond doubt* from .99 on. A language is accepted if one in 500 texts is
+clearly in it, or one text is beyond doubt: thousands of short texts do not get a language of their own because one of
+them looks like Latin. A text that is clearly in an accepted language has that language. Every other one has the
+accepted language with the highest
+
+    P(L | d) (n(L, f) + n(L) / N)
+
+where n(L, f) is the number of clear texts in L in the same folder, n(L) in all folders, and N in all languages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isogloss.storage.errors import InputError
+from isogloss.storage.progress import track
+
+Shares = NDArray[np.float32]
+CLEAR, BEYOND_DOUBT = 0.8, 0.99
+_SHARE = 1 / 500  # clear texts of a language that is accepted
+_READ = 1000  # characters of a text: the first ones tell enough
+_TOGETHER = 200  # texts that are read as one, where none is clear alone
+_LIKELY = 0.2
+_LITTLE = 1e-9
+
+
+class Clue(NamedTuple):
+    """A text, the folder that it is in, and the language that its name says, where it says one."""
+
+    text: str
+    folder: str = ""
+    named: str = ""
+
+
+def detectable_languages() -> tuple[str, ...]:
+    """The codes of the languages that can be detected."""
+    return _model()[1]
+
+
+def detect_languages(clues: Sequence[Clue], known: Mapping[str, int] | None = None) -> list[str]:
+    """The language of each text. ``known``: so many texts elsewhere are in these languages, which are accepted too.
+
+    A language that a name says holds, unless the text is beyond doubt in another.
+
+    >>> german, french = "Der Bäcker backt das Brot am frühen Morgen.", "Le boulanger prépare le pain chaque matin."
+    >>> detect_languages([Clue(german, "a"), Clue(french, "b"), Clue("Radio", "a"), Clue("Radio", "b")])
+    ['de', 'fr', 'de', 'fr']
+    """
+    if not clues:
+        return []
+    known = dict(known or {})
+    detectable = detectable_languages()
+    codes = [*detectable, *(code for code in known if code not in detectable)]
+    shares = np.zeros((len(clues), len(codes)), np.float32)
+    for row, clue in enumerate(track(clues, "detecting languages")):
+        shares[row, : len(detectable)] = language_shares(clue.text[:_READ])
+        if clue.named in codes and (shares[row].max() < BEYOND_DOUBT or codes[int(shares[row].argmax())] == clue.named):
+            shares[row] = np.eye(len(codes), dtype=np.float32)[codes.index(clue.named)]
+    best, chance = shares.argmax(axis=1), shares.max(axis=1, initial=0)
+    clear = chance >= CLEAR
+    counts = np.bincount(best[clear], minlength=len(codes))
+    sure = np.bincount(best[chance >= BEYOND_DOUBT], minlength=len(codes)) > 0
+    elsewhere = np.asarray([known.get(code, 0) for code in codes])
+    accepted = (counts >= max(1, _SHARE * len(clues))) | sure | (elsewhere > 0)
+    if not accepted.any():
+        accepted[codes.index(_language_of_all(clues))] = True
+    names, folders = np.unique([clue.folder for clue in clues], return_inverse=True)
+    neighbours = np.zeros((len(names), len(codes)))
+    np.add.at(neighbours, (folders[clear], best[clear]), 1)
+    overall = (counts + elsewhere) / max(1, int((counts + elsewhere).sum()))
+    found = []
+    for row in range(len(clues)):
+        if not (clear[row] and accepted[best[row]]):
+            weights = (shares[row] + _LITTLE) * (neighbours[folders[row]] + overall + _LITTLE) * accepted
+            best[row] = int(weights.argmax())
+        found.append(codes[int(best[row])])
+    return found
+
+
+def language_shares(text: str) -> Shares:
+    """P(L | d) for each of the detectable languages; all alike for a text without letters."""
+    identifier, codes = _model()
+    ranked = dict(identifier.rank(text))
+    shares = np.asarray([ranked[code] for code in codes], np.float32)
+    total = float(shares.sum())
+    return shares / total if total > _LITTLE else np.full(len(codes), 1 / len(codes), np.float32)
+
+
+def _language_of_all(clues: Sequence[Clue]) -> str:
+    """The language of all texts together, where none is clear alone."""
+    step = max(1, len(clues) // _TOGETHER)
+    shares = language_shares("\n".join(clue.text[:_READ] for clue in clues[::step]))
+    if shares.max() < _LIKELY:
+        what = "cannot be detected, since they are short or of several languages"
+        raise InputError(f"language: that of the documents {what}; name it: --language LANG")
+    return detectable_languages()[int(shares.argmax())]
+
+
+@cache
+def _model() -> tuple[Any, tuple[str, ...]]:
+    """py3langid's model with probabilities, and its languages with two letters."""
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier  # its model takes a moment to load: not at start-up
+
+    identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+    return identifier, tuple(sorted(code for code in identifier.labels if len(code) == 2))
