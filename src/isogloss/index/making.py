@@ -15,7 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import isogloss
-from isogloss.data.dataset import load_collection, load_training
+from isogloss.data.dataset import load_collection, load_source_documents, load_training
 from isogloss.data.documents import Collection, Document
 from isogloss.data.problems import Problems
 from isogloss.data.source import Pair, Source
@@ -179,7 +179,7 @@ def _keep_sources(folder: Path, source: Source, language: str, indexed: Document
     is asked for: those are not stored.
     """
     try:
-        found = load_collection(source, language, Problems(stop_at_errors=False))
+        found = load_source_documents(source, language, Problems(stop_at_errors=False))
     except InputError:
         return 0  # it has none
     kept = Collection((document for document in found if document.language == language), language)
