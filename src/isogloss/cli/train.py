@@ -145,6 +145,8 @@ def _axes(system: str, grid: list[str], settings: dict[str, str]) -> dict[str, l
 
 
 def _report(done: TrainingRun, config: dict[str, Any], options: argparse.Namespace) -> None:
+    from isogloss.data.source import parse_pair
+
     results = done.results
     if done.trials:
         measured = [name for name in done.trials[0] if name not in ("settings", "seconds")]
@@ -156,4 +158,6 @@ def _report(done: TrainingRun, config: dict[str, Any], options: argparse.Namespa
         title = f"{config['system']} on dev, {config['data']} {config['pair']}: {results['epochs']} epochs"
         print_table(console(), title, ("", *done.measures), rows)
     use = f"isogloss evaluate {done.path} --data {config['data']} --pair {config['pair']}"
+    if not done.measures:  # nothing was judged
+        use = f"isogloss index DOCUMENTS --system {done.path} --language {parse_pair(config['pair'])[1]} -o INDEX"
     note(f"{done.path}: trained in {results['seconds']:.0f} s; use it: {use}", options.quiet)

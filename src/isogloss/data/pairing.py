@@ -188,12 +188,14 @@ def _why_none(
 ) -> str:  # fmt: skip
     """What was compared, in one line."""
     what = f"{translations.where}: no page is the translation of a document of {documents.where}"
+    if not (of_documents and of_pages):
+        return f"{what}: there are no {'pages beside the documents' if of_documents else 'documents'}"
     if same:
-        return f"{what}: {same:,} have the same text in both; give the folder of the translations"
-    counts = f"{len(of_documents):,} documents and {len(of_pages):,} pages"
+        return f"{what}: the texts of {same:,} are the same in both, so they are not translated yet"
     if key:
-        having = (sum(bool(each.keys[0]) for each in side) for side in (of_documents, of_pages))
-        return f"{what}: compared the key {key!r}, which {' and '.join(map(str, having))} of {counts} have"
-    examples = " with ".join(repr(side[0].record.id) if side else "nothing" for side in (of_documents, of_pages))
-    compared = f"compared the paths or ids of {counts}, such as {examples}, and translation_key and slug"
+        having = [sum(bool(each.keys[0]) for each in side) for side in (of_documents, of_pages)]
+        counts = f"{having[0]:,} of {len(of_documents):,} documents and {having[1]:,} of {len(of_pages):,} pages"
+        return f"{what}: compared the key {key!r}, which {counts} have"
+    examples = f"{of_documents[0].record.id!r} with {of_pages[0].record.id!r}"
+    compared = f"compared paths or ids, such as {examples}, translation_key and slug"
     return f"{what}: {compared}; name a key that they share with --translation-key KEY"
