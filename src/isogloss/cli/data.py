@@ -173,7 +173,7 @@ def _print_summary(summary: dict[str, Any]) -> None:
     ]
     print_table(out, "languages of a sample", ("", "declared", "detected"), languages, left=3)
     if summary["parallel"]:
-        out.print(f"parallel text: {summary['parallel']:,} texts with their translations\n")
+        out.print(f"parallel text: {summary['parallel']:,} translated texts\n")
     _print_problems(out, summary["problems"])
 
 

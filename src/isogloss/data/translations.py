@@ -110,7 +110,7 @@ class TranslatedSource(Source):
                 continue
             if found:
                 self._texts.setdefault(language, []).extend(found)
-                lines.append(f"{len(found):,} texts with their translations ({'-'.join(pair)}) in {texts.where}")
+                lines.append(f"{len(found):,} translated texts ({'-'.join(pair)}) in {texts.where}")
         if not lines:
             raise missing or InputError(f"{texts.where}: has no text with its translation; is it empty?")
         return lines
@@ -210,7 +210,9 @@ def _open(translations: Translations) -> Source:
     each = list(translations)
     pairs = [(one[0], one[1]) for one in each if isinstance(one, tuple) and list(map(type, one)) == [str, str]]
     if not pairs:
-        return InMemorySource(one for one in each if not isinstance(one, tuple))
+        documents = InMemorySource(one for one in each if not isinstance(one, tuple))
+        documents.where = "translations"  # not the place of the documents that they translate
+        return documents
     if len(pairs) != len(each):
         raise InputError("translations: some are pairs of texts and some are not; give either pairs or documents")
     return _TextsInMemory(pairs)
