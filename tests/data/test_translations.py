@@ -11,13 +11,20 @@ from isogloss.data.formats import open_source
 from isogloss.data.in_memory import as_source
 from isogloss.data.parallel import translated_pages
 from isogloss.data.problems import Problems
-from isogloss.data.translations import add_parallel_text, add_translations
+from isogloss.data.translations import OwnTranslations, add_parallel_text
 from isogloss.storage.errors import InputError
 
 
 def page(text, **front_matter):
     head = "".join(f"{key}: {value}\n" for key, value in front_matter.items())
     return (f"---\n{head}---\n" if head else "") + text
+
+
+def add_translations(source, translations, languages, query_language="en", key="", problems=None):
+    """The source with translations, and what the user is told."""
+    notes = []
+    own = OwnTranslations(translations, key, notes.append)
+    return own.added_to(source, languages, [query_language], problems=problems)[0], notes
 
 
 def lines(*pages):
@@ -254,7 +261,41 @@ def test_what_is_no_translation_is_refused(put):
         add_translations(source, [table], ["es"], key="slug")
     with pytest.raises(InputError, match="is a second folder or file of documents; give one"):
         add_translations(source, [pages, pages], ["es"])
-    with pytest.raises(InputError, match="documents and queries are both in 'es'"):
+    with pytest.raises(InputError, match="documents and queries are all in 'es'"):
         add_translations(source, [pages], ["es"], "es")
     with pytest.raises(InputError, match=r"empty\.tsv: has no text with its translation; is it empty\?"):
         add_translations(source, [str(directory / "empty.tsv")], ["es"])
+
+
+def test_where_languages_are_not_named_pages_are_no_documents(put):
+    directory = put({"all/es/a.md": "Uno.", "all/en/a.md": "One.", "all/en/b.md": "Two.", "all/c.en.md": "Three."})
+    source, own = open_source(str(directory / "all")), OwnTranslations([str(directory / "all" / "en")])
+    found, languages = own.added_to(source, ["en", "es"], ["en"], named=False)
+    assert languages == ["en", "es"]
+    assert load_collection(found, "en").ids == ["c.en.md"]
+    found, languages = OwnTranslations([str(directory / "all")]).added_to(source, ["en", "es"], ["en"], named=False)
+    assert languages == ["es"]
+    assert translated_pages(load_training(found, ("en", "es"))) == [("One.", "Uno.")]
+    _, languages = own.added_to(source, ["en", "es"], ["en"])
+    assert languages == ["en", "es"]
+
+
+def test_pages_in_several_languages_of_queries_are_told_apart(put):
+    files = {
+        "es/a.md": "Las abejas hacen miel.", "es/b.md": "El volcán arroja lava.",
+        "all/en/a.md": "The bees make honey in summer.", "all/a.de.md": "Die Bienen machen Honig.",
+        "plain/a.md": "Die Bienen machen im Sommer den Honig.", "plain/b.md": "The volcano throws out the lava.",
+    }  # fmt: skip
+    directory = put(files)
+    documents = open_source(str(directory / "es"))
+    for folder, english, german in (("all", "a", "a"), ("plain", "b", "a")):
+        notes = []
+        own = OwnTranslations([str(directory / folder)], tell=notes.append)
+        found, _ = own.added_to(documents, ["es"], ["en", "de"])
+        assert [document for _, document in translated_pages(load_training(found, ("en", "es")))] == [
+            files[f"es/{english}.md"].strip()
+        ]
+        assert [document for _, document in translated_pages(load_training(found, ("de", "es")))] == [
+            files[f"es/{german}.md"].strip()
+        ]
+        assert notes[0] == f"1 of 2 documents in es have a translation (en) in {directory / folder}"

@@ -27,11 +27,13 @@ from isogloss.data.readers.jsonl import Jsonl, read_objects
 from isogloss.data.readers.markup import read_front_matter
 from isogloss.data.source import Pair, Source
 from isogloss.storage.lines import Location, read_lines
+from isogloss.text.language import identify_language
 
 _EXPLICIT = ("translation_key", "translationKey")
 _SLUGS = ("original_slug", "slug")
 _REGION = r"(?:[-_](?:[a-z]{2}|\d{3}|han[st]|latn|cyrl|arab))?"
 _LONGEST_FRONT_MATTER = 500  # lines
+Place = tuple[Path, int]
 
 
 @dataclass(frozen=True)
@@ -40,12 +42,14 @@ class Pairing:
 
     documents: int
     pages: list[Document]
+    places: frozenset[Place]
+    """Where the pages are."""
     pairs: list[tuple[Document, Document]]
     """Page and document."""
     same: int
     """Pages with the text of their document."""
-    moved: frozenset[str]
-    """Ids of what the source has as documents and is a page: where one folder has both."""
+    moved: frozenset[Place]
+    """Where pages are that the source has as documents: one folder has both."""
     why_none: str
     """Where there is no pair, what was compared."""
 
@@ -59,11 +63,21 @@ class _Candidate:
     keys: Sequence[str] = ()
 
 
-def pair_pages(documents: Source, translations: Source, pair: Pair, key: str, problems: Problems) -> Pairing:
-    """Pair the documents of one source with the pages of another, by a key or by all that is known."""
+def pair_pages(
+    documents: Source, translations: Source, pair: Pair, key: str, problems: Problems,
+    query_languages: Sequence[str] = (),
+) -> Pairing:  # fmt: skip
+    """Pair the documents of one source with the pages of another, by a key or by all that is known.
+
+    With several ``query_languages`` that of a page without one is identified.
+    """
     unreported = Problems(problems.stop_at_errors)  # documents are read, and their problems reported, once more
     of_documents = [_Candidate(*found) for found in documents.documents(pair[1], unreported)]
-    of_pages = [_Candidate(*found) for found in translations.documents(pair[0], problems)]
+    of_pages = [
+        _Candidate(location, page)
+        for location, page in translations.documents(pair[0], problems)
+        if len(query_languages) < 2 or (page.language or identify_language(page.text, query_languages)) == pair[0]
+    ]
     of_documents, of_pages, moved = _separate(of_documents, of_pages, pair)
     _set_keys(of_documents, documents, pair[1], key, lambda record: (record.translations.get(pair[0], ""), record.id))
     _set_keys(of_pages, translations, pair[0], key, lambda record: (record.id, record.translations.get(pair[1], "")))
@@ -72,7 +86,8 @@ def pair_pages(documents: Source, translations: Source, pair: Pair, key: str, pr
     kept = [(page, document) for page, document in pairs if page.text != document.text]
     same = len(pairs) - len(kept)
     why = "" if kept else _why_none(documents, translations, of_documents, of_pages, key, same)
-    return Pairing(len(of_documents), [page.record for page in of_pages], kept, same, moved, why)
+    places = frozenset(place_of(page.location) for page in of_pages)
+    return Pairing(len(of_documents), [page.record for page in of_pages], places, kept, same, moved, why)
 
 
 def plain_path(id_: str, language: str, has_ending: bool = True) -> str:
@@ -91,25 +106,26 @@ def plain_path(id_: str, language: str, has_ending: bool = True) -> str:
 
 def _separate(
     documents: list[_Candidate], pages: list[_Candidate], pair: Pair
-) -> tuple[list[_Candidate], list[_Candidate], frozenset[str]]:
+) -> tuple[list[_Candidate], list[_Candidate], frozenset[Place]]:
     """Where one folder has both: documents and pages apart, by the languages in their paths.
 
     Of files without a language, ``guide.md`` beside ``guide_es.md``, are pages.
     """
-    places = {_place(page.location) for page in pages}
-    both = {place: each for each in documents if (place := _place(each.location)) in places}
+    places = {place_of(page.location) for page in pages}
+    both = {place: each for each in documents if (place := place_of(each.location)) in places}
     marked = {place for place, each in both.items() if _is_marked(each.record.id, pair[1])}
     as_pages = {
         place for place, each in both.items() if place not in marked and (marked or _is_marked(each.record.id, pair[0]))
     }
     return (
-        [each for each in documents if _place(each.location) not in as_pages],
-        [each for each in pages if (place := _place(each.location)) not in both or place in as_pages],
-        frozenset(both[place].record.id for place in as_pages),
+        [each for each in documents if place_of(each.location) not in as_pages],
+        [each for each in pages if (place := place_of(each.location)) not in both or place in as_pages],
+        frozenset(as_pages),
     )
 
 
-def _place(location: Location) -> tuple[Path, int]:
+def place_of(location: Location) -> Place:
+    """A location that is the same however the user writes the path."""
     return location.path.absolute(), location.line
 
 
