@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,12 +14,14 @@ from isogloss.cli.output import check_outputs, note, note_problems
 from isogloss.storage.errors import InputError
 
 if TYPE_CHECKING:
+    from isogloss.data.translations import OwnTranslations
     from isogloss.index.making import Encode
     from isogloss.index.manifest import Manifest
 
 APPROXIMATE = ("auto", "yes", "no")
 EXAMPLE = """\
   isogloss index demo -o my-index --language fr --language sw
+  isogloss index docs/es -o docs.index --language es --translations docs/en
   isogloss index manuals -o manuals.index --language de --set lexicon=en-de.txt
   isogloss index pages.jsonl -o pages.index --language fr --language it --set 'lexicon=dictionaries/{pair}.txt'
   isogloss index demo -o my-index --language fr --system my-run --engine postgresql://localhost/pages"""
@@ -34,6 +37,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--language", action="append", required=True, metavar="LANG", help="language of the documents (repeatable)"
     )
+    parser.add_argument(
+        "--translations", action="append", default=[], metavar="SOURCE",
+        help="translations to train on: a folder or JSON lines with the documents in the language of the queries, or "
+        "parallel text (.po, .mo, .tmx, .tsv, CORPUS for CORPUS.en and CORPUS.es); repeatable",
+    )  # fmt: skip
+    parser.add_argument(
+        "--translation-key", default="", metavar="KEY",
+        help="with --translations: what documents and their translations share, a key of their front matter or of "
+        "their JSON objects (default: paths without the language, ids, translation_key, slug)",
+    )  # fmt: skip
     parser.add_argument("--query-language", default="en", metavar="LANG", help="language of the queries (default en)")
     parser.add_argument(
         "--fields", default="title,text", help="what is searched: text, title or title,text (default title,text)"
@@ -76,7 +89,7 @@ def run(options: argparse.Namespace) -> None:
             Path(options.output), system, open_source(options.documents), options.language,
             options.query_language, parse_fields(options.fields),
             settings_for(system, [system], options.settings), options.overwrite, problems,
-            not options.no_source_documents, options.engine or "", encode,
+            not options.no_source_documents, options.engine or "", encode, _translations(options),
         )  # fmt: skip
     tell_index(options.output, manifest, options.quiet)
     note_problems(problems, options.quiet)
@@ -100,6 +113,15 @@ def approximate(path: str, how: str, quiet: bool) -> None:
         note(f"{path}: searched approximately, recall@10 measured: {reached}", quiet)
     elif how != "auto":
         note(f"{path}: searched exactly", quiet)
+
+
+def _translations(options: argparse.Namespace) -> OwnTranslations | None:
+    """The translations that the user has."""
+    from isogloss.data.translations import OwnTranslations
+
+    if not options.translations and not options.translation_key:
+        return None
+    return OwnTranslations(options.translations, options.translation_key, partial(note, quiet=options.quiet))
 
 
 def _encoding(options: argparse.Namespace) -> AbstractContextManager[Encode | None]:

@@ -19,6 +19,7 @@ from isogloss.data.dataset import load_collection, load_source_documents, load_t
 from isogloss.data.documents import Collection, Document
 from isogloss.data.problems import Problems
 from isogloss.data.source import Pair, Source
+from isogloss.data.translations import OwnTranslations
 from isogloss.engines.base import Listing
 from isogloss.engines.registry import finish_engine
 from isogloss.index.commit import Commit, LanguageEntry, SegmentEntry
@@ -49,18 +50,23 @@ def make_index(
     path: Path, name: str, source: Source, languages: Sequence[str], query_language: str = "en",
     fields: tuple[str, ...] = ("title", "text"), settings: Mapping[str, str] | None = None,
     overwrite: bool = False, problems: Problems | None = None, source_documents: bool = True,
-    engine: str = "", encode: Encode | None = None,
+    engine: str = "", encode: Encode | None = None, translations: OwnTranslations | None = None,
 ) -> Manifest:  # fmt: skip
     """Index the documents of some languages for queries in another. The index appears when it is complete.
 
     ``source_documents``: documents in the language of the queries, where the source has some, are stored to search
     with. ``engine``: the address of an engine that stores documents and vectors (:mod:`isogloss.engines.registry`).
+    ``translations`` are trained on.
     """
     if len(set(languages)) != len(languages) or not languages:
         raise InputError("language: name each language of the documents once")
     for language in languages:
         check_language(language)
     refuse_existing(path, overwrite)
+    if translations is not None and name not in system_names():
+        raise InputError(f"translations: {name} is trained already; leave them out, or train it with --parallel")
+    if translations is not None:
+        source, languages = translations.added_to(source, languages, [query_language], True, problems)
     pairs = [(query_language, language) for language in languages]
     check = for_engine if engine else None
     systems = (ready_system(name, source, pair, settings, problems, check) for pair in pairs)
