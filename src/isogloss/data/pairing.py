@@ -126,7 +126,7 @@ def _separate(
 
 def place_of(location: Location) -> Place:
     """A location that is the same however the user writes the path."""
-    return location.path.absolute(), location.line
+    return location.path.resolve(), location.line
 
 
 def _is_marked(id_: str, language: str) -> bool:

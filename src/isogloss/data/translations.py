@@ -143,7 +143,7 @@ class TranslatedSource(Source):
 
     def documents(self, language: str, problems: Problems) -> Iterator[tuple[Location, Document]]:
         for location, document in self._source.documents(language, problems):
-            if place_of(location) not in self._left_out:
+            if not self._left_out or place_of(location) not in self._left_out:
                 yield location, document
 
     def source_documents(self, language: str, problems: Problems) -> Iterator[tuple[Location, Document]]:
