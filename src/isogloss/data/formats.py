@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from isogloss.data.dataset import Dataset
+from isogloss.data.problems import Problems
 from isogloss.data.readers.beir import Beir, write_beir
 from isogloss.data.readers.demo import Demo
 from isogloss.data.readers.folder import Folder
@@ -67,9 +68,13 @@ def recognise_format(path: Path) -> str:
         if any(path.glob(pattern)):
             return format_
     has_catalogues = any(True for pattern in _CATALOGUES for _ in path.glob(pattern))
-    if (has_catalogues or aligned_files(path)) and not Folder(str(path)).paths():
+    if (has_catalogues or aligned_files(path)) and not _has_documents(path):
         return Messages.format if has_catalogues else Moses.format
     return Folder.format
+
+
+def _has_documents(path: Path) -> bool:
+    return any(True for _ in Folder(str(path)).documents("", Problems(stop_at_errors=False)))
 
 
 Writer = Callable[[Dataset, bool], None]

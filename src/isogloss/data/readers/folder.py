@@ -30,7 +30,7 @@ class Folder(Source):
         self.directory = existing_directory(where)
 
     def documents(self, language: str, problems: Problems) -> Iterator[tuple[Location, Document]]:
-        paths = self.paths()
+        paths = [path for path in sorted(self.directory.rglob("*")) if self._is_document(path)]
         marked = [path for path in paths if _is_marked(path.relative_to(self.directory), language)]
         for path in marked or paths:
             stem, ending = _stem_and_ending(path)
@@ -38,10 +38,6 @@ class Folder(Source):
             id_ = path.relative_to(self.directory).as_posix()
             name = stem.removesuffix(f".{language}")
             yield Location(path), Document(id_, text, title or name, language if marked else "")
-
-    def paths(self) -> list[Path]:
-        """The files that are read."""
-        return [path for path in sorted(self.directory.rglob("*")) if self._is_document(path)]
 
     def _is_document(self, path: Path) -> bool:
         hidden = any(part.startswith(".") for part in path.relative_to(self.directory).parts)
