@@ -72,9 +72,24 @@ BOMB = '<!DOCTYPE tmx [<!ENTITY a "ha">' + "".join(
         ("<tmx>" * 100, r"tmx:1: more than 64 elements are inside each other"),
         (TMX.format("<tu><tuv><seg>" + "x" * 300_000), r"tmx:4: a translation unit has more than 262,144 characters"),
         (TMX.format(UNITS).encode().replace(b"bees", b"\xff\xff"), r"tmx:4: not well-formed XML"),
+        (TMX.format(UNITS).replace("UTF-8", "klingon"), r"tmx: unknown encoding: klingon; convert the file to UTF-8"),
         (gzip.compress(TMX.format(UNITS).encode())[:60], r"a damaged gzip archive"),
     ],
-    ids=["bomb", "file", "parameter", "cut off", "tags", "empty", "text", "html", "deep", "long", "encoding", "gz"],
+    ids=[
+        "bomb",
+        "file",
+        "parameter",
+        "cut off",
+        "tags",
+        "empty",
+        "text",
+        "html",
+        "deep",
+        "long",
+        "bytes",
+        "encoding",
+        "gz",
+    ],
 )
 def test_a_damaged_or_hostile_file_is_an_error_in_one_line(texts, content, error):
     with pytest.raises(InputError, match=error) as raised:

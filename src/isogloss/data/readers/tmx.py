@@ -59,6 +59,8 @@ def _read_units(path: Path) -> Iterator[tuple[int, list[tuple[str, str]]]]:
     except expat.ExpatError as error:
         what = expat.ErrorString(error.code)
         raise InputError(f"{Location(path, error.lineno)}: not well-formed XML ({what}); make the file anew") from error
+    except (LookupError, ValueError) as error:  # an encoding that expat does not have
+        raise InputError(f"{path}: {error}; convert the file to UTF-8") from error
     except (EOFError, BadGzipFile, zlib.error) as error:
         raise InputError(f"{path}: a damaged gzip archive ({error})") from error
 
