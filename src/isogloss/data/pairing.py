@@ -109,7 +109,7 @@ def _separate(
 ) -> tuple[list[_Candidate], list[_Candidate], frozenset[Place]]:
     """Where one folder has both: documents and pages apart, by the languages in their paths.
 
-    Of files without a language, ``guide.md`` beside ``guide_es.md``, are pages.
+    Files without a language are pages where others have that of the documents: ``guide.md`` beside ``guide_es.md``.
     """
     places = {place_of(page.location) for page in pages}
     both = {place: each for each in documents if (place := place_of(each.location)) in places}
@@ -180,11 +180,10 @@ def _matched(
             if len(numbers) == len(others) == 1:
                 page_of[numbers[0]] = others[0]
             elif others:
-                several = documents if len(numbers) > 1 else pages
-                repeated = [several[number].record.id for number in (numbers if len(numbers) > 1 else others)]
-                what = f"{repeated[0]!r} and {repeated[1]!r} have the same key {key!r}, so neither is paired by it"
-                location = several[(numbers if len(numbers) > 1 else others)[1]].location
-                problems.warn(location, "ambiguous translation key", what)
+                side, repeated = (documents, numbers) if len(numbers) > 1 else (pages, others)
+                first, second = (side[number] for number in repeated[:2])
+                what = f"{first.record.id!r} and {second.record.id!r} have the same key {key!r}"
+                problems.warn(second.location, "ambiguous translation key", f"{what}, so neither is paired by it")
     return [(documents[number].record, pages[page_of[number]].record) for number in sorted(page_of)]
 
 
