@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 CORES ?= auto
+STARTER := ./packages/starter
 
 .PHONY: help demo test test-fast lint docs bench soak clean
 
@@ -65,19 +66,19 @@ $(BIN)/python:
 	@echo "== making a virtual environment in $(VENV)"
 	@$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.core: pyproject.toml constraints.txt | $(BIN)/python
+$(VENV)/.core: pyproject.toml constraints.txt $(STARTER)/pyproject.toml | $(BIN)/python
 	@echo "== installing isogloss into $(VENV)"
-	@$(PIP) install --constraint constraints.txt --editable .
+	@$(PIP) install --constraint constraints.txt --editable $(STARTER) --editable .
 	@touch $@
 
-$(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
+$(VENV)/.dev: pyproject.toml constraints.txt $(STARTER)/pyproject.toml | $(BIN)/python
 	@echo "== installing isogloss and the development tools into $(VENV)"
-	@$(PIP) install --constraint constraints.txt --editable '.[dev]'
+	@$(PIP) install --constraint constraints.txt --editable $(STARTER) --editable '.[dev]'
 	@touch $@ $(VENV)/.core
 
-$(VENV)/.bench: pyproject.toml constraints.txt | $(BIN)/python
+$(VENV)/.bench: pyproject.toml constraints.txt $(STARTER)/pyproject.toml | $(BIN)/python
 	@echo "== installing isogloss and the peers it is measured against into $(VENV)"
-	@$(PIP) install --constraint constraints.txt --editable '.[bench]'
+	@$(PIP) install --constraint constraints.txt --editable $(STARTER) --editable '.[bench]'
 	@touch $@
 
 clean:

@@ -13,6 +13,11 @@ from isogloss.storage.lines import Location, read_head, read_lines
 
 _MAGIC = 0x950412DE
 _CHARSET = re.compile(rb"charset=([\w.:-]+)", re.IGNORECASE)
+_HEAD = 1 << 16  # bytes in which the header of a catalogue is looked for
+_KEYWORD = re.compile(r"(msgctxt|msgid_plural|msgid|msgstr)(?:\[(\d+)\])?[ \t]*(?=\")")
+_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"[ \t]*')
+_ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{1,2}|[0-7]{1,3}|.)")
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
 
 
 def read_mo(path: Path) -> Iterator[tuple[str, str]]:
@@ -57,13 +62,6 @@ def _forms(message: str, translation: str) -> Iterator[tuple[str, str]]:
     for source, target in pairs[: len(forms)]:
         if source.strip() and target.strip():
             yield source, target
-
-
-_HEAD = 1 << 16  # bytes in which the header of a catalogue is looked for
-_KEYWORD = re.compile(r"(msgctxt|msgid_plural|msgid|msgstr)(?:\[(\d+)\])?[ \t]*(?=\")")
-_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"[ \t]*')
-_ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{1,2}|[0-7]{1,3}|.)")
-_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
 
 
 def read_po(path: Path, problems: Problems) -> Iterator[tuple[Location, tuple[str, str]]]:
