@@ -172,6 +172,8 @@ def _print_summary(summary: dict[str, Any]) -> None:
         ("documents", document_language, _shares(summary["document_languages"])),
     ]
     print_table(out, "languages of a sample", ("", "declared", "detected"), languages, left=3)
+    if summary["parallel"]:
+        out.print(f"parallel text: {summary['parallel']:,} translated texts\n")
     _print_problems(out, summary["problems"])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ from isogloss.cli.output import check_outputs, counted_languages, note, note_pro
 from isogloss.storage.errors import InputError
 
 if TYPE_CHECKING:
+    from isogloss.data.translations import OwnTranslations
     from isogloss.index.language_systems import Encode
     from isogloss.index.manifest import Manifest
 
@@ -22,6 +24,7 @@ EXAMPLE = """\
   isogloss index my-documents -o my-index                       # their languages are detected
   isogloss index my-documents -o my-index --query-language en --query-language de
   isogloss index manuals -o manuals.index --set lexicon=en-de.txt
+  isogloss index docs/es -o docs.index --translations docs/en
   isogloss index pages.jsonl -o pages.index --language fr --language it --set 'lexicon=dictionaries/{pair}.txt'
   isogloss index demo -o my-index --language fr --system my-run --engine postgresql://localhost/pages"""
 
@@ -36,6 +39,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--language", action="append", default=[], metavar="LANG",
         help="language of the documents (repeatable; default: detected, document by document)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--translations", action="append", default=[], metavar="SOURCE",
+        help="translations to train on: a folder or JSON lines with the documents in the language of the queries, or "
+        "parallel text (.po, .mo, .tmx, .tsv, CORPUS for CORPUS.en and CORPUS.es); repeatable",
+    )  # fmt: skip
+    parser.add_argument(
+        "--translation-key", default="", metavar="KEY",
+        help="with --translations: what documents and their translations share, a key of their front matter or of "
+        "their JSON objects (default: paths without the language, ids, translation_key, slug)",
     )  # fmt: skip
     parser.add_argument(
         "--query-language", action="append", metavar="LANG",
@@ -85,7 +98,7 @@ def run(options: argparse.Namespace) -> None:
         manifest = make_index(
             Path(options.output), system, source, options.language, query_languages, parse_fields(options.fields),
             settings, options.overwrite, problems,
-            not options.no_source_documents, options.engine or "", encode,
+            not options.no_source_documents, options.engine or "", encode, _translations(options),
         )  # fmt: skip
     if settings.get("lexicon") == AUTO:
         starter = system_type(system).uses_starter
@@ -114,6 +127,15 @@ def approximate(path: str, how: str, quiet: bool) -> None:
         note(f"{path}: searched approximately, recall@10 measured: {reached}", quiet)
     elif how != "auto":
         note(f"{path}: searched exactly", quiet)
+
+
+def _translations(options: argparse.Namespace) -> OwnTranslations | None:
+    """The translations that the user has."""
+    from isogloss.data.translations import OwnTranslations
+
+    if not options.translations and not options.translation_key:
+        return None
+    return OwnTranslations(options.translations, options.translation_key, partial(note, quiet=options.quiet))
 
 
 def _encoding(options: argparse.Namespace) -> AbstractContextManager[Encode | None]:

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from isogloss.data.dataset import Dataset
     from isogloss.data.source import Source
 
-SOURCE_HELP = "a folder, a file, or FORMAT:WHERE (wikiclir, beir, trec, jsonl, folder, platt, irds), or demo"
+SOURCE_HELP = (
+    "a folder, a file, or FORMAT:WHERE (wikiclir, beir, trec, jsonl, folder, platt, irds, po, tmx, moses, tsv), or demo"
+)
 
 
 def _whole_number(text: str, least: int) -> int:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 EXAMPLE = """\
   isogloss train smooth --data demo --pair en-fr -o my-run
   isogloss train smooth --data wikiclir:DIR --pair en-sw -o run --set encoder=cnn --set epochs=10 --seed 1
+  isogloss train bridge --data manuals --pair en-es -o run --parallel messages.po --parallel memory.tmx
+  isogloss train bridge --data moses:corpus --pair en-es -o run
   isogloss train --resume -o run
   isogloss train smooth --data demo --pair en-fr -o best --grid 'eps=0.25;0.5;1' --grid 'thresholds=0.2,0.7;0.1,0.6'
   isogloss train layerwise --data demo --pair en-fr -o run --on ray --workers 4
@@ -35,6 +37,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("system", nargs="?", metavar="SYSTEM", help="a system that is trained ('isogloss systems')")
     parser.add_argument("--data", metavar="SOURCE", help=SOURCE_HELP)
     parser.add_argument("--pair", help="query language and document language, like en-fr")
+    parser.add_argument(
+        "--parallel", action="append", default=[], metavar="FILE",
+        help="texts with their translations to train on too: .po, .mo, .tmx, .tsv (two columns), a folder of "
+        "catalogues, or CORPUS for CORPUS.en and CORPUS.es (repeatable)",
+    )  # fmt: skip
     parser.add_argument("--seed", type=seed, default=None, help="fixes splits, start, order and negatives (default 0)")
     shared.add_skip_bad(parser, "lines that are wrong")
     parser.add_argument("--resume", action="store_true", help="go on with a run that was interrupted or killed")
@@ -84,7 +91,7 @@ def _trained(options: argparse.Namespace, team: Team) -> TrainingRun | None:
     return train(
         options.system, options.data, options.pair, options.output, seed=options.seed or 0,
         grid=_axes(options.system, options.grid, settings), skip_bad=options.skip_bad, overwrite=options.overwrite,
-        settings=settings, **sharing,
+        parallel=options.parallel, settings=settings, **sharing,
     )  # fmt: skip
 
 
@@ -103,8 +110,8 @@ def _sharing(options: argparse.Namespace, team: Team) -> dict[str, Any]:
 
 def _check_resumed(options: argparse.Namespace) -> None:
     set_ = [name for name in ("system", "data", "pair", "seed") if getattr(options, name) is not None]
-    if set_ or options.settings or options.grid:
-        named = "SYSTEM" if "system" in set_ else f"--{set_[0]}" if set_ else "--set or --grid"
+    if set_ or options.settings or options.grid or options.parallel:
+        named = "SYSTEM" if "system" in set_ else f"--{set_[0]}" if set_ else "--set, --grid or --parallel"
         raise InputError(f"train: {named} cannot be changed with --resume; the run's config.toml says it")
 
 
@@ -138,6 +145,8 @@ def _axes(system: str, grid: list[str], settings: dict[str, str]) -> dict[str, l
 
 
 def _report(done: TrainingRun, config: dict[str, Any], options: argparse.Namespace) -> None:
+    from isogloss.data.source import parse_pair
+
     results = done.results
     if done.trials:
         measured = [name for name in done.trials[0] if name not in ("settings", "seconds")]
@@ -149,4 +158,6 @@ def _report(done: TrainingRun, config: dict[str, Any], options: argparse.Namespa
         title = f"{config['system']} on dev, {config['data']} {config['pair']}: {results['epochs']} epochs"
         print_table(console(), title, ("", *done.measures), rows)
     use = f"isogloss evaluate {done.path} --data {config['data']} --pair {config['pair']}"
+    if not done.measures:  # nothing was judged
+        use = f"isogloss index DOCUMENTS --system {done.path} --language {parse_pair(config['pair'])[1]} -o INDEX"
     note(f"{done.path}: trained in {results['seconds']:.0f} s; use it: {use}", options.quiet)

@@ -11,7 +11,7 @@ from typing import TypeVar
 from isogloss.data.documents import Collection, Document, Judgment, Query
 from isogloss.data.judgments import Judgments
 from isogloss.data.problems import Problems
-from isogloss.data.source import Pair, Source, parse_pair
+from isogloss.data.source import Pair, Source, TextPair, parse_pair
 from isogloss.data.splits import split_queries
 from isogloss.storage.errors import InputError
 from isogloss.storage.lines import Location
@@ -53,15 +53,31 @@ class Dataset:
         return Judgments(_checked(lines, self.queries, self.documents.row_of, self.problems))
 
     @cached_property
+    def parallel(self) -> list[TextPair]:
+        """Texts with their translations that are no documents of the collection, to train on."""
+        return [texts for _, texts in self.source.parallel(self.pair, self.problems)]
+
+    @cached_property
     def source_documents(self) -> Collection:
         """The query-language documents, for unsupervised statistics only: they may contain the test queries."""
-        return load_collection(self.source, self.pair[0], self.problems)
+        return load_source_documents(self.source, self.pair[0], self.problems)
 
 
 def load_collection(source: Source, language: str, problems: Problems | None = None) -> Collection:
     """Read and check the documents of one language."""
     problems = problems or Problems()
-    collection = Collection(_unique(source.documents(language, problems), "document", problems), language)
+    return _collection(source, source.documents(language, problems), language, problems)
+
+
+def load_source_documents(source: Source, language: str, problems: Problems) -> Collection:
+    """Read and check the pages in the language of the queries."""
+    return _collection(source, source.source_documents(language, problems), language, problems)
+
+
+def _collection(
+    source: Source, documents: Iterable[tuple[Location, Document]], language: str, problems: Problems
+) -> Collection:
+    collection = Collection(_unique(documents, "document", problems), language)
     if not len(collection):
         raise InputError(f"{source.name}: has no documents in {language!r}")
     return collection

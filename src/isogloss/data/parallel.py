@@ -2,7 +2,8 @@
 
 The page a query was taken from (its relevant document of the pair en-en) and its relevant document of the pair en-fr
 are translations of each other. Where no such page is known the query's own text replaces it. Lexicons and alignments
-are trained on such pages; translation language models and topic models on question-answer pairs.
+are trained on such pages, and on parallel text (``Dataset.parallel``) as on more of them; translation language models
+and topic models on question-answer pairs.
 
 Leakage rule: a page or an answer counts only if all queries it is relevant for are in the train split. Those of dev and
 test queries, and of queries in no split at all, never contribute.
@@ -28,7 +29,7 @@ _Pages = Mapping[str, list[Document]]
 
 
 def translated_pages(dataset: Dataset, fields: tuple[str, ...] = ("text",)) -> list[tuple[str, str]]:
-    """The texts of the train split's translated pages, query language first; each pair of pages once."""
+    """The texts of the train split's translated pages and of parallel text, query language first; each pair once."""
     documents, row_of = dataset.documents, dataset.documents.row_of
     targets = {
         query: [documents[row_of[document]] for document in _relevant(dataset.judgments, query)]
@@ -46,10 +47,10 @@ def translated_pages(dataset: Dataset, fields: tuple[str, ...] = ("text",)) -> l
                     continue
                 texts = joined_fields(source, fields), joined_fields(target, fields)
                 found.setdefault((type(source), source.id, target.id), texts)
-    if not found:
+    if not found and not dataset.parallel:
         what = f"the train split has no translated pages for {'-'.join(dataset.pair)}"
         raise NoPagesError(f"{dataset.source.name}: {what}")
-    return list(found.values())
+    return [*found.values(), *dataset.parallel]
 
 
 def _source_pages(dataset: Dataset) -> _Pages:
@@ -57,7 +58,7 @@ def _source_pages(dataset: Dataset) -> _Pages:
     language = dataset.pair[0]
     problems = Problems(dataset.problems.stop_at_errors)  # problems of the queries were counted before
     try:
-        lines = dataset.source.judgments((language, language), problems)
+        lines = dataset.source.source_judgments(language, problems)
     except InputError:
         return {}
     row_of = dataset.source_documents.row_of

@@ -15,13 +15,19 @@ from isogloss.storage.lines import Location
 
 Pair = tuple[str, str]
 """Query language, document language."""
+TextPair = tuple[str, str]
+"""A text of the query language and its translation in the document language."""
+
+
+class NoJudgmentsError(InputError):
+    """A source has documents only."""
 
 
 class Source(ABC):
     """Data in some format, read as a stream. Each record comes with the location it was read from."""
 
     format: ClassVar[str]
-    top_grade: ClassVar[int | None] = None
+    top_grade: int | None = None
     """The grade of a relevant (MR) document where the format fixes it."""
 
     def __init__(self, where: str) -> None:
@@ -55,11 +61,19 @@ class Source(ABC):
 
     def queries(self, language: str, problems: Problems) -> Iterator[tuple[Location, Query]]:
         """The queries of a language."""
-        raise InputError(f"{self.name}: a source of documents only, without queries and judgments")
+        raise NoJudgmentsError(f"{self.name}: a source of documents only, without queries and judgments")
 
     def judgments(self, pair: Pair, problems: Problems) -> Iterator[tuple[Location, Judgment]]:
         """The judgments of a pair of languages."""
-        raise InputError(f"{self.name}: a source of documents only, without queries and judgments")
+        raise NoJudgmentsError(f"{self.name}: a source of documents only, without queries and judgments")
+
+    def source_documents(self, language: str, problems: Problems) -> Iterator[tuple[Location, Document]]:
+        """The pages in the language of the queries, which queries were taken from."""
+        return self.documents(language, problems)
+
+    def source_judgments(self, language: str, problems: Problems) -> Iterator[tuple[Location, Judgment]]:
+        """The judgments between queries and the pages in their own language: which page a query was taken from."""
+        return self.judgments((language, language), problems)
 
     def splits(self, pair: Pair, queries: Collection[str], problems: Problems) -> Mapping[str, list[str]] | None:
         """Query ids of ``train``, ``dev``, ``test`` where the data fix them, each one of ``queries``."""
@@ -76,6 +90,10 @@ class Source(ABC):
     def lexicon(self, pair: Pair) -> Path | None:
         """A bilingual lexicon that comes with the data."""
         return None
+
+    def parallel(self, pair: Pair, problems: Problems) -> Iterator[tuple[Location, TextPair]]:
+        """Texts to train on with their translations, beside the documents that are searched."""
+        return iter(())
 
 
 def existing_directory(where: str) -> Path:

@@ -29,6 +29,7 @@ def summarise(dataset: Dataset) -> dict[str, Any]:
         "judged_queries": judged,
         "partially_relevant_per_query": partial / judged if judged else 0.0,
         "documents": len(dataset.documents),
+        "parallel": len(dataset.parallel),
         "grades": {str(grade): count for grade, count in grades.items()},
         "splits": {
             name: {"queries": len(ids), "judged": sum(query in judgments for query in ids)}

@@ -16,10 +16,11 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import isogloss
-from isogloss.data.dataset import load_collection
+from isogloss.data.dataset import load_collection, load_source_documents
 from isogloss.data.documents import Collection, Document
 from isogloss.data.problems import Problems
 from isogloss.data.source import Source
+from isogloss.data.translations import OwnTranslations
 from isogloss.engines.base import Listing
 from isogloss.engines.registry import finish_engine
 from isogloss.index.commit import Commit, LanguageEntry, SegmentEntry
@@ -40,6 +41,7 @@ from isogloss.storage.checksums import FileNote, write_checksums
 from isogloss.storage.errors import InputError
 from isogloss.storage.files import atomic_directory, refuse_existing
 from isogloss.storage.lines import Location
+from isogloss.systems.registry import system_names
 from isogloss.text.language import check_language, identify_language
 
 
@@ -47,13 +49,14 @@ def make_index(
     path: Path, name: str, source: Source, languages: Sequence[str] = (), query_language: str | Sequence[str] = "en",
     fields: tuple[str, ...] = ("title", "text"), settings: Mapping[str, str] | None = None,
     overwrite: bool = False, problems: Problems | None = None, source_documents: bool = True,
-    engine: str = "", encode: Encode | None = None,
+    engine: str = "", encode: Encode | None = None, translations: OwnTranslations | None = None,
 ) -> Manifest:  # fmt: skip
     """Index the documents of some languages for queries in others. The index appears when it is complete.
 
     Where no languages are named, those of the documents are detected (:mod:`isogloss.index.detecting`).
     ``source_documents``: documents in the language of the queries, where the source has some, are stored to search
     with. ``engine``: the address of an engine that stores documents and vectors (:mod:`isogloss.engines.registry`).
+    ``translations`` are trained on.
     """
     query_languages = _named_once([query_language] if isinstance(query_language, str) else query_language, "queries")
     if engine and len(query_languages) > 1:
@@ -61,9 +64,14 @@ def make_index(
     if languages:
         _named_once(languages, "documents")
     refuse_existing(path, overwrite)
-    if not languages:
+    if translations is not None and name not in system_names():
+        raise InputError(f"translations: {name} is trained already; leave them out, or train it with --parallel")
+    named = bool(languages)
+    if not named:
         detected = with_languages(source, problems)
         source, languages = detected.source, languages_to_index(detected, query_languages)
+    if translations is not None:
+        source, languages = translations.added_to(source, languages, query_languages, named, problems)
     check, settings = for_engine if engine else None, dict(settings or {})
     systems = (ready_systems(name, source, query_languages, each, settings, problems, check) for each in languages)
     with ExitStack() as stack:
@@ -168,7 +176,7 @@ def _keep_sources(folder: Path, source: Source, language: str, indexed: Document
     is asked for: those are not stored.
     """
     try:
-        found = load_collection(source, language, Problems(stop_at_errors=False))
+        found = load_source_documents(source, language, Problems(stop_at_errors=False))
     except InputError:
         return 0  # it has none
     kept = Collection((document for document in found if document.language == language), language)

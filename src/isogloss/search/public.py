@@ -7,7 +7,7 @@ import tempfile
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from isogloss.data.documents import Document
 from isogloss.data.in_memory import Documents, as_source, documents_of
@@ -19,6 +19,9 @@ from isogloss.storage.errors import InputError
 from isogloss.systems.base import Contribution
 from isogloss.systems.registry import DEFAULT_SYSTEM, as_settings
 from isogloss.translation.lexicon import Lexicon
+
+if TYPE_CHECKING:
+    from isogloss.data.translations import Translations
 
 LexiconLike = str | Path | Mapping[str, str | Sequence[str]]
 """A file, the name of a way to get a lexicon (``"induced"``), or words with their translations, the best first."""
@@ -52,7 +55,7 @@ class Index:
     def make(
         cls, documents: Documents, language: str | Sequence[str] | None = None, *, path: Path | str | None = None,
         system: str | Path = DEFAULT_SYSTEM, query_language: str | Sequence[str] = "en",
-        lexicon: LexiconLike | None = None,
+        lexicon: LexiconLike | None = None, translations: Translations | None = None, translation_key: str = "",
         fields: tuple[str, ...] = ("title", "text"), overwrite: bool = False, engine: str = "", **options: Any,
     ) -> Index:  # fmt: skip
         """Index documents for queries in one language or several, as ``isogloss index`` does.
@@ -61,11 +64,15 @@ class Index:
         another one that is detected or named when it is searched for.
 
         ``system`` is the name of a system or the path of a run. ``engine`` is the address of an engine that stores the
-        documents and vectors. Other options are those of the system (``isogloss systems NAME``).
+        documents and vectors. ``translations``: a folder or a file as for ``isogloss index --translations``, documents
+        with the ids of those that they translate, or pairs of texts, query language first. Other options are those of
+        the system (``isogloss systems NAME``).
         """
+        from isogloss.data.translations import OwnTranslations
         from isogloss.index.making import make_index
         from isogloss.systems.lexicons import with_auto_lexicon
 
+        own = OwnTranslations([translations], translation_key) if translations is not None else None
         if engine and path is None:
             raise InputError("path: an index in an engine is permanent, so it needs a path")
         scratch = Path(tempfile.mkdtemp(prefix="isogloss-"))
@@ -75,7 +82,7 @@ class Index:
             languages = [language] if isinstance(language, str) else list(language or ())
             make_index(
                 where, str(system), as_source(documents), languages, query_language, fields, settings, overwrite,
-                engine=engine,
+                engine=engine, translations=own,
             )  # fmt: skip
             index = cls.open(where)
         except BaseException:

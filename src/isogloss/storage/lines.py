@@ -48,11 +48,22 @@ def open_bytes(path: Path) -> IO[bytes]:
     return gzip.open(path, "rb") if magic == GZIP_MAGIC else open(path, "rb")  # type: ignore[return-value]
 
 
-def read_lines(path: Path, on_broken: Callable[[Location, str], None] | None = None) -> Iterator[tuple[Location, str]]:
+def read_head(path: Path, size: int) -> bytes:
+    """The first bytes of a file, plain or gzipped."""
+    try:
+        with open_bytes(path) as file:
+            return file.read(size)
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise InputError(f"{path}: a damaged gzip archive ({error})") from error
+
+
+def read_lines(
+    path: Path, on_broken: Callable[[Location, str], None] | None = None, encoding: str = "UTF-8"
+) -> Iterator[tuple[Location, str]]:
     """Stream the lines of a file, plain or gzipped, without their line ends.
 
-    A truncated archive or a binary file is an :class:`InputError`. A line that is not UTF-8 goes to ``on_broken``,
-    which may raise or count it, and is skipped; without ``on_broken`` it is an error too.
+    A truncated archive or a binary file is an :class:`InputError`. A line that is not UTF-8 (or in the encoding) goes
+    to ``on_broken``, which may raise or count it, and is skipped; without ``on_broken`` it is an error too.
     """
     path = find_file(path)
     number = 0
@@ -60,11 +71,11 @@ def read_lines(path: Path, on_broken: Callable[[Location, str], None] | None = N
         with open_bytes(path) as file:
             for number, raw in enumerate(file, start=1):
                 try:
-                    line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
+                    line = raw.decode("utf-8-sig" if number == 1 and encoding == "UTF-8" else encoding)
                 except UnicodeDecodeError as error:
                     if b"\x00" in raw:
                         raise InputError(f"{Location(path, number)}: a binary file, text is needed") from error
-                    what = f"not UTF-8 (byte 0x{raw[error.start]:02x} at position {error.start + 1})"
+                    what = f"not {encoding} (byte 0x{raw[error.start]:02x} at position {error.start + 1})"
                     if on_broken is None:
                         raise InputError(f"{Location(path, number)}: {what}") from error
                     on_broken(Location(path, number), what)

@@ -247,7 +247,7 @@ def _source_texts(training: Dataset) -> TokenizedTexts:
     """Texts of the query language: its documents, or the queries of the train split where there are none."""
     query_language, document_language = training.pair
     try:  # only whether there are any: errors in them are raised when they are read
-        has_some = any(True for _ in training.source.documents(query_language, Problems(stop_at_errors=False)))
+        has_some = any(True for _ in training.source.source_documents(query_language, Problems(False)))
     except InputError:
         has_some = False
     texts = training.source_documents.texts(("text",)) if has_some else []

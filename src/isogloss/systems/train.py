@@ -13,7 +13,8 @@ import isogloss
 from isogloss.data.dataset import Dataset, load_dataset
 from isogloss.data.formats import open_source
 from isogloss.data.problems import Problems
-from isogloss.data.source import Source, parse_pair
+from isogloss.data.source import Pair, Source, parse_pair
+from isogloss.data.translations import add_parallel_text
 from isogloss.evaluation.protocols import make_task
 from isogloss.evaluation.report import evaluate_run
 from isogloss.storage.errors import InputError
@@ -57,12 +58,13 @@ Launch = Callable[[Callable[[Team], TrainingRun], bool], TrainingRun]
 def train(
     system: str, data: str, pair: str, path: Path | str, *, seed: int = 0,
     grid: Mapping[str, Sequence[Any]] | None = None, skip_bad: bool = False, overwrite: bool = False,
-    settings: Mapping[str, Any] | None = None, launch: Launch | None = None, team: Team | None = None,
-    **options: Any,
+    parallel: Sequence[str] = (), settings: Mapping[str, Any] | None = None, launch: Launch | None = None,
+    team: Team | None = None, **options: Any,
 ) -> TrainingRun:  # fmt: skip
     """Train a system on the train split of some data, into a run directory with the model and its results.
 
-    ``grid``: all combinations of these values are tried first, and the best on dev is trained. Other options, or
+    ``parallel``: sources of parallel text to train on beside the data (``messages.po``, ``moses:corpus``). ``grid``:
+    all combinations of these values are tried first, and the best on dev is trained. Other options, or
     ``settings``, are those of the system. Use the model with ``Index.make(documents, "fr", system=path)`` or
     ``evaluate(path, …)``. ``launch`` trains in processes elsewhere (``isogloss.engines.ray.train.on_ray(4)``);
     ``team``: the processes that call this function side by side (``isogloss.training.distributed``).
@@ -71,7 +73,7 @@ def train(
     team.decide(partial(refuse_existing, Path(path), overwrite))
     axes = {name: [as_settings({name: value})[name] for value in values] for name, values in (grid or {}).items()}
     config = {
-        "system": system, "data": data, "pair": pair, "seed": seed, "skip_bad": skip_bad,
+        "system": system, "data": data, "pair": pair, "seed": seed, "skip_bad": skip_bad, "parallel": list(parallel),
         "options": {"seed": str(seed), **as_settings({**(settings or {}), **options})}, "grid": axes,
     }  # fmt: skip
     if launch:
@@ -139,7 +141,7 @@ def _run(
     system, *_ = [_made(config, {**settings, **point}, source) for point in points]  # wrong options are errors now
     _check(config, system, team.size > 1)
     files = _same_files(config, file_hashes(system), path)
-    dataset = load_dataset(source, pair, config["seed"], Problems(not config["skip_bad"]))
+    dataset = _load(source, pair, config["seed"], config["skip_bad"], config.get("parallel", ()))
     if directory is None:
         content = {
             "made_by": f"isogloss {isogloss.__version__}",
@@ -154,8 +156,9 @@ def _run(
         measure = system.recipe.measure
         directory.begin()
         trial = GridTrial(
-            config["system"], config["data"], config["pair"], config["seed"], config["skip_bad"], settings
-        )
+            config["system"], config["data"], config["pair"], config["seed"], config["skip_bad"], settings,
+            tuple(config.get("parallel", ())),
+        )  # fmt: skip
         table = directory.path / "grid.jsonl"
         chosen, entries = search_grid(grid_points(config["grid"]), trial, measure, table, available_cores())
         trials = sorted(entries, key=lambda entry: -entry[measure])
@@ -176,6 +179,7 @@ class GridTrial:
     seed: int
     skip_bad: bool
     settings: dict[str, str]
+    parallel: tuple[str, ...] = ()
 
     def __call__(self, point: dict[str, str]) -> dict[str, float]:
         """Train; the dev measures of the best epoch, or of the last where training does not stop early."""
@@ -183,12 +187,20 @@ class GridTrial:
         source, pair = open_source(self.data), parse_pair(self.pair)
         system = make_system(self.system, pair, {**self.settings, **point}, source, bare=True)
         assert isinstance(system, TrainedSystem)
-        history = system.train(load_dataset(source, pair, self.seed, Problems(not self.skip_bad))).history
+        history = system.train(_load(source, pair, self.seed, self.skip_bad, self.parallel)).history
         recipe = system.recipe
         if recipe.measure not in history[-1]:
             raise InputError("--grid: needs a dev split with judged queries to choose by")
         best = max(history, key=lambda entry: float(entry[recipe.measure])) if recipe.patience else history[-1]
         return {name: value for name, value in best.items() if name not in _NOT_MEASURES}
+
+
+def _load(source: Source, pair: Pair, seed: int, skip_bad: bool, parallel: Sequence[str]) -> Dataset:
+    """The data, with parallel text beside them."""
+    problems = Problems(not skip_bad)
+    if parallel:
+        source = add_parallel_text(source, parallel, pair, problems)
+    return load_dataset(source, pair, seed, problems)
 
 
 def _check(config: Mapping[str, Any], system: Trainable, shared: bool) -> None:

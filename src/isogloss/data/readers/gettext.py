@@ -7,10 +7,17 @@ import struct
 from collections.abc import Iterator
 from pathlib import Path
 
+from isogloss.data.problems import Problems
 from isogloss.storage.errors import InputError
+from isogloss.storage.lines import Location, read_head, read_lines
 
 _MAGIC = 0x950412DE
 _CHARSET = re.compile(rb"charset=([\w.:-]+)", re.IGNORECASE)
+_HEAD = 1 << 16  # bytes in which the header of a catalogue is looked for
+_KEYWORD = re.compile(r"(msgctxt|msgid_plural|msgid|msgstr)(?:\[(\d+)\])?[ \t]*(?=\")")
+_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"[ \t]*')
+_ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{1,2}|[0-7]{1,3}|.)")
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
 
 
 def read_mo(path: Path) -> Iterator[tuple[str, str]]:
@@ -55,3 +62,90 @@ def _forms(message: str, translation: str) -> Iterator[tuple[str, str]]:
     for source, target in pairs[: len(forms)]:
         if source.strip() and target.strip():
             yield source, target
+
+
+def read_po(path: Path, problems: Problems) -> Iterator[tuple[Location, tuple[str, str]]]:
+    """The messages of a catalogue (``.po``), each with its translation, as in :func:`read_mo`.
+
+    Fuzzy and obsolete entries are left out, and so is what has no translation.
+    """
+    entry = _Entry()
+    for location, line in read_lines(path, problems.broken_text, _charset(path)):
+        text = line.strip()
+        if entry.is_complete and not text.startswith(('"', "msgstr", "#~")):
+            yield from entry.forms()
+            entry = _Entry()
+        wrong = entry.take(location, text)
+        if wrong:
+            problems.error(location, "malformed entry", wrong)
+            entry = _Entry(skips=True)
+    if entry.texts and not entry.is_complete:
+        what = "the file ends before the translation of this message; it is cut off"
+        problems.error(entry.location or Location(path), "malformed entry", what)
+    else:
+        yield from entry.forms()
+
+
+def _charset(path: Path) -> str:
+    found = _CHARSET.search(read_head(path, _HEAD))
+    name = found[1].decode("ascii") if found else "UTF-8"
+    if name.upper() in ("UTF-8", "UTF8", "CHARSET", "ASCII", "US-ASCII"):  # CHARSET: of a template
+        return "UTF-8"
+    try:
+        "".encode(name)
+    except LookupError:
+        raise InputError(f"{path}: the character set {name!r} is not known; convert the file to UTF-8") from None
+    return name
+
+
+class _Entry:
+    """An entry of a catalogue while it is read: keyword to text; ``skips`` the rest of one that is malformed."""
+
+    def __init__(self, skips: bool = False) -> None:
+        self.texts: dict[str, str] = {}
+        self.location: Location | None = None
+        self._fuzzy, self._skips, self._last = False, skips, ""
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether there is a translation, which comes last."""
+        return "msgstr" in self._last or self._skips
+
+    def take(self, location: Location, line: str) -> str:
+        """Read a line; what is wrong with it, or an empty text."""
+        if line.startswith("#"):
+            self._fuzzy |= line.startswith("#,") and "fuzzy" in line
+        if not line or line.startswith("#") or (self._skips and line.startswith(('"', "msgstr"))):
+            return ""
+        keyword = _KEYWORD.match(line)
+        if keyword:
+            line = line[keyword.end() :]
+            name = keyword[1] + (keyword[2] or "")
+            if name in self.texts or (keyword[1] == "msgstr" and "msgid" not in self.texts):
+                return f"{keyword[1]} where none is expected"
+            self._last = name
+            self.location = self.location or location
+        elif not line.startswith('"') or not self._last:
+            return f"expected msgid, msgstr or a comment, got {line[:40]!r}"
+        quoted = _QUOTED.fullmatch(line)
+        if quoted is None:
+            return f"the text in quotes does not end: {line[:40]!r}"
+        self.texts[self._last] = self.texts.get(self._last, "") + _ESCAPE.sub(_unescape, quoted[1])
+        return ""
+
+    def forms(self) -> Iterator[tuple[Location, tuple[str, str]]]:
+        """The message with its translation, and its plural; nothing of the header."""
+        message = self.texts.get("msgid")
+        if not message or self._fuzzy or self.location is None:
+            return
+        plural = self.texts.get("msgid_plural")
+        translations = [text for name, text in self.texts.items() if name.startswith("msgstr")]
+        for pair in _forms(message if plural is None else f"{message}\0{plural}", "\0".join(translations)):
+            yield self.location, pair
+
+
+def _unescape(match: re.Match[str]) -> str:
+    code = match[1]
+    if code[0] == "x" and len(code) > 1:
+        return chr(int(code[1:], 16))
+    return chr(int(code, 8)) if code.isdecimal() else _ESCAPES.get(code, code)

@@ -16,8 +16,7 @@ from typing import Any, NoReturn
 from isogloss.data.documents import Document, Judgment, Query, document_of, page_object
 from isogloss.data.grades import GradedPages
 from isogloss.data.problems import Problems
-from isogloss.data.source import Pair, Source, list_pairs
-from isogloss.storage.errors import InputError
+from isogloss.data.source import NoJudgmentsError, Pair, Source, list_pairs
 from isogloss.storage.files import atomic_file
 from isogloss.storage.lines import Location, find_file, read_lines
 
@@ -139,7 +138,7 @@ class Jsonl(Source):
     def _refuse(self, what: str, problems: Problems) -> NoReturn:
         for _ in self.check(problems):  # malformed pages may be the reason
             pass
-        raise InputError(f"{self.path}: {what}")
+        raise NoJudgmentsError(f"{self.path}: {what}")
 
     def _warn_of_links(self, pair: Pair, problems: Problems) -> None:
         pages = self.graded.pages

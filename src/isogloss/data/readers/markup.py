@@ -72,7 +72,7 @@ class _Page(HTMLParser):
 
 
 _FRONT_MATTER = re.compile(r"---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
-_NAMED = re.compile(r"^title:[ \t]*(.+)$", re.MULTILINE)
+_VALUE = re.compile(r"^(\w[\w-]*):[ \t]*(\S.*)$", re.MULTILINE)
 _HEADING = re.compile(r"^#[ \t]+(.+)$|^(\S.*)\n=+[ \t]*$", re.MULTILINE)
 _CLOSING = re.compile(r"[ \t]#+$")  # of a heading
 _CLEANED = (
@@ -99,13 +99,26 @@ def read_markdown(text: str) -> tuple[str, str]:
     front_matter = _FRONT_MATTER.match(text)
     if front_matter:
         text = text[front_matter.end() :]
-        named = _NAMED.search(front_matter[1])
-        title = named[1].strip().strip("\"'") if named else ""
+        title = _values(front_matter[1]).get("title", "")
     heading = _HEADING.search(text)
     if heading and not title:
         title = _clean(_CLOSING.sub("", (heading[1] or heading[2]).rstrip()))
         text = text[: heading.start()] + text[heading.end() :]
     return title, _clean(text)
+
+
+def read_front_matter(text: str) -> dict[str, str]:
+    r"""The values of the front matter that take one line; none where a text has no front matter.
+
+    >>> read_front_matter("---\ntitle: Tea\nslug: 'drinks/tea'\n---\nA drink.")
+    {'title': 'Tea', 'slug': 'drinks/tea'}
+    """
+    found = _FRONT_MATTER.match(text)
+    return _values(found[1]) if found else {}
+
+
+def _values(front_matter: str) -> dict[str, str]:
+    return {key: value.strip().strip("\"'") for key, value in _VALUE.findall(front_matter)}
 
 
 def _clean(text: str) -> str:

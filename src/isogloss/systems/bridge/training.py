@@ -86,8 +86,8 @@ def find_compounds(texts: Sequence[str], tokenizer: Tokenizer) -> dict[str, Comp
 
 
 def page_pairs(training: Dataset, options: BridgeOptions) -> Sequence[tuple[str, str]]:
-    """The translated pages of the train split; none where there are none."""
-    if "pages" in options.left_out or not training.splits.get("train"):
+    """The translated pages of the train split and parallel text; none where there are none."""
+    if "pages" in options.left_out or not (training.splits.get("train") or training.parallel):
         return []
     try:
         return translated_pages(training)
