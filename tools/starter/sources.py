@@ -40,6 +40,10 @@ def listed() -> dict[str, Any]:
     return tomllib.loads(LIST.read_text(encoding="utf-8"))
 
 
+def _packages() -> list[str]:
+    return sorted(name for part in listed()["debian"].values() for name in part)
+
+
 def language_of(locale: str) -> str | None:
     """The language of a locale's messages; None for a variant that is left out.
 
@@ -56,8 +60,7 @@ def language_of(locale: str) -> str | None:
 
 def fetch(work: Path) -> None:
     """Download what is missing and unpack the message catalogues; nothing is installed."""
-    packages = [name for part in listed()["debian"].values() for name in part]
-    missing = [name for name in packages if not (work / "mo" / name).is_dir()]
+    missing = [name for name in _packages() if not (work / "mo" / name).is_dir()]
     archives = work / "archives"
     archives.mkdir(parents=True, exist_ok=True)
     batches = [missing[start : start + _BATCH] for start in range(0, len(missing), _BATCH)]
@@ -90,7 +93,7 @@ def _unpack_package(archives: Path, folder: Path, name: str) -> None:
         tarfile.open(fileobj=process.stdout, mode="r|") as content,
     ):
         for member in content:
-            if member.name.endswith(".mo") and "/LC_MESSAGES/" in member.name and member.isfile():
+            if member.name.endswith(".mo") and "/LC_MESSAGES/" in member.name and not member.issym():
                 content.extract(member, partial, filter="data")
     (partial / _VERSION).write_text(archive.name.replace("%3a", ":"), encoding="utf-8")
     partial.rename(folder / name)
@@ -108,15 +111,16 @@ def _unpack_npm(archives: Path, folder: Path, name: str) -> None:
 
 
 def versions(work: Path) -> dict[str, str]:
-    """The archive of each package that was downloaded."""
-    return {path.parent.name: path.read_text(encoding="utf-8") for path in sorted(work.glob(f"*/*/{_VERSION}"))}
+    """The archive that each listed package came from."""
+    paths = [work / "mo" / name / _VERSION for name in _packages()]
+    paths += [work / "npm" / name / _VERSION for name in listed()["npm"]]
+    return {path.parent.name: path.read_text(encoding="utf-8") for path in paths if path.is_file()}
 
 
 def catalogues(work: Path) -> dict[str, list[Path]]:
     """The message catalogues of each language, in the order of the packages."""
     found: dict[str, list[Path]] = {}
-    packages = [name for part in listed()["debian"].values() for name in part]
-    for name in sorted(packages):
+    for name in _packages():
         for path in sorted((work / "mo" / name).glob("**/LC_MESSAGES/*.mo")):
             language = language_of(path.parents[1].name)
             if language:

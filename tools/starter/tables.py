@@ -16,6 +16,7 @@ from isogloss.translation.word_tables import WordTable, best_pairs, pack_table
 _SEEN = 2  # pairs of texts that a word pair stands in; one is enough in a name of CLDR
 _MOST = 5  # translations of a word, in each direction
 _LEAST = 0.03  # P of a translation in one of the directions
+_WINDOW = 6  # words: texts are short, and 20 find nothing more
 _BLOCK = 5_000  # pairs of texts
 _HASHES = 2**23 - 15
 
@@ -24,7 +25,7 @@ def make_table(pairs: Sequence[Pair], language: str, largest: int | None = None)
     """The table of English and a language; with ``largest``, fewer pairs if its file would have more bytes."""
     english = tokenize_texts([pair.english for pair in pairs], Tokenizer("en", stems=True), processes=1)
     other = tokenize_texts([pair.other for pair in pairs], Tokenizer(language, stems=True), processes=1)
-    found = _pruned(align_words(english, other), _LEAST)
+    found = _pruned(align_words(english, other, window=_WINDOW), _LEAST)
     names = np.asarray([pair.source == "cldr" for pair in pairs])
     found = _kept(found, _together(english, other, found, names) >= _SEEN)
     table, least = _table(found, english, other), _LEAST
