@@ -150,7 +150,7 @@ class PassageIndex:
         """The passages in the inverted list of each translation of a query word, and P(w | t) n(t, p).
 
         Terms in the rows ``verbatim`` translate no other word. The list of unknown words contains them, so their counts
-        are subtracted.
+        are subtracted there.
         """
         numbers, probabilities, _ = self.translation.translations(int(query.numbers[position]))
         if position in query.verbatim and query.numbers[position] == len(self.translation.query_words):
@@ -160,7 +160,7 @@ class PassageIndex:
         if len(verbatim):
             own = self.postings.terms.find(query.verbatim.get(position, ""))
             of_unknown = probabilities[numbers == self.translation.unknown].sum()
-            weights = np.where(verbatim == own, 1.0, -of_unknown * (of_unknown > least))
+            weights = (verbatim == own) - of_unknown * (of_unknown > least)
             rows, used = np.append(rows, verbatim), np.append(used, weights != 0)
             probabilities = np.append(probabilities, weights).astype(np.float32)
         rows, probabilities = rows[used], probabilities[used]
