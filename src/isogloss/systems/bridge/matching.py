@@ -72,10 +72,11 @@ class CollectionStatistics:
         self._frequencies = matched / np.maximum(whole, 1e-9)
 
     def idf(self, query: QueryStatistics) -> Floats:
-        """ln(1 + (N - n + .5) / (n + .5)) of each word of a query."""
+        """ln(1 + (N - n + .5) / (n + .5)) of each word of a query; n of one without translations is its verbatim term's."""
         frequencies = self._frequencies[query.numbers]
         for position, count in query.verbatim_counts.items():
-            frequencies[position] = max(count, frequencies[position])
+            translated = query.numbers[position] != len(self._frequencies) - 1
+            frequencies[position] = max(count, frequencies[position]) if translated else count
         frequencies = np.minimum(frequencies, self._passages)
         idf: Floats = np.log1p((self._passages - frequencies + 0.5) / (frequencies + 0.5)).astype(np.float32)
         return idf
