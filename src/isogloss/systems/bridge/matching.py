@@ -72,7 +72,7 @@ class CollectionStatistics:
         self._frequencies = matched / np.maximum(whole, 1e-9)
 
     def idf(self, query: QueryStatistics) -> Floats:
-        """ln(1 + (N - n + .5) / (n + .5)) of each word of a query; n of one without translations is its verbatim term's."""
+        """ln(1 + (N - n + .5) / (n + .5)) of each word of a query; n of a word without translations is the term's."""
         frequencies = self._frequencies[query.numbers]
         for position, count in query.verbatim_counts.items():
             translated = query.numbers[position] != len(self._frequencies) - 1

@@ -416,7 +416,7 @@ class Bridge(FindsPassages, Trainable):
         terms = self._query_terms.terms(words)
         document_term_of = dict(zip(terms, self._document_terms.terms(words), strict=True))
         statistics = self._ready.translation.query_statistics(Counter(terms), self.documents.count_of, document_term_of)
-        pretrained = self._encoder.encode([query])[0] if self._encoder else None
+        pretrained = self._encoder.encode([query])[0] if self._encoder and words else None
         return QueryFeatures.of(terms, statistics, self._ready.tables, pretrained)
 
     def features(self, query: str, rows: Rows) -> Features:
