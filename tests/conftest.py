@@ -32,6 +32,14 @@ def no_cluster(request, monkeypatch):
         monkeypatch.delenv("RAY_ADDRESS", raising=False)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def no_starter():
+    """Results do not depend on whether isogloss-starter is installed: tests of it bring tables of their own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("isogloss.translation.starter._PACKAGE", "isogloss_starter_of_nobody")
+        yield
+
+
 @pytest.fixture(scope="session")
 def questions(tmp_path_factory):
     """Made-up questions in English and French under the same ids, French answers, 20 for training and 20 for dev."""

@@ -276,8 +276,8 @@ def dictionary_table(lexicon: Lexicon, tokenizers: tuple[Tokenizer, Tokenizer]) 
     queries, documents, counts = keys[order, 0], keys[order, 1], counts[order]
     sums = [np.bincount(side, counts, len(known)) for side, known in zip((queries, documents), words, strict=True)]
     return WordTable(
-        words[0], words[1], queries, documents, (counts / sums[1][documents]).astype(np.float32),
-        (counts / sums[0][queries]).astype(np.float32), *(np.full(len(side), np.inf, np.float32) for side in words),
+        words[0], words[1], queries, documents, (counts / sums[0][queries]).astype(np.float32),
+        (counts / sums[1][documents]).astype(np.float32), *(np.full(len(side), np.inf, np.float32) for side in words),
     )  # fmt: skip
 
 
@@ -295,8 +295,10 @@ def _pseudo_counts(knowledge: Sequence[Knowledge], words: Sequence[list[str]]) -
             for number, side in zip(number_of, (table.query_words, table.document_words), strict=True)
         )
         keys.append(queries[table.query_numbers] * (len(words[1]) + 1) + documents[table.document_numbers])
-        forward.append(np.minimum(strength, table.query_counts)[table.query_numbers] * table.document_probabilities)
-        backward.append(np.minimum(strength, table.document_counts)[table.document_numbers] * table.query_probabilities)
+        forward.append(np.minimum(strength, table.query_counts)[table.query_numbers] * table.query_probabilities)
+        backward.append(
+            np.minimum(strength, table.document_counts)[table.document_numbers] * table.document_probabilities
+        )
     found, each = np.unique(np.concatenate(keys), return_inverse=True)
     sources, targets = np.divmod(found, len(words[1]) + 1)
     sums = [np.bincount(each, np.concatenate(side), len(found)).astype(np.float64) for side in (forward, backward)]

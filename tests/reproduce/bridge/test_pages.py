@@ -1,5 +1,7 @@
 """The pages of `bridge`, from trials that were made up, and the trials themselves on the demo."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,12 +9,15 @@ from hypothesis import strategies as st
 
 from isogloss.reproduce.bridge.pages import (
     ITEMS,
+    SHARES,
+    FirstHits,
     ablation,
     ablations,
     calibration,
     calibration_error,
     calibration_of,
     compared,
+    flagged_of,
     reliability,
     results_of,
 )
@@ -32,6 +37,11 @@ SMALL = {"epochs": "1", "dimension": "8"}
 @pytest.fixture(scope="module")
 def demo():
     return PairData.read("demo", PAIR)
+
+
+@pytest.fixture
+def with_starter(monkeypatch):
+    monkeypatch.setattr("isogloss.reproduce.bridge.trials.load_starter", lambda *pair: object())
 
 
 @pytest.fixture
@@ -57,7 +67,8 @@ def keep(experiment, trial, values, calibration=None, **arrays):
 
 
 class TestPlan:
-    def test_every_ingredient_is_left_out_once(self, experiment):
+    def test_every_ingredient_is_left_out_once(self, experiment, demo, with_starter):
+        experiment = replace(experiment, data=lambda pair: PairData(demo.dataset, demo.lexicon))
         trials = ablations(experiment, PAIR)
         assert list(trials) == [WHOLE, *ABLATIONS, "pretrained=use"]
         assert {f"without={name}" for name in INGREDIENTS} < set(ABLATIONS)
@@ -65,9 +76,17 @@ class TestPlan:
         assert all(trial.settings["epochs"] == "1" for trial in trials.values())
 
     def test_what_cannot_be_left_out_is_not(self, demo):
+        knowledge = {"without=lexicon", "without=starter", "without=pages"}
         trials = Setup("demo", (PAIR,)).ablations(PAIR, PairData(demo.dataset, ""))
-        assert not {"without=lexicon", "without=pages", "pretrained=use"} & set(trials)
+        assert not {*knowledge, "pretrained=use"} & set(trials)
         assert "without=vectors" in trials
+        trials = Setup("demo", (PAIR,)).ablations(PAIR, demo)
+        assert knowledge & set(trials) == {"without=lexicon", "without=pages"}
+
+    def test_a_starter_table_can_be_left_out_where_there_is_one(self, demo, with_starter):
+        trials = Setup("demo", (PAIR,)).ablations(PAIR, PairData(demo.dataset, ""))
+        assert {"without=starter", "without=pages"} < set(trials)
+        assert "without=lexicon" not in trials
 
     def test_both_items_share_the_whole_system(self, experiment):
         both, first = missing_trials(ITEMS.values(), experiment), missing_trials([ITEMS["ablation"]], experiment)
@@ -94,7 +113,10 @@ class TestAblation:
         text = ablation(experiment).text
         assert "| `without=vectors`: no word vectors | 0.5000 [" in text
         assert "| -0.2500 [-0.2500, -0.2500] | 0 / 0 / 40 | 0.0002 | 3.5 |" in text
-        assert "| `without=pages`: no translated pages: trained on the dictionary alone | — |" in text
+        assert (
+            "| `without=pages`: no translated pages: trained on the dictionary and the starter table alone | — |"
+            in text
+        )
 
     def test_without_any_trial_there_is_a_page(self, experiment):
         assert "No trial of this was run to its end." in ablation(experiment).text
@@ -106,25 +128,46 @@ class TestCalibration:
         trial = experiment.setup.whole(PAIR)[WHOLE]
         scores = np.asarray([4.0, -4.0, 4.0, -4.0, 4.0, -4.0], np.float32)
         keep(
-            experiment, trial, np.ones(4), {"slope": 1.0, "context": 0.0, "biases": [0.0, 0.0]}, scores=scores,
-            grades=np.asarray([2, 0, 1, 0, 2, 2], np.int8), counts=np.asarray([2, 2, 0, 2]),
-            first_there=np.asarray([4.0, 4.0, -np.inf, 4.0]), first_gone=np.asarray([-4.0, -4.0, -np.inf, 4.0]),
+            experiment, trial, np.ones(4), {"slope": 1.0, "context": [0.0] * 3, "biases": [0.0, 0.0], "doubt": -1.0},
+            scores=scores, grades=np.asarray([2, 0, 1, 0, 2, 2], np.int8), counts=np.asarray([2, 2, 0, 2]),
+            text_there=np.asarray([4.0, 4.0, -np.inf, 4.0]), text_gone=np.asarray([-4.0, -4.0, -np.inf, 4.0]),
+            text_right=np.asarray([True, False, False, True]),
         )  # fmt: skip
         found = calibration_of(experiment.trials.read(trial))
-        assert found["thresholds"] == (0, 0)
-        assert found["first_hit_below_threshold"] == {"there": 0.25, "gone": 0.75}
+        assert found["thresholds"] == (-1, 0)
+        assert set(found["flagged"]) == {"text"}
+        assert found["flagged"]["text"] == {
+            "right_first_hits": 2, "right": 0, "gone": 0.75, "gone_at": dict.fromkeys(SHARES, 0.75),
+        }  # fmt: skip
         high = 1 / (1 + np.exp(-4.0))
         partly, fully = found["reliability"]["at least partially relevant"], found["reliability"]["relevant"]
         assert [each["observed"] for each in partly["bins"]] == pytest.approx([1 / 3, 1])
         assert partly["error_of_first_hits"] == pytest.approx(1 - high, abs=1e-5)
         assert fully["error_of_first_hits"] == pytest.approx(high - 2 / 3, abs=1e-5)
         page = calibration(experiment)
-        assert "| the whole system | 0.00 | 0.250 | 0.750 |" in page.text
+        assert "| the whole system, texts | -1.00 | 0.000 | 0.750 | 0.750 | 0.750 | 0.750 | 0.750 |" in page.text
         assert (experiment.output / "calibration.en-fr.svg").exists()
 
-    def test_a_model_without_thresholds_is_reported(self, experiment):
-        keep(experiment, experiment.setup.whole(PAIR)[WHOLE], np.ones(3))
-        assert "No model has thresholds" in calibration(experiment).text
+    def test_without_any_trial_there_is_a_page(self, experiment):
+        assert "No trial of this was run to its end." in calibration(experiment).text
+
+
+def test_flagging_few_right_first_hits_flags_fewer_of_those_whose_answer_is_gone():
+    hits = FirstHits(np.arange(100.0), np.append(np.full(50, -np.inf), np.arange(0.0, 50)))
+    found = flagged_of(hits, 20.0)
+    assert (found["right_first_hits"], found["right"], found["gone"]) == (100, 0.2, 0.7)
+    assert found["gone_at"] == {0.01: 0.51, 0.02: 0.52, 0.05: 0.55, 0.1: 0.6}
+    right, gone = hits.trade(np.arange(-1.0, 101))
+    assert right.tolist() == sorted(right)
+    assert gone.tolist() == sorted(gone)
+    assert (right[0], gone[0], right[-1], gone[-1]) == (0, 0.5, 1, 1)
+
+
+def test_without_a_right_first_hit_there_is_nothing_to_trade():
+    found = flagged_of(FirstHits(np.zeros(0), np.asarray([-1.0, 1.0])), 0.0)
+    assert np.isnan(found["right"])
+    assert found["gone"] == 0.5
+    assert set(found["gone_at"].values()) == {0}
 
 
 def test_trials_are_run_once_and_those_of_another_lexicon_refused(demo, tmp_path):
@@ -137,10 +180,12 @@ def test_trials_are_run_once_and_those_of_another_lexicon_refused(demo, tmp_path
     assert missing_trials(items, experiment) == []
     result = experiment.trials.read(trial)
     queries, counts = result.record["queries"], result.arrays["counts"]
-    assert len(counts) == len(result.arrays["first_gone"]) == len(result.arrays["MRR_mr"]) == queries
+    assert len(counts) == len(result.arrays["text_gone"]) == len(result.arrays["MRR_mr"]) == queries
     assert counts.sum() == len(result.arrays["scores"]) == len(result.arrays["grades"])
     assert result.arrays["grades"].max() == 2
-    assert (result.arrays["first_gone"] <= result.arrays["first_there"] + 1e-6).mean() > 0.9
+    there, gone, right = (result.arrays[f"text_{name}"] for name in ("there", "gone", "right"))
+    assert right.sum() > 10
+    assert gone[right].mean() < there[right].mean()
     assert result.record["model_bytes"] > 0
     other = Experiment(setup, {PAIR: PairData(demo.dataset, "")}.__getitem__, experiment.trials, tmp_path)
     with pytest.raises(InputError, match="was run on other data"):

@@ -43,7 +43,8 @@ def fitted(demo, request):
         patch.setitem(pretrained._ENCODERS, "lengths", (Lengths, PAIR))
         system = make_system("bridge", PAIR, QUICK | settings, Demo())
         system.fit(demo)
-        system.model = replace(system.model, calibration=Calibration(1.0, 0.6, (0.0, 1.0)))  # all that it may show
+        calibration = Calibration(1.0, (0.6, 0.1, -0.2), (0.0, 1.0), -1.0)  # all that it may show
+        system.model = replace(system.model, calibration=calibration)
         yield system
 
 

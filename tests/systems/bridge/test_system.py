@@ -89,7 +89,8 @@ def each(made, encoder, request):
 def through_lists(system, query):
     """forward(q, p) of the best passage of each document, by the inverted lists."""
     (part,) = system.documents.parts
-    forward = part.index.forward(system.query_features(query).statistics)
+    statistics = system.query_features(query).statistics
+    forward = part.index.forward(statistics, system.documents.statistics.background.of(statistics))
     return np.maximum.reduceat(forward, np.cumsum(part.counts) - part.counts)
 
 
@@ -99,7 +100,7 @@ def test_an_explanation_adds_up_to_the_score(each, demo, query):
     for row in rows:
         lines = each.explain(query, row, demo.documents[row].text)
         assert sum(line.score for line in lines) == pytest.approx(each.score(query, np.array([row]))[0], abs=1e-4)
-        words = [line.score for line in lines if line.query_word != "(the whole query)"]
+        words = [line.score for line in lines if line.query_word not in ("(the whole query)", "(verbatim)")]
         assert words == sorted(words, reverse=True)
         assert len({line.query_word for line in lines}) == len(lines)
 
@@ -119,15 +120,16 @@ def test_an_explanation_names_words_lengths_and_the_encoder(demo, encoder, made,
 
 
 @pytest.mark.parametrize("query", QUERIES)
-def test_calibrated_scores_are_log_odds_given_the_context_of_the_query(demo, fitted, query):
+def test_calibrated_scores_are_log_odds_given_the_context_of_the_query(demo, fitted, query, monkeypatch):
     plain, shown = copy(fitted), copy(fitted)
     plain.model = replace(fitted.model, calibration=None)
-    shown.model = replace(fitted.model, calibration=Calibration(2.0, 0.7, (0.0, 1.0)))
+    shown.model = replace(fitted.model, calibration=Calibration(2.0, (1.4, 0.3, -0.2), (0.0, 1.0), -2.0))
     for system in (plain, shown):
         system.index(demo.documents, ("text",))
-    context = np.logaddexp.reduce(plain.search(query, 100).scores.astype(float))
-    assert shown.context(query) == pytest.approx(context if np.isfinite(context) else 0.0, abs=1e-4)
-    log_odds = 2 * (plain.scores(query) - 0.7 * shown.context(query)) - 1
+        monkeypatch.setattr(system, "_rare_words", lambda *arguments: [])
+    total = np.logaddexp.reduce(plain.search(query, 100).scores.astype(float))
+    context = np.array([total if np.isfinite(total) else 0.0, *shown.known_of(query)])
+    log_odds = 2 * plain.scores(query) - context @ [1.4, 0.3, -0.2] - 1
     np.testing.assert_allclose(shown.scores(query), log_odds, atol=1e-4)
     allowed = np.arange(len(demo.documents)) % 2 == 0
     for found in (shown.search(query, 3), shown.search(query, 1000), shown.search(query, 3, allowed)):
@@ -136,6 +138,15 @@ def test_calibrated_scores_are_log_odds_given_the_context_of_the_query(demo, fit
     lines = shown.explain(query, 7, demo.documents[7].text)
     assert sum(line.score for line in lines) == pytest.approx(shown.score(query, np.array([7]))[0], abs=1e-4)
     assert "(the whole query)" in {line.query_word for line in lines}
+
+
+@pytest.mark.parametrize("query", [query for query in QUERIES if query.strip("?!")])
+def test_what_is_known_of_a_query_is_its_information_and_its_length(fitted, query):
+    statistics = fitted.query_features(query).statistics
+    odds = fitted.documents.statistics.background.of(statistics)
+    information = sum(times * np.log1p(each) for times, each in zip(statistics.times, odds, strict=True))
+    expected = information / statistics.length, np.log(statistics.length)
+    assert fitted.known_of(query) == pytest.approx(expected, rel=1e-4)
 
 
 def test_two_words_of_one_verbatim_term_share_it(fitted):

@@ -14,9 +14,15 @@ from isogloss.storage.errors import InputError
 from isogloss.systems.bridge import system as bridge
 from isogloss.systems.bridge import training
 from isogloss.systems.bridge.features import FEATURES
-from isogloss.systems.bridge.model import DEFAULT_WEIGHTS, FEATURES_OF, INGREDIENTS, default_weights
+from isogloss.systems.bridge.model import (
+    DEFAULT_CALIBRATIONS,
+    DEFAULT_WEIGHTS,
+    FEATURES_OF,
+    INGREDIENTS,
+    default_weights,
+)
 from isogloss.systems.bridge.training import windows
-from isogloss.systems.bridge.weights import calibrate, fit_weights
+from isogloss.systems.bridge.weights import JudgedList, calibrate, fit_weights
 from isogloss.systems.registry import make_system
 from isogloss.systems.trained import hold_out
 from isogloss.translation.model import Numbered
@@ -34,7 +40,13 @@ def demo():
 @pytest.fixture(scope="module")
 def few(demo):
     """Too few train queries for any to be held out."""
-    return replace(demo, splits={**demo.splits, "train": demo.splits["train"][:30]})
+    return replace(demo, splits={**demo.splits, "train": demo.splits["train"][:29]})
+
+
+@pytest.fixture(scope="module")
+def unfitted():
+    """The default weights, without those of an encoder."""
+    return default_weights() * [name != "pretrained" for name in FEATURES]
 
 
 def trained(data, lexicon=LEXICON, **settings):
@@ -77,8 +89,6 @@ def test_the_weights_are_fitted_on_queries_that_nothing_else_is_trained_on(demo,
 
     monkeypatch.setattr(training, "train_translation_model", watched)
     trained(demo)
-    rest, held = hold_out(demo)
-    assert len(held) >= 20
     sources = _source_pages(demo)
 
     def texts(queries):
@@ -88,13 +98,16 @@ def test_the_weights_are_fitted_on_queries_that_nothing_else_is_trained_on(demo,
         return {each.text for each in (*pages, *documents, *(demo.queries[query] for query in queries))}
 
     later = texts([*demo.splits["dev"], *demo.splits["test"]])
-    first, last = seen
-    assert first and last
-    assert not first & texts(held)
-    assert not (first | last) & later
-    assert last & texts(held)
-    assert first <= last
-    assert set(rest.splits) == {"train"}
+    *folds, last = seen
+    assert len(folds) == 5
+    for fold, first in enumerate(folds):
+        rest, held = hold_out(demo, fold, fewest=1)
+        assert first and held
+        assert not first & texts(held)
+        assert not (first | last) & later
+        assert last & texts(held)
+        assert first <= last
+        assert set(rest.splits) == {"train"}
 
 
 def test_vectors_are_learned_from_what_the_channel_is_learned_from(demo):
@@ -104,12 +117,46 @@ def test_vectors_are_learned_from_what_the_channel_is_learned_from(demo):
     assert "devword" not in set(system.model.translation.query_words)
 
 
-def test_weights_and_thresholds_are_learned_where_queries_can_be_spared(full, few):
-    assert not np.array_equal(full.model.weights, default_weights())
+def test_weights_and_thresholds_are_fitted_where_queries_can_be_spared(full, few, unfitted):
+    assert not np.array_equal(full.model.weights, unfitted)
+    assert full.model.calibration != DEFAULT_CALIBRATIONS[False]
     assert len(full.thresholds()) == 2
     spared = trained(few)
-    np.testing.assert_array_equal(spared.model.weights, default_weights())
-    assert spared.thresholds() == ()
+    np.testing.assert_array_equal(spared.model.weights, unfitted)
+    assert spared.model.calibration == DEFAULT_CALIBRATIONS[False]
+
+
+@pytest.mark.parametrize(
+    ("queries", "folds"), [(0, 0), (29, 0), (30, 5), (40, 5), (124, 5), (125, 4), (250, 2), (500, 1), (5000, 1)]
+)
+def test_of_few_queries_all_are_held_out_in_turn_and_of_many_one_fifth(demo, monkeypatch, queries, folds):
+    some = demo.splits["train"]
+    data = replace(demo, splits={"train": [some[i % len(some)] for i in range(queries)]})
+    system, held = make_system("bridge", PAIR, QUICK), []
+    monkeypatch.setattr(system, "train_model", lambda rest, characters: held.append(len(rest.splits["train"])))
+    monkeypatch.setattr(system, "index", lambda *arguments: None)
+    judged = JudgedList(np.ones((2, len(FEATURES))), np.array([2, 0]))
+    monkeypatch.setattr(system, "_judged", lambda text, grade_of: judged)
+    lists = system._judged_lists(data)
+    assert held == [queries - queries // 5] * folds
+    texts = sum(1 + bool(demo.queries[query].title.strip()) for query in data.splits["train"]) if queries else 0
+    assert len(lists) <= texts
+    assert bool(lists) == bool(folds)
+
+
+def test_the_fifths_are_disjoint_and_the_weights_are_fitted_on_titles_too(demo, monkeypatch):
+    some = demo.splits["train"][:40]
+    data = replace(
+        demo, splits={"train": some}, queries={id_: replace(demo.queries[id_], title=f"title {id_}") for id_ in some}
+    )
+    system, asked = make_system("bridge", PAIR, QUICK), []
+    monkeypatch.setattr(system, "train_model", lambda rest, characters: None)
+    monkeypatch.setattr(system, "index", lambda *arguments: None)
+    judged = JudgedList(np.ones((2, len(FEATURES))), np.array([2, 0]))
+    monkeypatch.setattr(system, "_judged", lambda text, grade_of: asked.append(text) or judged)
+    system._judged_lists(data)
+    known = [id_ for id_ in some if id_ in demo.judgments]
+    assert sorted(asked) == sorted([demo.queries[id_].text for id_ in known] + [f"title {id_}" for id_ in known])
 
 
 def test_the_same_seed_gives_the_same_model_and_another_seed_other_vectors(demo, full):
@@ -127,12 +174,14 @@ def test_the_order_of_the_queries_decides_only_who_is_held_out(few):
 
 
 @pytest.mark.parametrize("name", INGREDIENTS)
-def test_each_ingredient_can_be_left_out(demo, full, name):
+def test_each_ingredient_can_be_left_out(demo, full, unfitted, name):
     system = trained(demo, without=name)
     assert "fr-honeybee" in finds(system, demo)
     weights = dict(zip(FEATURES, system.model.weights.tolist(), strict=True))
     unused = set(FEATURES_OF.get(name, ()))
-    assert all((weights[kind] == 0) == (kind in unused) for kind in FEATURES if kind != "pretrained")
+    expected = DEFAULT_WEIGHTS if name == "weights" else FEATURES
+    assert all((weights[kind] != 0) == (kind in expected and kind not in unused) for kind in FEATURES[:-1])
+    assert weights["pretrained"] == 0
     row = int(system.search("honey bees", 1).rows[0])
     lines = system.explain("honey bees", row, demo.documents[row].text)
     assert sum(line.score for line in lines) == pytest.approx(system.score("honey bees", np.array([row]))[0], abs=1e-4)
@@ -146,8 +195,8 @@ def test_each_ingredient_can_be_left_out(demo, full, name):
         assert not system.model.tables.query[len(translation.query_words)].any()
         assert not system.model.tables.document[translation.unknown].any()
     if name == "weights":
-        np.testing.assert_array_equal(system.model.weights, default_weights())
-        assert system.thresholds() == ()
+        np.testing.assert_array_equal(system.model.weights, unfitted)
+        assert system.model.calibration == DEFAULT_CALIBRATIONS[False]
     if name == "vectors":
         assert not same_vectors(system, full)
 
@@ -159,15 +208,15 @@ def same_vectors(one, other):
 def test_several_ingredients_can_be_left_out(few):
     system = trained(few, without=" vectors , reverse,,length")
     weights = dict(zip(FEATURES, system.model.weights.tolist(), strict=True))
-    assert {name for name, weight in weights.items() if weight} == {"passage forward", "document forward"}
+    assert {name for name, weight in weights.items() if weight} == {"passage forward", "passage bm25"}
 
 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"without": "magic"}, "bridge.without: 'magic' is not one of lexicon, pages, unknown, document"),
+        ({"without": "magic"}, "bridge.without: 'magic' is not one of lexicon, starter, pages, unknown, document"),
         ({"without": "vectors;pages"}, "bridge.without: 'vectors;pages' is not one of"),
-        ({"without": "pages,lexicon"}, "with neither pages nor a lexicon nothing is left to translate by"),
+        ({"without": "pages,lexicon,starter"}, "with neither pages nor a lexicon nor a starter table nothing is left"),
         ({"pretrained": "magic"}, "pretrained: 'magic' is not one of use"),
         ({"dimension": "1"}, "bridge.dimension: 1 is not between 2 and 4096"),
         ({"depth": "0"}, "bridge.depth: 0 is not between 1 and 100000"),
@@ -185,11 +234,11 @@ def test_an_encoder_that_does_not_know_a_language_is_refused_at_once():
 
 
 @pytest.mark.parametrize("splits", [{}, {"train": []}, {"dev": ["en-honey.1"]}], ids=["none", "empty", "dev alone"])
-def test_without_a_train_split_a_lexicon_is_enough(demo, splits):
+def test_without_a_train_split_a_lexicon_is_enough(demo, unfitted, splits):
     system = trained(replace(demo, splits=splits))
     assert system.model.translation.query_counts.sum() == 0
     assert "fr-honeybee" in finds(system, demo)
-    np.testing.assert_array_equal(system.model.weights, default_weights())
+    np.testing.assert_array_equal(system.model.weights, unfitted)
 
 
 def test_documents_alone_and_a_lexicon_are_enough(demo):
@@ -200,18 +249,25 @@ def test_documents_alone_and_a_lexicon_are_enough(demo):
 def test_without_a_lexicon_pages_are_enough(demo):
     system = trained(demo, lexicon="")
     assert system.model.translation.query_counts.sum() > 0
-    assert len(finds(system, demo)) == 5
+    assert {"fr-honeybee", "fr-honey"} <= set(finds(system, demo))
     assert same(system, trained(demo, without="lexicon"))
 
 
 @pytest.mark.parametrize(
     ("settings", "splits"),
-    [({"lexicon": ""}, {}), ({"lexicon": "", "without": "pages"}, None), ({"without": "lexicon"}, {"train": []})],
-    ids=["no pages", "no pages wanted", "no lexicon wanted"],
+    [
+        ({"lexicon": ""}, {}),
+        ({"lexicon": "", "without": "pages"}, None),
+        ({"without": "lexicon"}, {"train": []}),
+        ({"without": "lexicon,pages"}, None),
+    ],
+    ids=["no pages", "no pages wanted", "no lexicon wanted", "neither wanted"],
 )
 def test_with_neither_the_way_out_is_said_in_one_line(demo, settings, splits):
     data = demo if splits is None else replace(demo, splits=splits)
-    with pytest.raises(InputError, match=r"^bridge: nothing to learn translations from: [^\n]*--set lexicon=FILE$"):
+    with pytest.raises(
+        InputError, match=r"^bridge: nothing to learn translations from: [^\n]*isogloss-starter[^\n]*=FILE$"
+    ):
         trained(data, **settings)
 
 
@@ -245,11 +301,11 @@ def test_queries_that_find_nothing_relevant_leave_the_default_weights(demo, monk
     monkeypatch.setattr(bridge, "fit_weights", watched)
     partial = [judgment._replace(grade=1) for judgment in demo.judgments]
     system = trained(replace(demo, judgments=Judgments(partial, 2)), without="vectors")
-    expected = [0.0 if name == "vectors" else DEFAULT_WEIGHTS.get(name, 0.0) for name in FEATURES]
+    unused = ("vectors", "pretrained")
+    expected = [0.0 if name in unused else DEFAULT_WEIGHTS.get(name, 0.0) for name in FEATURES]
     np.testing.assert_array_equal(system.model.weights, expected)
-    scores = [each.values @ system.model.weights for each in seen]
-    assert system.model.calibration == calibrate(scores, [each.grades for each in seen])
-    assert len(system.thresholds()) == 1
+    assert system.model.calibration == calibrate(seen, system.model.weights, DEFAULT_CALIBRATIONS[False])
+    assert len(system.model.calibration.biases) == 1
 
 
 def test_without_stems_words_are_taken_as_they_are(few):

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isogloss.systems.bridge.weights import (
+    _DOUBTFUL,
     _PENALTY,
     _TRUST,
     Calibration,
@@ -18,6 +19,8 @@ from isogloss.systems.bridge.weights import (
 ALL = np.ones(3, bool)
 NONE = np.zeros(3)
 PRIOR = np.array([1.0, 0.2, 3.0])
+DEFAULT = Calibration(1.0, (0.5, 0.0, 0.0), (0.0,), -2.0)
+ONE = np.ones(1)  # the weight of a feature that is the score
 
 
 def sigmoid(values):
@@ -42,7 +45,7 @@ def objective(weights, lists, top_grade):
     spread = np.concatenate([each.values for each in lists]).std(axis=0)
     penalty = _PENALTY + _TRUST / len(lists)
     total = -penalty * len(lists) * np.sum(((weights - PRIOR) * spread) ** 2)
-    for values, grades in lists:
+    for values, grades, _ in lists:
         scores = values @ weights
         logs = scores - scores.max() - np.log(np.exp(scores - scores.max()).sum())
         total += logs[grades >= top_grade].mean()
@@ -135,73 +138,98 @@ def test_lists_that_tell_nothing_do_not_disturb_others():
     np.testing.assert_array_equal(found, fit_weights(lists, 2, ALL, PRIOR))
 
 
+def judged(scores, grades, query=(0.0, 0.0)):
+    return JudgedList(np.asarray(scores, float)[:, None], np.asarray(grades, np.int64), query)
+
+
 def planted_queries(rng, slope, context, biases, queries=2500, documents=8):
-    """Scores and grades of queries of which some do better than others."""
-    scores = [rng.normal(rng.normal(0, 3), 1.5, documents) for _ in range(queries)]
-    drawn = [rng.random(documents)[:, None] for _ in scores]
-    grades = [
-        (chance < sigmoid(slope * (each - context * context_of(each))[:, None] - np.asarray(biases))).sum(axis=1)
-        for each, chance in zip(scores, drawn, strict=True)
-    ]
-    return scores, grades
+    """Judged scores of queries of which some do better than others, some tell more, and some are longer."""
+    lists = []
+    for _ in range(queries):
+        scores, known = rng.normal(rng.normal(0, 3), 1.5, documents), tuple(rng.normal(0, 1, 2).tolist())
+        log_odds = slope * scores - np.dot(context, context_of(scores, known))
+        chances = sigmoid(log_odds[:, None] - np.asarray(biases))
+        lists.append(judged(scores, (rng.random(documents)[:, None] < chances).sum(axis=1), known))
+    return lists
 
 
-def likelihood(slope, context, biases, scores, grades):
+def likelihood(model, lists):
     """Of the ordinal model: the log chances that grades reach each level or do not."""
-    shown = np.concatenate([each - context * context_of(each) for each in scores])
-    chances = sigmoid(slope * shown[:, None] - np.asarray(biases))
-    reached = np.concatenate(grades)[:, None] > np.arange(len(biases))
-    return np.log(np.where(reached, chances, 1 - chances)).sum()
+    total = 0.0
+    for each in lists:
+        scores = each.values[:, 0]
+        chances = model.chances(model.log_odds(scores, context_of(scores, each.query)))
+        reached = each.grades[:, None] > np.arange(len(model.biases))
+        total += np.log(np.where(reached, chances, 1 - chances)).sum()
+    return total
 
 
-@pytest.mark.parametrize(
-    ("slope", "context", "biases"), [(0.7, 0.6, (-0.5, 1.5)), (2.0, 0.9, (-3.0, -1.0, 1.0)), (1.0, 0.2, (1.0,))]
-)
+PLANTED = [
+    (0.7, (0.4, 0.5, -0.3), (-0.5, 1.5)),
+    (2.0, (1.8, 0.0, 0.4), (-3.0, -1.0, 1.0)),
+    (1.0, (0.2, 0.0, 0.0), (1.0,)),
+]
+
+
+@pytest.mark.parametrize(("slope", "context", "biases"), PLANTED)
 def test_a_planted_ordinal_model_is_recovered(slope, context, biases):
-    scores, grades = planted_queries(np.random.default_rng(0), slope, context, biases)
-    found = calibrate(scores, grades)
+    found = calibrate(planted_queries(np.random.default_rng(0), slope, context, biases), ONE, DEFAULT)
     assert found.slope == pytest.approx(slope, rel=0.1)
-    assert found.context == pytest.approx(context, abs=0.05)
-    np.testing.assert_allclose(found.thresholds, np.asarray(biases) - biases[-1], atol=0.2)
-    raw = np.linspace(-5, 5, 11)
-    shown = found.log_odds(raw, 0.0)
-    np.testing.assert_allclose(found.scores(shown, 0.0), raw)
-    np.testing.assert_allclose(found.chances(shown), sigmoid(slope * raw[:, None] - np.asarray(biases)), atol=0.05)
+    np.testing.assert_allclose(found.context, context, atol=0.1)
+    np.testing.assert_allclose(np.diff(found.biases), np.diff(biases), atol=0.2)
+    raw = np.linspace(-3, 3, 11)
+    log_odds = found.log_odds(raw, np.array([2.0, 1.0, -1.0]))
+    expected = slope * raw - np.dot(context, [2.0, 1.0, -1.0])
+    np.testing.assert_allclose(found.chances(log_odds), sigmoid(expected[:, None] - np.asarray(biases)), atol=0.06)
 
 
-@pytest.mark.parametrize(("planted", "end"), [(1.5, 1.0), (-0.5, 0.0)])
-def test_how_well_a_query_does_counts_from_not_at_all_to_in_full(planted, end):
-    """At either end the rest is the best there is."""
-    scores, grades = planted_queries(np.random.default_rng(0), 1.2, planted, (-1.0, 1.0))
-    found = calibrate(scores, grades)
-    assert found.context == end
-    best = likelihood(found.slope, end, found.biases, scores, grades)
-    for aside in np.eye(3) * 1e-3:
+def test_no_other_ordinal_model_is_better():
+    lists = planted_queries(np.random.default_rng(0), 1.2, (0.6, 0.3, -0.3), (-1.0, 1.0), queries=400)
+    found = calibrate(lists, ONE, DEFAULT)
+    best = likelihood(found, lists)
+    for aside in np.eye(6) * 0.1:
         for sign in (1, -1):
-            slope, *biases = np.array([found.slope, *found.biases]) + sign * aside
-            assert best > likelihood(slope, end, biases, scores, grades)
+            slope, *rest = np.array([found.slope, *found.context, *found.biases]) + sign * aside
+            other = found._replace(slope=slope, context=tuple(rest[:3]), biases=tuple(rest[3:]))
+            assert best > likelihood(other, lists)
+
+
+def test_few_of_the_right_first_hits_are_doubted():
+    lists = planted_queries(np.random.default_rng(2), 1.2, (0.6, 0.3, -0.3), (-1.0, 1.0), queries=800)
+    found = calibrate(lists, ONE, DEFAULT)
+    right, wrong = [], []
+    for each in lists:
+        scores = each.values[:, 0]
+        first = int(np.argmax(scores))
+        log_odds = found.log_odds(scores, context_of(scores, each.query))[first]
+        (right if each.grades[first] == 2 else wrong).append(log_odds < found.doubt)
+    assert np.mean(right) == pytest.approx(_DOUBTFUL, abs=0.005)
+    assert np.mean(wrong) > 0.1
+    assert found.thresholds[0] == found.doubt
 
 
 def test_the_best_documents_of_a_query_are_what_counts():
     """Those far below, which nobody sees, may be of any grade."""
-    scores, grades = planted_queries(np.random.default_rng(1), 1.0, 0.5, (0.0, 1.0), queries=200, documents=10)
-    more = [np.concatenate([np.full(40, each.min() - 50), each]) for each in scores]
-    wrong = [np.concatenate([np.full(40, 2), each]) for each in grades]
-    np.testing.assert_allclose(calibrate(more, wrong).thresholds, calibrate(scores, grades).thresholds, rtol=1e-6)
+    lists = planted_queries(np.random.default_rng(1), 1.0, (0.5, 0, 0), (0.0, 1.0), queries=200, documents=10)
+    more = [
+        judged(np.append(np.full(40, each.values.min() - 50), each.values), np.append(np.full(40, 2), each.grades), each.query)
+        for each in lists
+    ]  # fmt: skip
+    np.testing.assert_allclose(
+        calibrate(more, ONE, DEFAULT).thresholds, calibrate(lists, ONE, DEFAULT).thresholds, rtol=1e-6
+    )
 
 
 @given(st.lists(st.lists(st.tuples(st.integers(-500, 500), st.integers(0, 3)), max_size=12), max_size=5))
 @settings(max_examples=60, deadline=None)
-def test_thresholds_rise_whatever_the_grades_are(judged):
-    scores = [np.array([score / 10 for score, _ in each]) for each in judged]
-    found = calibrate(scores, [np.array([grade for _, grade in each], np.int64) for each in judged])
-    if found is not None:
-        assert found.slope > 0
-        assert 0 <= found.context <= 1
-        assert np.all(np.isfinite(found.thresholds))
-        assert list(found.thresholds) == sorted(found.thresholds)
-        assert np.all(np.diff(found.chances(np.arange(-9.0, 9.0)), axis=1) <= 1e-12)
-        np.testing.assert_allclose(np.diag(found.chances(np.asarray(found.thresholds))), 0.5, atol=1e-6)
+def test_thresholds_rise_whatever_the_grades_are(drawn):
+    lists = [judged([score / 10 for score, _ in each], [grade for _, grade in each]) for each in drawn]
+    found = calibrate(lists, ONE, DEFAULT)
+    assert found.slope > 0
+    assert np.all(np.isfinite([found.slope, *found.context, *found.biases, *found.thresholds]))
+    assert list(found.thresholds) == sorted(found.thresholds)
+    assert len(found.thresholds) >= 2
+    assert np.all(np.diff(found.chances(np.arange(-9.0, 9.0)), axis=1) <= 1e-12)
 
 
 @pytest.mark.parametrize(
@@ -216,24 +244,37 @@ def test_thresholds_rise_whatever_the_grades_are(judged):
     ],
     ids=["no query", "nothing found", "not relevant", "relevant", "one score", "falling"],
 )
-def test_what_cannot_be_told_is_not(scores, grades):
-    found = calibrate([np.array(each) for each in scores], [np.array(each, np.int64) for each in grades])
-    assert found is None
+def test_what_cannot_be_told_is_the_default(scores, grades):
+    assert calibrate([judged(*each) for each in zip(scores, grades, strict=True)], ONE, DEFAULT) is DEFAULT
 
 
 def test_scores_that_tell_all_give_thresholds_between_them():
-    found = calibrate([np.arange(9.0)], [np.array([0, 0, 0, 1, 1, 1, 2, 2, 2])])
-    assert found.context == pytest.approx(0)  # of one query nothing is known of how others do
-    low, high = found.scores(np.asarray(found.thresholds), 0.0)
+    found = calibrate([judged(np.arange(9.0), [0, 0, 0, 1, 1, 1, 2, 2, 2])], ONE, DEFAULT)
+    assert found.context == pytest.approx((0, 0, 0))  # of one query nothing is known of how others do
+    low, high = np.asarray(found.biases) / found.slope
     assert 2 < low < 3 < 5 < high < 6
 
 
 def test_chances_of_few_scores():
-    chances = Calibration(2.0, 0.5, (0.0, 4.0)).chances(np.array([-4.0, 0.0]))
+    chances = Calibration(2.0, (0.5, 0.0, 0.0), (0.0, 4.0), -1.0).chances(np.array([-4.0, 0.0]))
     np.testing.assert_allclose(chances, [[0.5, sigmoid(-4.0)], [sigmoid(4.0), 0.5]])
 
 
-def test_how_well_a_query_does_is_the_sum_of_all_its_documents():
-    assert context_of(np.log([1.0, 2.0, 3.0])) == pytest.approx(np.log(6))
-    assert context_of(np.array([1000.0, 1000.0])) == pytest.approx(1000 + np.log(2))
-    assert context_of(np.zeros(0)) == 0
+@pytest.mark.parametrize(
+    ("biases", "doubt", "expected"),
+    [
+        ((1.0,), -2.0, (-2, 0)),
+        ((1.0,), 3.0, (3, 3)),
+        ((-1.0, 1.0), -2.0, (-2, 0)),
+        ((-3.0, -1.0, 1.0), -3.0, (-3, -2, 0)),
+        ((-3.0, -1.0, 1.0), -1.0, (-1, -1, 0)),
+    ],
+)
+def test_the_first_threshold_is_that_of_doubt(biases, doubt, expected):
+    assert Calibration(1.0, (0.0, 0.0, 0.0), biases, doubt).thresholds == expected
+
+
+def test_the_context_of_a_query_is_the_sum_of_its_documents_and_what_is_known_of_it():
+    np.testing.assert_allclose(context_of(np.log([1.0, 2.0, 3.0]), (0.5, 2.0)), [np.log(6), 0.5, 2])
+    np.testing.assert_allclose(context_of(np.array([1000.0, 1000.0]), (0, 0)), [1000 + np.log(2), 0, 0])
+    assert context_of(np.zeros(0), (0, 0)).tolist() == [0, 0, 0]

@@ -35,10 +35,12 @@ _ABLATION_NOTE = (
 _CALIBRATION_NOTE = (
     f"Probabilities P(g ≥ j | score) of the first {DEPTH} documents found for each query, in {BINS} bins of equal "
     "width, and the share of these documents with that grade. ECE is the expected calibration error: the mean of the "
-    "differences, each bin weighted by its documents. *Nothing there* removes the documents of any relevance for a "
-    "query from the collection before the search; a first hit below the first threshold (probability .5 to be at least "
-    "partially relevant) is shown as *probably nothing here*."
+    "differences, each bin weighted by its documents. A query is *flagged* (*probably nothing here*) where the log "
+    "odds of its first hit are below a threshold. The trade: right first hits that are flagged (better few), against "
+    "flagged queries whose documents of any relevance are taken out of what is found (better many)."
 )
+SHARES = (0.01, 0.02, 0.05, 0.1)
+"""Of the right first hits, that may be flagged."""
 
 Experiment = pages.Experiment[Setup, Trial, PairData]
 Result = trials.Result[Trial]
@@ -79,21 +81,16 @@ def calibration(experiment: Experiment) -> Page:
     sections, values = [f"# Calibration of the scores of bridge: {experiment.setup.data}"], {}
     for pair in experiment.setup.pairs:
         name, found = "-".join(pair), results_of(experiment, experiment.setup.whole(pair))
-        known = {label: result for label, result in found.items() if result and result.record["calibration"]}
+        known = {label: result for label, result in found.items() if result}
         values[name] = measured = {label: calibration_of(result) for label, result in known.items()}
         sections += [f"## {name}", _about_line(experiment, found)]
-        if not known:
-            sections.append("No model has thresholds: too few train queries are judged to fit them.")
-            continue
-        _draw(
-            experiment.output / f"calibration.{name}", measured, {label: _first_hits(r) for label, r in known.items()}
-        )
-        sections += [
-            f"![reliability](calibration.{name}.png)",
-            _errors(measured),
-            _nothing_there(measured),
-            _bins(measured),
-        ]
+        if known:
+            trades = {
+                f"{label}, {field}s": hits for label, r in known.items() for field, hits in _first_hits(r).items()
+            }
+            _draw(experiment.output / f"calibration.{name}", measured, trades)
+            sections += [f"![reliability and trade](calibration.{name}.png)", _errors(measured)]
+            sections += [_nothing_there(measured), _bins(measured)]
     return Page("\n\n".join([*sections, _CALIBRATION_NOTE]), {**experiment.setup.about(), "pairs": values})
 
 
@@ -111,10 +108,10 @@ def calibration_of(result: Result) -> dict[str, Any]:
             "bins": [each._asdict() for each in bins], "error": calibration_error(bins),
             "error_of_first_hits": calibration_error(firsts),
         }  # fmt: skip
-    below = {name: float(np.mean(found[f"first_{name}"] < model.thresholds[0])) for name in ("there", "gone")}
+    flagged = {field: flagged_of(hits, model.doubt) for field, hits in _first_hits(result).items()}
     return {
         "documents": len(grades), "thresholds": model.thresholds, **model._asdict(), "reliability": levels,
-        "first_hit_below_threshold": below,
+        "flagged": flagged,
     }  # fmt: skip
 
 
@@ -186,14 +183,41 @@ def _between(interval: tuple[float, float], sign: str = "") -> str:
     return ", ".join(f"{end:{sign}.4f}" for end in interval)
 
 
-def _first_hits(result: Result) -> dict[str, NDArray[np.float64]]:
-    """Probabilities that the first hits are at least partially relevant, with and without relevant documents."""
-    scores = {"relevant documents there": "first_there", "taken out": "first_gone"}
-    return {label: _model(result).chances(result.arrays[name])[:, 0] for label, name in scores.items()}
+class FirstHits(NamedTuple):
+    """The log odds of right first hits, and of what is first without the documents of any relevance."""
+
+    right: NDArray[np.float64]
+    gone: NDArray[np.float64]
+
+    def trade(self, thresholds: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The share of both that is below each threshold; nan where there are none."""
+        shares = (np.searchsorted(np.sort(each), thresholds) / (len(each) or np.nan) for each in self)
+        return next(shares), next(shares)
+
+    def threshold(self, share: float) -> float:
+        """The highest threshold that flags at most so many of the right first hits."""
+        return float(np.sort(self.right)[int(share * len(self.right))]) if len(self.right) else -np.inf
 
 
-def _draw(path: Path, measured: Mapping[str, Any], firsts: Mapping[str, Mapping[str, NDArray[np.float64]]]) -> None:
-    """Predicted against observed, and the distribution of the first hits' probabilities."""
+def _first_hits(result: Result) -> dict[str, FirstHits]:
+    """Those of query texts and, where queries have them, of titles."""
+    found = result.arrays
+    return {
+        field: FirstHits(found[f"{field}_there"][found[f"{field}_right"]].astype(float), found[f"{field}_gone"])
+        for field in ("text", "title")
+        if f"{field}_right" in found
+    }
+
+
+def flagged_of(hits: FirstHits, doubt: float) -> dict[str, Any]:
+    """The shares flagged at the threshold of the model, and at those that flag few of the right first hits."""
+    right, gone = (float(each[0]) for each in hits.trade(np.asarray([doubt])))
+    at = {share: float(hits.trade(np.asarray([hits.threshold(share)]))[1][0]) for share in SHARES}
+    return {"right_first_hits": len(hits.right), "right": right, "gone": gone, "gone_at": at}
+
+
+def _draw(path: Path, measured: Mapping[str, Any], trades: Mapping[str, FirstHits]) -> None:
+    """Predicted against observed; right first hits flagged against queries flagged whose answer was taken out."""
     figure = new_figure(9.5, 4.2)
     left, right = figure.subplots(1, 2)
     left.plot([0, 1], [0, 1], color="#999999", linewidth=0.8)
@@ -204,13 +228,11 @@ def _draw(path: Path, measured: Mapping[str, Any], firsts: Mapping[str, Mapping[
             left.plot(*zip(*points, strict=True), label=f"{level}, {label}", **line_style(number, markers=True))
             number += 1
     left.set(xlabel="predicted probability", ylabel="observed share", title="reliability", xlim=(0, 1), ylim=(0, 1))
-    for number, (label, chances) in enumerate((f"{k}, {n}", v) for n, by in firsts.items() for k, v in by.items()):
-        right.plot(np.sort(chances), np.linspace(0, 1, len(chances)), label=label, **line_style(number))
-    right.axvline(0.5, color="#999999", linewidth=0.8)
-    right.set(
-        xlabel="probability of the first hit", ylabel="share of queries with at most that", xlim=(0, 1), ylim=(0, 1)
-    )
-    right.set_title("first hits")
+    for number, (label, hits) in enumerate(trades.items()):
+        thresholds = np.append(np.unique(np.concatenate(hits)), np.inf)
+        right.plot(*hits.trade(thresholds), label=label, **line_style(number))
+    right.set(xlabel="right first hits flagged", ylabel="flagged of those whose answer was taken out")
+    right.set(xlim=(0, 0.5), ylim=(0, 1), title="probably nothing here")
     for axes in (left, right):
         axes.grid(alpha=0.3)
         axes.legend(fontsize="x-small")
@@ -219,7 +241,7 @@ def _draw(path: Path, measured: Mapping[str, Any], firsts: Mapping[str, Mapping[
 
 def _model(result: Result) -> Calibration:
     found = result.record["calibration"]
-    return Calibration(float(found["slope"]), float(found["context"]), tuple(found["biases"]))
+    return Calibration(found["slope"], tuple(found["context"]), tuple(found["biases"]), found["doubt"])
 
 
 def _levels(top_grade: int, model: Calibration) -> dict[str, int]:
@@ -239,11 +261,13 @@ def _errors(measured: Mapping[str, Any]) -> str:
 
 def _nothing_there(measured: Mapping[str, Any]) -> str:
     rows = [
-        (label, *(f"{threshold:.2f}" for threshold in found["thresholds"][:1]),
-         *(f"{found['first_hit_below_threshold'][name]:.3f}" for name in ("there", "gone")))
+        (f"{label}, {field}s", f"{found['doubt']:.2f}", f"{each['right']:.3f}", f"{each['gone']:.3f}",
+         *(f"{gone:.3f}" for gone in each["gone_at"].values()))
         for label, found in measured.items()
+        for field, each in found["flagged"].items()
     ]  # fmt: skip
-    return markdown_table(("first hit below the first threshold", "threshold", "all there", "nothing there"), rows)
+    at = [f"answer gone, at {share:.0%} right hits" for share in SHARES]
+    return markdown_table(("flagged", "threshold", "right first hits", "answer gone", *at), rows)
 
 
 def _bins(measured: Mapping[str, Any]) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ from isogloss.evaluation.report import evaluate_run
 from isogloss.reproduce import pages
 from isogloss.reproduce.running import TrialRunner
 from isogloss.reproduce.trials import Outcome, PaperTrial, dataset_fingerprint, device_name, file_name
+from isogloss.retrieval.ranking import Rows
 from isogloss.storage.progress import track
 from isogloss.systems.bridge.model import BridgeModel, BridgeOptions
 from isogloss.systems.bridge.system import Bridge
@@ -31,6 +32,7 @@ from isogloss.systems.bridge.weights import Calibration, context_of
 from isogloss.systems.lexicons import fill_languages
 from isogloss.systems.registry import make_system
 from isogloss.translation.lexicon import Lexicon
+from isogloss.translation.starter import load_starter, starter_file
 
 SYSTEM = "bridge"
 MEASURE = "MRR_mr"
@@ -39,12 +41,14 @@ _MEASURES = (MEASURE, "R_mr@10", "NDCG@5", "MAP")
 WHOLE = "the whole system"
 ABLATIONS = {
     "without=lexicon": "no dictionary",
-    "without=pages": "no translated pages: trained on the dictionary alone",
+    "without=starter": "no starter table",
+    "without=pages": "no translated pages: trained on the dictionary and the starter table alone",
     "without=unknown": "rare words are left out, not mapped to one unknown word",
     "without=document": "passages only, no features of the whole document",
     "without=reverse": "no reverse log-likelihood: only that of the query given the document",
     "without=length": "no length features",
     "without=vectors": "no word vectors",
+    "without=bm25": "no BM25 over structured queries",
     "without=characters": "words only, where documents are written without spaces",
     "without=weights": "default weights, not those fitted on train queries",
     "passages=0": "whole documents, no passages",
@@ -81,7 +85,7 @@ Trials = dict[str, Trial]
 
 @dataclass(frozen=True)
 class PairData:
-    """A pair of a source, and the lexicon that goes with it ('': none)."""
+    """A pair of a source, and the lexicon that goes with it ('': none); a starter table may be installed."""
 
     dataset: Dataset
     lexicon: str
@@ -97,14 +101,21 @@ class PairData:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A hash of the content of both."""
-        entries = hashlib.sha256(Path(self.lexicon).read_bytes()).hexdigest() if self.lexicon else ""
-        return dataset_fingerprint(self.dataset, entries)
+        """A hash of the content of all three."""
+        tables = (starter_file(language) for language in self.dataset.pair)
+        files = [Path(self.lexicon) if self.lexicon else None, *tables]
+        hashes = [hashlib.sha256(path.read_bytes()).hexdigest() if path else "" for path in files]
+        return dataset_fingerprint(self.dataset, hashes, [query.title for query in self.dataset.queries.values()])
 
     @cached_property
     def has_pages(self) -> bool:
         """Whether there are translated pages to train on."""
         return bool(page_pairs(self.dataset, BridgeOptions()))
+
+    @cached_property
+    def has_starter(self) -> bool:
+        """Whether there is a starter table for the pair."""
+        return load_starter(*self.dataset.pair) is not None
 
 
 @dataclass(frozen=True)
@@ -130,8 +141,12 @@ class Setup(pages.Setup):
 
     def ablations(self, pair: Pair, data: PairData) -> Trials:
         """The whole system, then without each part that the data have and that something can replace."""
-        either = data.lexicon and data.has_pages
-        left = [each for each in ABLATIONS if either or each not in ("without=lexicon", "without=pages")]
+        lexicon, starter, pages_ = bool(data.lexicon), data.has_starter, data.has_pages
+        can_go = {
+            "without=lexicon": lexicon and (starter or pages_), "without=starter": starter and (lexicon or pages_),
+            "without=pages": pages_ and (lexicon or starter),
+        }  # fmt: skip
+        left = [each for each in ABLATIONS if can_go.get(each, True)]
         whole = self.whole(pair)
         without = {each: self._trial(pair, dict([each.split("=")])) for each in left}
         return {WHOLE: whole.pop(WHOLE), **without, **whole}
@@ -197,28 +212,49 @@ def _saved(system: Bridge) -> tuple[Calibration | None, int]:
 def _scores(system: Bridge, task: Task) -> dict[str, NDArray[Any]]:
     """Scores and grades of the documents found for every query, one list after the other (``counts`` long).
 
-    ``first_there`` and ``first_gone`` are the scores of the first hits of every query, in the whole collection and in
-    what is left of these without the documents of any relevance for it; minus infinity where nothing is found.
+    And the first hits of query texts (``text_...``) and, where there are any, of titles (``title_...``).
     """
     documents = task.dataset.documents
-    scores, grades, gone = [], [], []
-    calibration, _ = _saved(system)
+    scores, grades = [], []
+    firsts: dict[str, list[_FirstHits]] = {"text": [], "title": []}
     for query in track(task.queries, "scoring"):
         grade_of = {documents.row_of[id_]: grade for id_, grade in task.judgments[query.id].items()}
-        found = system.search(query.text, DEPTH)
-        scores.append(found.scores)
-        grades.append(np.asarray([grade_of.get(row, 0) for row in found.rows.tolist()], np.int8))
-        gone.append(_first_of_rest(found.scores[grades[-1] == 0], system.context(query.text), calibration))
+        for field_, asked in (("text", query.text), ("title", query.title)):
+            if field_ == "title" and not asked.strip():
+                continue
+            found = system.search(asked, DEPTH)
+            known = np.asarray([grade_of.get(row, 0) for row in found.rows.tolist()], np.int8)
+            right = len(known) > 0 and bool(known[0] == task.judgments.top_grade)
+            gone = _first_score(system, asked, found.rows[known == 0])
+            firsts[field_].append(_FirstHits(float(found.scores[0]) if len(known) else -np.inf, gone, right))
+            if field_ == "text":
+                scores.append(found.scores)
+                grades.append(known)
+    columns = {
+        f"{field_}_{name}": np.asarray(column)
+        for field_, hits in firsts.items()
+        for name, column in zip(_FirstHits._fields, zip(*hits, strict=True), strict=False)
+    }
     return {
         "scores": np.concatenate(scores).astype(np.float32), "grades": np.concatenate(grades),
-        "counts": np.asarray([len(each) for each in scores]),
-        "first_there": np.asarray([_first_of_rest(each) for each in scores]), "first_gone": np.asarray(gone),
+        "counts": np.asarray([len(each) for each in scores]), **columns,
     }  # fmt: skip
 
 
-def _first_of_rest(shown: NDArray[np.floating], context: float = 0.0, calibration: Calibration | None = None) -> float:
-    """The first score; calibrated, as it would be shown if the collection had none of the other documents found."""
-    if not len(shown) or calibration is None:
-        return float(shown[0]) if len(shown) else -np.inf
-    scores = calibration.scores(shown.astype(np.float64), context)
-    return float(calibration.log_odds(scores, context_of(scores)).max())
+class _FirstHits(NamedTuple):
+    """Log odds of the first hit, and of that which is first without the documents of any relevance for the query.
+
+    Minus infinity where nothing is found; ``right``: whether the first hit is relevant.
+    """
+
+    there: float
+    gone: float
+    right: bool
+
+
+def _first_score(system: Bridge, query: str, rows: Rows) -> float:
+    """The log odds of the first hit, if these were all documents found."""
+    assert system.model is not None
+    scores = system.features(query, rows).values @ system.model.weights
+    log_odds = system.model.calibrated(scores, context_of(scores, system.known_of(query)))
+    return float(log_odds.max(initial=-np.inf))

@@ -72,10 +72,11 @@ class CollectionStatistics:
         self._frequencies = matched / np.maximum(whole, 1e-9)
 
     def idf(self, query: QueryStatistics) -> Floats:
-        """ln(1 + (N - n + .5) / (n + .5)) of each word of a query."""
+        """ln(1 + (N - n + .5) / (n + .5)) of each word of a query; n of a word without translations is the term's."""
         frequencies = self._frequencies[query.numbers]
         for position, count in query.verbatim_counts.items():
-            frequencies[position] = max(count, frequencies[position])
+            translated = query.numbers[position] != len(self._frequencies) - 1
+            frequencies[position] = max(count, frequencies[position]) if translated else count
         frequencies = np.minimum(frequencies, self._passages)
         idf: Floats = np.log1p((self._passages - frequencies + 0.5) / (frequencies + 0.5)).astype(np.float32)
         return idf
@@ -150,7 +151,7 @@ class PassageIndex:
         """The passages in the inverted list of each translation of a query word, and P(w | t) n(t, p).
 
         Terms in the rows ``verbatim`` translate no other word. The list of unknown words contains them, so their counts
-        are subtracted.
+        are subtracted there.
         """
         numbers, probabilities, _ = self.translation.translations(int(query.numbers[position]))
         if position in query.verbatim and query.numbers[position] == len(self.translation.query_words):
@@ -160,7 +161,7 @@ class PassageIndex:
         if len(verbatim):
             own = self.postings.terms.find(query.verbatim.get(position, ""))
             of_unknown = probabilities[numbers == self.translation.unknown].sum()
-            weights = np.where(verbatim == own, 1.0, -of_unknown * (of_unknown > least))
+            weights = (verbatim == own) - of_unknown * (of_unknown > least)
             rows, used = np.append(rows, verbatim), np.append(used, weights != 0)
             probabilities = np.append(probabilities, weights).astype(np.float32)
         rows, probabilities = rows[used], probabilities[used]

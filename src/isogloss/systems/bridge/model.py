@@ -77,8 +77,9 @@ class BridgeOptions(SystemOptions):
         for name in self.left_out:
             if name not in INGREDIENTS:
                 raise InputError(f"bridge.without: {name!r} is not one of {', '.join(INGREDIENTS)}")
-        if "pages" in self.left_out and "lexicon" in self.left_out:
-            raise InputError("bridge.without: with neither pages nor a lexicon nothing is left to translate by")
+        if {"pages", "lexicon", "starter"} <= self.left_out:
+            what = "with neither pages nor a lexicon nor a starter table nothing is left to translate by"
+            raise InputError(f"bridge.without: {what}")
 
     @property
     def left_out(self) -> set[str]:

@@ -94,6 +94,7 @@ class Bridge(FindsPassages, Trainable):
     summary = "translation model, passages and word vectors, trained on pages and a dictionary: the one to use"
     options_type = BridgeOptions
     options: BridgeOptions
+    _last: tuple[str, dict[int, float]]  # the last query that was searched for, and the scores raised then
     learns = True
     joins = True
     uses_starter = True
@@ -150,10 +151,10 @@ class Bridge(FindsPassages, Trainable):
         self._use(Documents([Part.build(self._ready.translation, texts, words, terms, self._encoded(texts))]))
 
     def search(self, query: str, k: int, allowed: Allowed | None = None) -> Ranking:
-        if allowed is None and k <= self.depth:
-            found = self._retrieved(query)
-            return top_k(found.scores, k, self.id_order, found.rows)
-        found = self._retrieve(query, max(k, self.depth), allowed)
+        found = self._retrieved(query)
+        if k > self.depth or not (allowed is None or allowed is self.documents.live):
+            found = self._retrieve_among(query, max(k, self.depth), self.documents.live if allowed is None else allowed)
+        self._last = query, found.raised
         return top_k(found.scores, k, self.id_order, found.rows)
 
     def score(self, query: str, rows: Rows) -> Scores:
@@ -175,7 +176,10 @@ class Bridge(FindsPassages, Trainable):
         return self.documents.span(row, int(self.features(query, np.asarray([row])).passages[0]))
 
     def explain(self, query: str, row: int, text: str) -> list[Contribution]:
-        """Each word of the query with the terms that match it; what belongs to no word has a line of its own."""
+        """Each word of the query with the terms that match it; what belongs to no word has a line of its own.
+
+        Which documents are raised depends on the filter: it is that of the last search, where this was for the query.
+        """
         features = self.features(query, np.asarray([row]))
         ((part, rows, _),) = self.documents.split(np.asarray([row]))
         written = dict(zip(self._query_terms.terms(words := tokenize(query)), words, strict=True))
@@ -194,13 +198,15 @@ class Bridge(FindsPassages, Trainable):
         found = self._retrieved(query)
         context = float(self._ready.calibrated(np.zeros(1), found.context)[0])
         lines += [Contribution("(the whole query)", (), context)] if context else []
-        if row in found.raised:
-            lines.append(Contribution("(verbatim)", (), found.raised[row] - sum(line.score for line in lines)))
+        raised = self._last[1] if self._last[0] == query else found.raised
+        if row in raised:
+            lines.append(Contribution("(verbatim)", (), raised[row] - sum(line.score for line in lines)))
         return lines
 
     def best_possible(self, query: str) -> float:
         statistics = self.query_features(query).statistics
-        odds = self.documents.statistics.background.of(statistics)
+        background = (self.documents.statistics if self.documents.parts else self._ready.translation).background
+        odds = background.of(statistics)
         bound = float((statistics.times / max(1.0, statistics.length)) @ np.log1p(odds))
         return max(bound * float(self._weights_of(query)[:2].sum()), 1e-3)
 
@@ -316,12 +322,12 @@ class Bridge(FindsPassages, Trainable):
         """The features of the documents that the first stage finds for a train query, and their grades."""
         rows = self._first_stage(text, self.depth)
         grades = np.fromiter((grade_of.get(row, 0) for row in rows.tolist()), np.int64, len(rows))
-        return JudgedList(self.features(text, rows).values, grades, self._known_of(text))
+        return JudgedList(self.features(text, rows).values, grades, self.known_of(text))
 
     def _weights_of(self, query: str) -> Values:
         return self._ready.weights.of(self.query_features(query).statistics.length)
 
-    def _known_of(self, query: str) -> tuple[float, float]:
+    def known_of(self, query: str) -> tuple[float, float]:
         """The information of a query, and ln |q|: the last entries of z(q)."""
         statistics = self.query_features(query).statistics
         if not len(statistics.words) or not len(self.documents):
@@ -356,31 +362,48 @@ class Bridge(FindsPassages, Trainable):
         self.depth = self.characters.depth(self.options.depth, documents) if self.characters else self.options.depth
         self.query_features = lru_cache(_KEPT)(self._compute_query_features)
         self._retrieved = lru_cache(_KEPT)(self._retrieve)
+        self._last = "", {}
 
-    def _retrieve(self, query: str, count: int = 0, allowed: Allowed | None = None) -> Retrieved:
-        allowed = self.documents.live if allowed is None else allowed
-        rare = self._rare_words(query, allowed)
-        rows = self._first_stage(query, count or self.depth, allowed)
-        rows = np.union1d(rows, [row for documents in rare for row in documents]).astype(np.int64) if rare else rows
+    def _retrieve(self, query: str) -> Retrieved:
+        rows, rare = self._candidates(query, self.depth, self.documents.live)
         scores = self.features(query, rows).values @ self._weights_of(query)
-        context = context_of(scores, self._known_of(query))
+        context = context_of(scores, self.known_of(query))
         scores = self._ready.calibrated(scores, context).astype(np.float32)
         return Retrieved(rows, scores, context, self._raise(rows, scores, rare))
 
+    def _retrieve_among(self, query: str, count: int, allowed: Allowed | None) -> Retrieved:
+        """So many of some documents, with the scores that they have among all."""
+        rows, rare = self._candidates(query, count, allowed)
+        found, scores = self._retrieved(query), self.score(query, rows)
+        return Retrieved(rows, scores, found.context, found.raised | self._raise(rows, scores, rare))
+
+    def _candidates(self, query: str, count: int, allowed: Allowed | None) -> tuple[Rows, list[list[int]]]:
+        """The documents to re-score, and those of them that have a rare word of the query."""
+        rare = self._rare_words(query, allowed)
+        rows = self._first_stage(query, count, allowed)
+        rows = np.union1d(rows, [row for documents in rare for row in documents]).astype(np.int64) if rare else rows
+        return rows, rare
+
     def _raise(self, rows: Rows, scores: Scores, rare: Sequence[list[int]]) -> dict[int, float]:
         """Raise one document of each rare word to the first three, in ``scores``; the new scores."""
-        raised: dict[int, float] = {}
-        kept: set[int] = set()
+        before = top_k(scores, _FIRST, self.id_order, rows).rows.tolist()
+        score_of = dict(zip(rows.tolist(), scores.tolist(), strict=True))
+        first, kept = before.copy(), set[int]()
         for documents in rare:
-            first = top_k(scores, _FIRST, self.id_order, rows).rows.tolist()
-            here = [row for row in documents if row in first]
+            if kept & {*documents}:
+                continue
+            here = [row for row in first if row in documents]
             free = [row for row in first if row not in kept]
             if not here and free:
-                best = max(np.flatnonzero(np.isin(rows, documents)).tolist(), key=lambda i: scores[i])
-                scores[best] = np.nextafter(scores[np.flatnonzero(rows == free[-1])[0]], np.float32(np.inf))
-                here = [int(rows[best])]
-                raised[here[0]] = float(scores[best])
+                here = [max(documents, key=lambda row: (score_of[row], -self.id_order[row]))]
+                first = [row for row in first if row != free[-1]] + here
             kept.update(here[:1])
+        bar = max((score_of[row] for row in before if row not in first), default=-np.inf)
+        raised = {
+            row: float(np.nextafter(np.float32(bar), np.float32(np.inf))) for row in first if score_of[row] <= bar
+        }
+        for row, score in raised.items():
+            scores[rows == row] = score
         return raised
 
     def _rare_words(self, query: str, allowed: Allowed | None) -> list[list[int]]:
@@ -409,7 +432,7 @@ class Bridge(FindsPassages, Trainable):
         terms = self._query_terms.terms(words)
         document_term_of = dict(zip(terms, self._document_terms.terms(words), strict=True))
         statistics = self._ready.translation.query_statistics(Counter(terms), self.documents.count_of, document_term_of)
-        pretrained = self._encoder.encode([query])[0] if self._encoder else None
+        pretrained = self._encoder.encode([query])[0] if self._encoder and words else None
         return QueryFeatures.of(terms, statistics, self._ready.tables, pretrained)
 
     def features(self, query: str, rows: Rows) -> Features:

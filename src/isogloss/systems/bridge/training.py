@@ -261,12 +261,12 @@ def _spelt_out(table: WordTable) -> WordTable:
         table.query_numbers[pair].astype(np.int64) * len(characters) + character, return_inverse=True
     )
     queries, documents = np.divmod(keys, max(1, len(characters)))
-    joint = np.bincount(each, (table.document_probabilities / np.maximum(1, of_pair))[pair], len(keys))
+    joint = np.bincount(each, (table.query_probabilities / np.maximum(1, of_pair))[pair], len(keys))
     sums = np.bincount(queries, joint, len(table.query_words)), np.bincount(documents, joint, len(characters))
     seen = np.bincount(flat, np.repeat(table.document_counts, lengths), len(characters))
     return WordTable(
         table.query_words, characters, queries.astype(np.int32), documents.astype(np.int32),
-        (joint / sums[1][documents]).astype(np.float32), (joint / sums[0][queries]).astype(np.float32),
+        (joint / sums[0][queries]).astype(np.float32), (joint / sums[1][documents]).astype(np.float32),
         table.query_counts, seen.astype(np.float32),
     )  # fmt: skip
 
