@@ -35,15 +35,18 @@ INGREDIENTS = (
     "weights",
 )
 _FILE, _VECTORS = "bridge.json", "vectors.safetensors"
-DEFAULT_WEIGHTS = {"passage forward": 2.3, "passage reverse": 0.7, "passage bm25": 0.23, "pretrained": 11.5}
-"""The weights where there are no train queries to fit them on; fitted weights are regularised towards them.
+DEFAULT_WEIGHTS = (
+    {"passage forward": 2.3, "passage reverse": 0.46, "passage bm25": 0.7, "pretrained": 10.4},
+    {"passage forward": 2.3, "pretrained": 13.8},
+)
+"""The weights of long and of short queries where there are no train queries to fit them on, 0 for other features.
 
-Chosen by MRR on train queries of six sets, first sentences, titles and key terms, with 0 to 300 own pages; that any set
-is left out of the choice makes no difference of more than .01 to it (docs/results/appendix/quality/notes.md).
+Fitted weights are regularised towards them. Chosen by MRR on train queries of six sets (first sentences, titles and key
+words) with 0 to 300 own pages (docs/results/appendix/quality/notes.md).
 """
 DEFAULT_CALIBRATIONS = {
-    False: Calibration(1.398, (1.41, 0.042, -0.658), (-1.044,), -2.37),
-    True: Calibration(1.276, (1.233, 0.021, -0.457), (0.236,), -1.37),
+    False: Calibration(1.511, (1.536, 0.05, -0.621), (-1.572,), -2.4),
+    True: Calibration(1.346, (1.308, 0.032, -0.45), (-0.115,), -1.06),
 }
 """The calibration where there are no train queries, without and with an encoder; fitted on the same queries."""
 FEATURES_OF = {
@@ -154,9 +157,9 @@ class BridgeModel:
         return model
 
 
-def default_weights(features: Sequence[str] = FEATURES) -> Values:
-    """The weights of some features that are not fitted; 0 where a feature has none."""
-    return np.asarray([DEFAULT_WEIGHTS.get(name, 0.0) for name in features])
+def default_weights(features: Sequence[str] = FEATURES) -> Weights:
+    """The weights of some features that are not fitted."""
+    return Weights(*(np.asarray([each.get(name, 0.0) for name in features]) for each in DEFAULT_WEIGHTS))
 
 
 def used_features(features: Sequence[str], options: BridgeOptions) -> NDArray[np.bool_]:

@@ -127,7 +127,7 @@ class Bridge(FindsPassages, Trainable):
         from isogloss.systems.bridge.training import read_knowledge
         from isogloss.training.loop import TrainingResult
 
-        weights = Weights(*[default_weights() * used_features(FEATURES, self.options)] * 2)
+        weights = Weights(*(each * used_features(FEATURES, self.options) for each in default_weights()))
         calibration = default = DEFAULT_CALIBRATIONS[bool(self.options.pretrained)]
         knowledge = read_knowledge(self.options, (self._query_terms, self._document_terms))
         lists = [] if "weights" in self.options.left_out else self._judged_lists(training, knowledge)
@@ -280,11 +280,11 @@ class Bridge(FindsPassages, Trainable):
         except InputError as error:
             way = "install isogloss-starter, or give it a lexicon (--set lexicon=FILE) or translated pages"
             raise InputError(f"{self.name}: {error}; {way}") from error
-        model = BridgeModel(translation, tables, Weights(default_weights(), default_weights()))
+        model = BridgeModel(translation, tables, default_weights())
         if not characters or "characters" in left_out:
             return model
         model = replace(model, characters=train_characters(pairs, knowledge, tokenizers, self.options))
-        return replace(model, weights=Weights(*[default_weights(model.features)] * 2))
+        return replace(model, weights=default_weights(model.features))
 
     def _judged_lists(self, training: Dataset, knowledge: Sequence[Knowledge]) -> list[JudgedList]:
         """The judged features of train queries, each with a model that was trained without it; none if they are few.
@@ -314,7 +314,7 @@ class Bridge(FindsPassages, Trainable):
         features = FEATURES + CHARACTER_FEATURES if lists[0].values.shape[1] > len(FEATURES) else FEATURES
         used, prior = used_features(features, self.options), default_weights(features)
         added = np.arange(len(features)) >= len(FEATURES)
-        if added.any() and not features_help(lists, top_grade, used, prior, added):
+        if added.any() and not features_help(lists, top_grade, used, prior.long, added):
             return self._fit_weights([each._replace(values=each.values[:, ~added]) for each in lists], top_grade)
         return fit_by_length(lists, top_grade, used, prior)
 

@@ -132,12 +132,12 @@ def fit_weights(lists: Sequence[JudgedList], top_grade: int, used: NDArray[np.bo
     return result
 
 
-def fit_by_length(lists: Sequence[JudgedList], top_grade: int, used: NDArray[np.bool_], prior: Values) -> Weights:
+def fit_by_length(lists: Sequence[JudgedList], top_grade: int, used: NDArray[np.bool_], prior: Weights) -> Weights:
     """The weights of long and of short queries, each fitted on its own queries; the prior where there are none."""
     middle = (_SHORT + _LONG) / 2
     parts = [[each for each in lists if (each.length > middle) == long] for long in (True, False)]
-    fitted = [fit_weights(part, top_grade, used, prior) for part in parts]
-    return Weights(*(prior * used if each is None else each for each in fitted))
+    fitted = [fit_weights(part, top_grade, used, of_part) for part, of_part in zip(parts, prior, strict=True)]
+    return Weights(*(own * used if each is None else each for each, own in zip(fitted, prior, strict=True)))
 
 
 def features_help(
