@@ -62,10 +62,11 @@ def test_features_that_help_have_weights_and_change_scores(kept, without):
 def test_features_that_do_not_help_change_nothing(demo, without):
     dropped = trained(demo, False)
     assert dropped.model.characters is None
-    assert dropped.model.calibration == without.model.calibration
-    np.testing.assert_array_equal(dropped.model.weights, without.model.weights)
+    for one, other in zip(dropped.model.calibration, without.model.calibration, strict=True):
+        assert one == pytest.approx(other, rel=1e-9)
+    np.testing.assert_allclose(dropped.model.weights, without.model.weights, rtol=1e-9, atol=1e-12)
     for query in QUERIES:
-        np.testing.assert_array_equal(dropped.scores(query), without.scores(query))
+        np.testing.assert_allclose(dropped.scores(query), without.scores(query), rtol=1e-5)
 
 
 def test_documents_with_spaces_have_no_character_model():
@@ -182,7 +183,7 @@ def test_characters_are_learned_without_what_is_left_out(demo):
     system = make_system("bridge", PAIR, SETTINGS | {"epochs": "1", "without": "unknown"}, Demo())
     translation = system.train_model(demo, characters=True).characters.translation
     assert translation.unknown not in translation.terms
-    few = replace(demo, splits={**demo.splits, "train": demo.splits["train"][:30]})
+    few = replace(demo, splits={**demo.splits, "train": demo.splits["train"][:29]})
     assert trained(few, True).model.characters is None
 
 

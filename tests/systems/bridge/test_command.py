@@ -129,13 +129,13 @@ def test_all_documents_are_encoded_anew_by_another_run(run, index):
         (("--set", "without=lexicon,pages"), "install isogloss-starter, or give it a lexicon"),
         (("--set", "lexicon=nowhere.tsv"), "nowhere.tsv: no such file"),
         (("--set", "without=pages", "--set", "lexicon=empty.tsv"), "empty.tsv: holds no entry"),
-        (("--set", "without=pages", "--set", "lexicon=other.tsv"), "bridge: nothing to learn translations from"),
+        (("--set", "without=pages", "--set", "lexicon=phrases.tsv"), "bridge: nothing to learn translations from"),
         (("--set", "pretrained=magic"), "pretrained: 'magic' is not one of use"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line_and_nothing_is_written(run, folder, arguments, said):
     (folder / "empty.tsv").write_text("", encoding="utf-8")
-    (folder / "other.tsv").write_text("mill\tzzyzx\n", encoding="utf-8")
+    (folder / "phrases.tsv").write_text("ice cream\tglace\n", encoding="utf-8")
     code, out, err = run("train", "bridge", *DEMO, "-o", "wrong", *arguments)
     assert (code, out, len(err.splitlines())) == (2, "", 1), err
     assert said in err

@@ -211,12 +211,10 @@ def test_few_of_the_right_first_hits_are_doubted():
 def test_the_best_documents_of_a_query_are_what_counts():
     """Those far below, which nobody sees, may be of any grade."""
     lists = planted_queries(np.random.default_rng(1), 1.0, (0.5, 0, 0), (0.0, 1.0), queries=200, documents=10)
-    more = [
-        judged(
-            np.append(np.full(40, each.values.min() - 50), each.values), np.append(np.full(40, 2), each.grades), each.query
-        )
-        for each in lists
-    ]  # fmt: skip
+    more = []
+    for each in lists:
+        scores = np.append(np.full(40, each.values.min() - 50), each.values)
+        more.append(judged(scores, np.append(np.full(40, 2), each.grades), each.query))
     np.testing.assert_allclose(
         calibrate(more, ONE, DEFAULT).thresholds, calibrate(lists, ONE, DEFAULT).thresholds, rtol=1e-6
     )

@@ -32,6 +32,7 @@ from isogloss.retrieval.postings import Postings
 from isogloss.storage.arrays import load_array, save_array
 from isogloss.storage.strings import StringTable
 from isogloss.text.batches import TokenizedTexts
+from isogloss.text.ids import TextIds
 from isogloss.translation.model import Floats, Ids, Numbers, QueryStatistics, TranslationModel
 
 _UNKNOWN = "\0"  # the term of the inverted list of unknown words: no word has such a letter
@@ -86,14 +87,15 @@ class PassageIndex:
     """Tokenised passages, with inverted lists.
 
     ``tokens`` are the passages one after the other, as rows of the inverted lists' terms; ``known`` has the translation
-    model's number of each of these terms.
+    model's number of each of these terms, ``times`` how often the tokens have it.
     """
 
     def __init__(
-        self, translation: TranslationModel, postings: Postings, tokens: Ids, offsets: Numbers, known: Ids
-    ) -> None:
+        self, translation: TranslationModel, postings: Postings, tokens: Ids, offsets: Numbers, known: Ids,
+        times: Numbers,
+    ) -> None:  # fmt: skip
         self.translation, self.postings = translation, postings
-        self.tokens, self.offsets, self.known = tokens, offsets, known
+        self.tokens, self.offsets, self.known, self.times = tokens, offsets, known, times
         self._rows = np.full(translation.unknown + 1, -1, np.int64)
         self._rows[known] = np.arange(len(known))
         self._rows[translation.unknown] = -1 if (row := postings.terms.find(_UNKNOWN)) is None else row
@@ -112,7 +114,8 @@ class PassageIndex:
         rows = np.fromiter((row_of[term] for term in texts.terms), np.int32, len(texts.terms))
         known = np.full(len(row_of), translation.unknown, np.int32)
         known[rows] = numbers
-        return cls(translation, postings, rows[texts.ids] if len(rows) else texts.ids, texts.offsets, known)
+        tokens = rows[texts.ids] if len(rows) else texts.ids
+        return cls(translation, postings, tokens, texts.offsets, known, np.bincount(tokens, minlength=len(known)))
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -124,9 +127,11 @@ class PassageIndex:
 
     def counts(self, live: NDArray[np.bool_] | None = None) -> Numbers:
         """How often the passages, or the ``live`` ones, have each term of the translation model."""
-        tokens = self.tokens if live is None else self.tokens[np.repeat(live, np.diff(self.offsets))]
-        rows = np.bincount(tokens, minlength=len(self.known))
-        return np.bincount(self.known, rows, self.translation.unknown + 1).astype(np.int64)
+        times = self.times
+        if live is not None:  # mostly few are not
+            gone = TextIds(self.tokens, self.offsets).words_of(np.flatnonzero(~live))
+            times = times - np.bincount(gone, minlength=len(times))
+        return np.bincount(self.known, times, self.translation.unknown + 1).astype(np.int64)
 
     def forward(self, query: QueryStatistics, odds: Floats, pruned: bool = False) -> Floats:
         """forward(q, p) of every passage, through the inverted lists; ``odds`` of the background of each word.
@@ -195,10 +200,11 @@ class PassageIndex:
         save_array(directory / "texts.tokens.npy", self.tokens)
         save_array(directory / "texts.offsets.npy", self.offsets)
         save_array(directory / "texts.known.npy", self.known)
+        save_array(directory / "texts.times.npy", self.times)
 
     @classmethod
     def load(cls, translation: TranslationModel, directory: Path) -> Self:
-        arrays = (load_array(directory / f"texts.{name}.npy") for name in ("tokens", "offsets", "known"))
+        arrays = (load_array(directory / f"texts.{name}.npy") for name in ("tokens", "offsets", "known", "times"))
         return cls(translation, Postings.load(directory), *arrays)
 
     def only(self, keep: NDArray[np.bool_]) -> TokenizedTexts:

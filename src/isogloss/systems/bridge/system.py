@@ -399,9 +399,8 @@ class Bridge(FindsPassages, Trainable):
                 first = [row for row in first if row != free[-1]] + here
             kept.update(here[:1])
         bar = max((score_of[row] for row in before if row not in first), default=-np.inf)
-        raised = {
-            row: float(np.nextafter(np.float32(bar), np.float32(np.inf))) for row in first if score_of[row] <= bar
-        }
+        above = float(np.nextafter(np.float32(bar), np.float32(np.inf)))
+        raised = {row: above for row in first if row in kept and score_of[row] <= bar}
         for row, score in raised.items():
             scores[rows == row] = score
         return raised
