@@ -278,7 +278,7 @@ class Bridge(FindsPassages, Trainable):
                 pairs, knowledge, tokenizers, self.options, find_compounds(texts, self._document_terms)
             )
         except InputError as error:
-            way = "install isogloss-starter, or give it a lexicon (--set lexicon=FILE) or translated pages"
+            way = "install isogloss-starter, or give it translated pages or a lexicon: --set lexicon=FILE"
             raise InputError(f"{self.name}: {error}; {way}") from error
         model = BridgeModel(translation, tables, default_weights())
         if not characters or "characters" in left_out:
