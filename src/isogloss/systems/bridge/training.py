@@ -104,8 +104,9 @@ def train_words(
     trained = train_translation_model(pairs, knowledge, tokenizers, "unknown" not in left_out, compounds)
     texts = windows(trained.queries, trained.documents)
     if "vectors" in left_out or len(texts[0]) < 2 or not options.epochs:
-        start = start_vectors(trained, options.dimension, options.seed)
-        return trained.model, Tables(*start, *(Phrases(len(table)) for table in start))
+        words = trained.model.query_words, trained.model.document_words
+        queries, documents = (np.zeros((len(each) + 1, 1), np.float32) for each in words)
+        return trained.model, Tables(queries, documents, Phrases(len(queries)), Phrases(len(documents)))
     return trained.model, _train_vectors(trained, texts, options, SoftmaxAverage)
 
 
@@ -132,7 +133,10 @@ def _train_vectors(
     start = start_vectors(trained, options.dimension, options.seed)
     phrases = [Phrases.of(side, len(table)) for side, table in zip(texts, start, strict=True)]
     names = trained.model.query_words, trained.model.document_words
-    queries, documents = (spelling(words, len(each)) for words, each in zip(names, phrases, strict=True))
+    counts = trained.model.query_counts, trained.model.document_counts
+    queries, documents = (
+        spelling(words, seen[:-1] > 0, len(each)) for words, seen, each in zip(names, counts, phrases, strict=True)
+    )
     average = learner(
         _with_rows(start[0], queries), _with_rows(start[1], documents),
         phrases[0].added_to(texts[0]), phrases[1].added_to(texts[1]),
@@ -141,13 +145,13 @@ def _train_vectors(
     return Tables(*average.learn(options.epochs), *phrases)
 
 
-def spelling(words: Iterable[str], phrases: int) -> TextIds:
+def spelling(words: Iterable[str], seen: Iterable[bool], phrases: int) -> TextIds:
     """The rows whose sum is the vector of each word, of *unknown* and of each phrase: its own, and its subwords'.
 
-    Subwords are character n-grams of several words: three and four letters, with the ends marked; of words written
+    Words that are not ``seen`` in the texts have no subwords: those have nothing to learn from. Subwords are character n-grams of several words: three and four letters, with the ends marked; of words written
     without spaces, characters and bigrams. So words of one stem, or with parts in common, are trained together.
     """
-    subwords = [_subwords(word) for word in words]
+    subwords = [_subwords(word) if trained else [] for word, trained in zip(words, seen, strict=True)]
     counts = Counter(subword for own in subwords for subword in set(own))
     units = len(subwords) + 1 + phrases
     shared = sorted(subword for subword, count in counts.items() if count > 1)
