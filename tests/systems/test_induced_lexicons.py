@@ -2,7 +2,7 @@
 
 import pytest
 
-from isogloss.data.dataset import load_dataset
+from isogloss.data.dataset import all_for_training, load_dataset
 from isogloss.data.readers.demo import Demo
 from isogloss.data.readers.jsonl import Jsonl
 from isogloss.evaluation.protocols import make_task
@@ -34,7 +34,7 @@ def test_an_index_keeps_the_lexicon_that_was_induced(tmp_path):
     make_index(tmp_path / "index", "psq", Demo(), ["fr"], settings={"lexicon": "induced"})
     searcher = Searcher(open_index(tmp_path / "index"))
     system = make_system("psq", ("en", "fr"), {"lexicon": "induced"})
-    system.fit(load_dataset(Demo(), ("en", "fr")))
+    system.fit(all_for_training(load_dataset(Demo(), ("en", "fr"))))
     assert searcher.languages["fr"].system.concepts("how bees make honey") == system.concepts("how bees make honey")
 
 

@@ -13,11 +13,16 @@ from isogloss.systems.bridge import system as bridge
 from isogloss.systems.bridge.characters import CHARACTER_FEATURES, spaced, with_bigrams
 from isogloss.systems.bridge.features import FEATURES, Phrases
 from isogloss.systems.bridge.model import BridgeModel
-from isogloss.systems.bridge.training import NeighbourAverage, with_bigrams_between, written_without_spaces
+from isogloss.systems.bridge.training import (
+    NeighbourAverage,
+    read_knowledge,
+    with_bigrams_between,
+    written_without_spaces,
+)
 from isogloss.systems.bridge.weights import JudgedList, features_help
 from isogloss.systems.registry import make_system
 from isogloss.text.ids import TextIds
-from isogloss.text.tokenizer import tokenize
+from isogloss.text.tokenizer import Tokenizer, tokenize
 from isogloss.translation.model import Numbered
 
 PAIR = ("en", "zh")
@@ -51,8 +56,9 @@ def without(demo):
 
 def test_features_that_help_have_weights_and_change_scores(kept, without):
     assert kept.model.features == FEATURES + CHARACTER_FEATURES
-    assert len(kept.model.weights) == len(kept.about()["weights"]) == len(FEATURES + CHARACTER_FEATURES)
-    assert np.all(kept.model.weights[len(FEATURES) :] != 0)
+    assert tuple(kept.about()["weights"]) == FEATURES + CHARACTER_FEATURES
+    for weights in kept.model.weights:
+        assert np.all(weights[len(FEATURES) :] != 0)
     assert not np.array_equal(kept.scores("honey bees"), without.scores("honey bees"))
     rows = np.arange(20)
     values, base = (system.features("honey bees", rows).values for system in (kept, without))
@@ -73,7 +79,7 @@ def test_documents_with_spaces_have_no_character_model():
     pair = ("en", "fr")
     data = load_dataset(Demo(), pair)
     system = make_system("bridge", pair, SETTINGS | {"epochs": "1"}, Demo())
-    assert system.train_model(data, characters=True).characters is None
+    assert system.train_model(data, [], characters=True).characters is None
     assert written_without_spaces(["属性", "CSS 属性", "CSS"])
     assert not written_without_spaces(["属性", "attribut"])
     assert not written_without_spaces([])
@@ -181,7 +187,9 @@ def test_features_help_where_held_out_queries_say_so(tells, queries, expected):
 
 def test_characters_are_learned_without_what_is_left_out(demo):
     system = make_system("bridge", PAIR, SETTINGS | {"epochs": "1", "without": "unknown"}, Demo())
-    translation = system.train_model(demo, characters=True).characters.translation
+    knowledge = read_knowledge(system.options, (Tokenizer("en", stems=True), Tokenizer("zh", stems=True)))
+    assert len(knowledge) == 1
+    translation = system.train_model(demo, knowledge, characters=True).characters.translation
     assert translation.unknown not in translation.terms
     few = replace(demo, splits={**demo.splits, "train": demo.splits["train"][:29]})
     assert trained(few, True).model.characters is None

@@ -126,7 +126,7 @@ def test_all_documents_are_encoded_anew_by_another_run(run, index):
         (("--grid", "paper"), "does not say what was chosen from"),
         (("--set", "without=magic"), "bridge.without: 'magic' is not one of"),
         (("--set", "without=lexicon,pages,starter"), "nothing is left to translate by"),
-        (("--set", "without=lexicon,pages"), "install isogloss-starter, or give it a lexicon"),
+        (("--set", "without=lexicon,pages"), "install isogloss-starter, or give it translated pages or a lexicon"),
         (("--set", "lexicon=nowhere.tsv"), "nowhere.tsv: no such file"),
         (("--set", "without=pages", "--set", "lexicon=empty.tsv"), "empty.tsv: holds no entry"),
         (("--set", "without=pages", "--set", "lexicon=phrases.tsv"), "bridge: nothing to learn translations from"),

@@ -113,7 +113,8 @@ def test_an_explanation_names_words_lengths_and_the_encoder(demo, encoder, made,
     assert lines["(length)"].document_words == ()
     lengths = [FEATURES.index(name) for name in ("passage length", "document length")]
     values = fitted.features("honey bees", np.array([row])).values[0]
-    assert lines["(length)"].score == pytest.approx(fitted.model.scale * (values * fitted.model.weights)[lengths].sum())
+    weighted = values * fitted.model.weights.of(2)
+    assert lines["(length)"].score == pytest.approx(fitted.model.scale * weighted[lengths].sum())
     with_it = made(pretrained=encoder)
     lines = {line.query_word for line in with_it.explain("honey bees", row, demo.documents[row].text)}
     assert lines - {"(the whole query)"} == {"honey", "bees", "(length)", "(pretrained)"}

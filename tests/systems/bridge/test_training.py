@@ -22,7 +22,7 @@ from isogloss.systems.bridge.model import (
     default_weights,
 )
 from isogloss.systems.bridge.training import windows
-from isogloss.systems.bridge.weights import JudgedList, calibrate, fit_weights
+from isogloss.systems.bridge.weights import JudgedList, Weights, calibrate, fit_by_length
 from isogloss.systems.registry import make_system
 from isogloss.systems.trained import hold_out
 from isogloss.translation.model import Numbered
@@ -46,7 +46,7 @@ def few(demo):
 @pytest.fixture(scope="module")
 def unfitted():
     """The default weights, without those of an encoder."""
-    return default_weights() * [name != "pretrained" for name in FEATURES]
+    return Weights(*(each * [name != "pretrained" for name in FEATURES] for each in default_weights()))
 
 
 def trained(data, lexicon=LEXICON, **settings):
@@ -133,11 +133,13 @@ def test_of_few_queries_all_are_held_out_in_turn_and_of_many_one_fifth(demo, mon
     some = demo.splits["train"]
     data = replace(demo, splits={"train": [some[i % len(some)] for i in range(queries)]})
     system, held = make_system("bridge", PAIR, QUICK), []
-    monkeypatch.setattr(system, "train_model", lambda rest, characters: held.append(len(rest.splits["train"])))
+    monkeypatch.setattr(
+        system, "train_model", lambda rest, knowledge, characters: held.append(len(rest.splits["train"]))
+    )
     monkeypatch.setattr(system, "index", lambda *arguments: None)
     judged = JudgedList(np.ones((2, len(FEATURES))), np.array([2, 0]))
     monkeypatch.setattr(system, "_judged", lambda text, grade_of: judged)
-    lists = system._judged_lists(data)
+    lists = system._judged_lists(data, [])
     assert held == [queries - queries // 5] * folds
     texts = sum(1 + bool(demo.queries[query].title.strip()) for query in data.splits["train"]) if queries else 0
     assert len(lists) <= texts
@@ -150,11 +152,11 @@ def test_the_fifths_are_disjoint_and_the_weights_are_fitted_on_titles_too(demo, 
         demo, splits={"train": some}, queries={id_: replace(demo.queries[id_], title=f"title {id_}") for id_ in some}
     )
     system, asked = make_system("bridge", PAIR, QUICK), []
-    monkeypatch.setattr(system, "train_model", lambda rest, characters: None)
+    monkeypatch.setattr(system, "train_model", lambda rest, knowledge, characters: None)
     monkeypatch.setattr(system, "index", lambda *arguments: None)
     judged = JudgedList(np.ones((2, len(FEATURES))), np.array([2, 0]))
     monkeypatch.setattr(system, "_judged", lambda text, grade_of: asked.append(text) or judged)
-    system._judged_lists(data)
+    system._judged_lists(data, [])
     known = [id_ for id_ in some if id_ in demo.judgments]
     assert sorted(asked) == sorted([demo.queries[id_].text for id_ in known] + [f"title {id_}" for id_ in known])
 
@@ -177,11 +179,10 @@ def test_the_order_of_the_queries_decides_only_who_is_held_out(few):
 def test_each_ingredient_can_be_left_out(demo, full, unfitted, name):
     system = trained(demo, without=name)
     assert "fr-honeybee" in finds(system, demo)
-    weights = dict(zip(FEATURES, system.model.weights.tolist(), strict=True))
-    unused = set(FEATURES_OF.get(name, ()))
-    expected = DEFAULT_WEIGHTS if name == "weights" else FEATURES
-    assert all((weights[kind] != 0) == (kind in expected and kind not in unused) for kind in FEATURES[:-1])
-    assert weights["pretrained"] == 0
+    unused = {"pretrained", *FEATURES_OF.get(name, ())}
+    for fitted, default in zip(system.model.weights, DEFAULT_WEIGHTS, strict=True):
+        expected = default if name == "weights" else FEATURES
+        assert weighted(fitted) == {kind for kind in expected if kind not in unused}
     row = int(system.search("honey bees", 1).rows[0])
     lines = system.explain("honey bees", row, demo.documents[row].text)
     assert sum(line.score for line in lines) == pytest.approx(system.score("honey bees", np.array([row]))[0], abs=1e-4)
@@ -201,14 +202,19 @@ def test_each_ingredient_can_be_left_out(demo, full, unfitted, name):
         assert not same_vectors(system, full)
 
 
+def weighted(weights):
+    """The features that weigh something."""
+    return {name for name, weight in zip(FEATURES, weights.tolist(), strict=True) if weight}
+
+
 def same_vectors(one, other):
     return np.array_equal(one.model.tables.query, other.model.tables.query)
 
 
 def test_several_ingredients_can_be_left_out(few):
     system = trained(few, without=" vectors , reverse,,length")
-    weights = dict(zip(FEATURES, system.model.weights.tolist(), strict=True))
-    assert {name for name, weight in weights.items() if weight} == {"passage forward", "passage bm25"}
+    assert weighted(system.model.weights.long) == {"passage forward", "passage bm25"}
+    assert weighted(system.model.weights.short) == {"passage forward"}
 
 
 @pytest.mark.parametrize(
@@ -296,13 +302,13 @@ def test_queries_that_find_nothing_relevant_leave_the_default_weights(demo, monk
 
     def watched(lists, *arguments):
         seen.extend(lists)
-        return fit_weights(lists, *arguments)
+        return fit_by_length(lists, *arguments)
 
-    monkeypatch.setattr(bridge, "fit_weights", watched)
+    monkeypatch.setattr(bridge, "fit_by_length", watched)
     partial = [judgment._replace(grade=1) for judgment in demo.judgments]
-    system = trained(replace(demo, judgments=Judgments(partial, 2)), without="vectors")
-    unused = ("vectors", "pretrained")
-    expected = [0.0 if name in unused else DEFAULT_WEIGHTS.get(name, 0.0) for name in FEATURES]
+    system = trained(replace(demo, judgments=Judgments(partial, 2)), without="reverse")
+    unused = ("pretrained", *FEATURES_OF["reverse"])
+    expected = [[0.0 if name in unused else each.get(name, 0.0) for name in FEATURES] for each in DEFAULT_WEIGHTS]
     np.testing.assert_array_equal(system.model.weights, expected)
     assert system.model.calibration == calibrate(seen, system.model.weights, DEFAULT_CALIBRATIONS[False])
     assert len(system.model.calibration.biases) == 1

@@ -11,8 +11,10 @@ from isogloss.systems.bridge.weights import (
     _TRUST,
     Calibration,
     JudgedList,
+    Weights,
     calibrate,
     context_of,
+    fit_by_length,
     fit_weights,
 )
 
@@ -20,7 +22,7 @@ ALL = np.ones(3, bool)
 NONE = np.zeros(3)
 PRIOR = np.array([1.0, 0.2, 3.0])
 DEFAULT = Calibration(1.0, (0.5, 0.0, 0.0), (0.0,), -2.0)
-ONE = np.ones(1)  # the weight of a feature that is the score
+ONE = Weights(np.ones(1), np.ones(1))  # the weight of a feature that is the score
 
 
 def sigmoid(values):
@@ -136,6 +138,42 @@ def test_lists_that_tell_nothing_do_not_disturb_others():
     silent = JudgedList(np.full((4, 3), 99.0), np.array([0, 1, 0, 0]))
     found = fit_weights([silent, *lists], 2, ALL, PRIOR)
     np.testing.assert_array_equal(found, fit_weights(lists, 2, ALL, PRIOR))
+
+
+@pytest.mark.parametrize(
+    ("length", "share"), [(0, 0.0), (1, 0.0), (3, 0.0), (4, 0.2), (5.5, 0.5), (7, 0.8), (8, 1.0), (30, 1.0)]
+)
+def test_queries_between_short_and_long_have_a_mixture_of_weights(length, share):
+    weights = Weights(np.array([1.0, 0.0, 5.0]), np.array([0.0, 2.0, 5.0]))
+    np.testing.assert_allclose(weights.of(length), [share, 2 - 2 * share, 5])
+
+
+def with_length(lists, words):
+    return [each._replace(query=(0.0, float(np.log(words)))) for each in lists]
+
+
+def test_short_and_long_queries_are_fitted_apart():
+    rng, planted = np.random.default_rng(4), (np.array([2.0, -0.3, 4.0]), np.array([-1.0, 0.4, 1.0]))
+    long, short = (
+        with_length(planted_lists(rng, planted[0], 300), 9),
+        with_length(planted_lists(rng, planted[1], 300), 2),
+    )
+    prior = Weights(PRIOR, PRIOR / 2)
+    used = np.array([True, True, False])
+    found = fit_by_length([*short, *long], 2, used, prior)
+    np.testing.assert_array_equal(found.long, fit_weights(long, 2, used, prior.long))
+    np.testing.assert_array_equal(found.short, fit_weights(short, 2, used, prior.short))
+    alone = fit_by_length(short, 2, used, prior)
+    np.testing.assert_array_equal(alone.long, prior.long * used)  # no such query tells otherwise
+    np.testing.assert_array_equal(alone.short, found.short)
+
+
+def test_a_query_is_calibrated_with_the_weights_of_its_length():
+    lists = planted_queries(np.random.default_rng(6), 1.2, (0.6, 0.3, 0.0), (-1.0, 1.0), queries=300)
+    lists = [each._replace(query=(each.query[0], float(np.log(2 if i % 2 else 9)))) for i, each in enumerate(lists)]
+    scaled = [each._replace(values=each.values / (2 if each.length > 8 else 4)) for each in lists]
+    found = calibrate(scaled, Weights(np.array([2.0]), np.array([4.0])), DEFAULT)
+    assert found.slope == pytest.approx(calibrate(lists, ONE, DEFAULT).slope)
 
 
 def judged(scores, grades, query=(0.0, 0.0)):

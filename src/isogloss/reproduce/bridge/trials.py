@@ -49,6 +49,7 @@ ABLATIONS = {
     "without=length": "no length features",
     "without=vectors": "no word vectors",
     "without=bm25": "no BM25 over structured queries",
+    "without=compounds": "compounds are not taken apart, in languages that write them as one word",
     "without=characters": "words only, where documents are written without spaces",
     "without=weights": "default weights, not those fitted on train queries",
     "passages=0": "whole documents, no passages",
@@ -255,6 +256,7 @@ class _FirstHits(NamedTuple):
 def _first_score(system: Bridge, query: str, rows: Rows) -> float:
     """The log odds of the first hit, if these were all documents found."""
     assert system.model is not None
-    scores = system.features(query, rows).values @ system.model.weights
+    weights = system.model.weights.of(system.query_features(query).statistics.length)
+    scores = system.features(query, rows).values @ weights
     log_odds = system.model.calibrated(scores, context_of(scores, system.known_of(query)))
     return float(log_odds.max(initial=-np.inf))
