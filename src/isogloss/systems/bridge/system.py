@@ -70,9 +70,10 @@ if TYPE_CHECKING:
 _SHOWN = 5
 _BLOCK = 1000
 _READ = 40  # words of a document that a pretrained encoder reads: the first ones tell most
-_FEWEST_QUERIES, _ENOUGH_QUERIES = 30, 100  # to fit weights on
+_FEWEST_QUERIES, _ENOUGH_QUERIES = 30, 200  # to fit weights on
 _MOST_DOCUMENTS = 20_000  # that weights are fitted on
 _FIRST, _RARE = 3, 3  # a word that stands verbatim in so few documents puts one of them among the first three
+_TAIL = 0.22  # of the forward log-likelihood that a query could have: what the hundredth document has (median)
 _STAYS = 0.2  # P(w | w) of a word that is not translated
 _KEPT = 64  # queries that are cached: the hits of each are explained one by one
 
@@ -327,6 +328,19 @@ class Bridge(FindsPassages, Trainable):
     def _weights_of(self, query: str) -> Values:
         return self._ready.weights.of(self.query_features(query).statistics.length)
 
+    def _context(self, query: str, scores: Values) -> Values:
+        """The context z(q) of a query; the default calibration takes ``depth`` documents for granted.
+
+        So where fewer are found, the others are taken to be as good as the last ones usually are: a share of what the
+        words of the query could give. In a collection of three documents the best is not right just for being best.
+        """
+        known = self.known_of(query)
+        missing = self.depth - len(scores)
+        if missing > 0 and self._ready.calibration in DEFAULT_CALIBRATIONS.values():
+            tail = _TAIL * known[0] * float(self._weights_of(query)[0])
+            scores = np.append(scores, np.full(missing, tail))
+        return context_of(scores, known)
+
     def known_of(self, query: str) -> tuple[float, float]:
         """The information of a query, and ln |q|: the last entries of z(q)."""
         statistics = self.query_features(query).statistics
@@ -367,7 +381,7 @@ class Bridge(FindsPassages, Trainable):
     def _retrieve(self, query: str) -> Retrieved:
         rows, rare = self._candidates(query, self.depth, self.documents.live)
         scores = self.features(query, rows).values @ self._weights_of(query)
-        context = context_of(scores, self.known_of(query))
+        context = self._context(query, scores)
         scores = self._ready.calibrated(scores, context).astype(np.float32)
         return Retrieved(rows, scores, context, self._raise(rows, scores, rare))
 

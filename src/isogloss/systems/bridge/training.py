@@ -148,8 +148,9 @@ def _train_vectors(
 def spelling(words: Iterable[str], seen: Iterable[bool], phrases: int) -> TextIds:
     """The rows whose sum is the vector of each word, of *unknown* and of each phrase: its own, and its subwords'.
 
-    Words that are not ``seen`` in the texts have no subwords: those have nothing to learn from. Subwords are character n-grams of several words: three and four letters, with the ends marked; of words written
-    without spaces, characters and bigrams. So words of one stem, or with parts in common, are trained together.
+    Words that are not ``seen`` in the texts have no subwords: those have nothing to learn from. Subwords are character
+    n-grams of several words: three and four letters, with the ends marked; of words written without spaces, characters
+    and bigrams. So words of one stem, or with parts in common, are trained together.
     """
     subwords = [_subwords(word) if trained else [] for word, trained in zip(words, seen, strict=True)]
     counts = Counter(subword for own in subwords for subword in set(own))
