@@ -13,6 +13,7 @@ from isogloss.data.readers.demo import Demo
 from isogloss.nn.encoders import pretrained
 from isogloss.storage.errors import InputError
 from isogloss.systems.bridge.features import FEATURES
+from isogloss.systems.bridge.model import BridgeModel
 from isogloss.systems.bridge.weights import Calibration
 from isogloss.systems.registry import make_system
 from isogloss.systems.trained import load_model, save_model
@@ -308,6 +309,17 @@ def test_what_is_kept_answers_the_same(each, demo, tmp_path):
             np.testing.assert_array_equal(again.scores(query), each.scores(query))
             assert again.search(query, 7).rows.tolist() == each.search(query, 7).rows.tolist()
         assert again.passage("sea", 3) == each.passage("sea", 3)
+
+
+def test_weights_of_long_and_of_short_queries_are_kept(fitted, tmp_path):
+    long, short = fitted.model.weights
+    assert not np.array_equal(long, short)
+    fitted.save_model(tmp_path)
+    again = BridgeModel.load(tmp_path)
+    np.testing.assert_array_equal(again.weights.long, long)
+    np.testing.assert_array_equal(again.weights.short, short)
+    shown = fitted.about()["weights"]["passage forward"]
+    assert shown == pytest.approx([long[0], short[0]], abs=1e-4)
 
 
 def test_a_damaged_model_is_named(fitted, tmp_path):
