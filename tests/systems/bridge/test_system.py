@@ -13,7 +13,7 @@ from isogloss.data.readers.demo import Demo
 from isogloss.nn.encoders import pretrained
 from isogloss.storage.errors import InputError
 from isogloss.systems.bridge.features import FEATURES
-from isogloss.systems.bridge.model import BridgeModel
+from isogloss.systems.bridge.model import DEFAULT_CALIBRATIONS, BridgeModel
 from isogloss.systems.bridge.weights import Calibration
 from isogloss.systems.registry import make_system
 from isogloss.systems.trained import load_model, save_model
@@ -140,6 +140,19 @@ def test_calibrated_scores_are_log_odds_given_the_context_of_the_query(demo, fit
     lines = shown.explain(query, 7, demo.documents[7].text)
     assert sum(line.score for line in lines) == pytest.approx(shown.score(query, np.array([7]))[0], abs=1e-4)
     assert "(the whole query)" in {line.query_word for line in lines}
+
+
+def test_in_a_small_collection_the_best_document_is_not_right_just_for_being_best(fitted):
+    """By the default calibration, which takes a hundred documents for granted; a fitted one knows what it is."""
+    small, query = copy(fitted), "honey at night"
+    scores = np.array([3.0, 1.0])
+    fitted_context = fitted.context(query, scores)
+    assert fitted_context[0] == pytest.approx(np.logaddexp(3, 1))
+    small.model = replace(fitted.model, calibration=DEFAULT_CALIBRATIONS[False])
+    small.index_texts(["le miel", "la mer", "le pain"])
+    assert small.context(query, scores)[0] > np.logaddexp(3, 1) + 0.1
+    many = np.zeros(100)
+    assert small.context(query, many)[0] == pytest.approx(np.log(100))
 
 
 @pytest.mark.parametrize("query", [query for query in QUERIES if query.strip("?!")])
