@@ -67,7 +67,8 @@ def test_a_run_puts_the_first_hits_in_its_own_order_until_it_is_told_to_stop(run
     assert sorted(ids) == sorted(hit.document.id for hit in usual)
     scores = {hit.document.id: hit.score for hit in by_run.search("how bees make honey", k=104)}
     assert [hit.score for hit in reranked] == sorted((hit.score for hit in reranked), reverse=True)
-    assert [hit.score for hit in reranked] == pytest.approx([scores[id_] for id_ in ids], abs=2e-3)  # of 8 bits
+    # an index reads titles too, a re-ranker texts alone
+    assert [hit.score for hit in reranked] == pytest.approx([scores[id_] for id_ in ids], abs=2e-3)
     for hit in reranked:
         assert hit.reranked
         assert hit.relevance in ("relevant", "partially relevant", "not relevant")

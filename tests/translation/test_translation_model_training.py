@@ -9,7 +9,7 @@ from isogloss.storage.errors import InputError
 from isogloss.text.tokenizer import Tokenizer
 from isogloss.translation import model as training
 from isogloss.translation.lexicon import Lexicon
-from isogloss.translation.model import ARRAYS, Knowledge, dictionary_table, train_translation_model
+from isogloss.translation.model import ARRAYS, Compound, Knowledge, dictionary_table, train_translation_model
 from isogloss.translation.word_tables import WordTable
 
 PLAIN = Tokenizer("en"), Tokenizer("fr")
@@ -247,3 +247,27 @@ def test_hostile_texts_are_learned_from():
     terms, backward, forward = model.translations(model.query_words.find("bee"))
     best = model.document_words.find("abeille")
     assert terms[np.argmax(backward)] == terms[np.argmax(forward)] == best
+
+
+def test_a_compound_that_nobody_translates_means_what_its_parts_mean():
+    """P(w | t) is the mean of its parts', P(t | w) also as much less as it is rarer than they are."""
+    compounds = {"mielpain": Compound(("miel", "pain"), 0.25), "abeille": Compound(("miel", "mer"), 1.0)}
+    entries = [("honey", "miel", 0.0), ("bread", "pain", 0.0), ("bee", "abeille", 0.0)]
+    model = train_translation_model([], known(entries, 10.0), PLAIN, compounds=compounds).model
+    for word, part in (("honey", "miel"), ("bread", "pain")):
+        said, meant = chance(model, word, part)
+        assert chance(model, word, "mielpain") == (pytest.approx(said / 2), pytest.approx(meant / 2 * 0.25))
+    plain = train_translation_model([], known(entries, 10.0), PLAIN).model
+    assert "mielpain" not in set(plain.document_words)
+    assert chance(model, "bee", "abeille") == chance(plain, "bee", "abeille")
+    left = 1 - chance(plain, "bee", "abeille")[0]  # "mer" is unknown, so "miel" counts half
+    assert chance(model, "honey", "abeille")[0] == pytest.approx(left * chance(plain, "honey", "miel")[0] / 2)
+
+
+def test_chances_with_compounds_are_chances():
+    compounds = {f"{one}{two}": Compound((one, two), 1.0) for one in FRENCH for two in FRENCH}
+    model = train_translation_model(made_up_pages(), known(ENTRIES), PLAIN, compounds=compounds).model
+    assert len(model.document_words) > 64
+    assert np.bincount(model.terms, model.query_probabilities).max() <= 1 + 1e-5
+    without = train_translation_model(made_up_pages(), known(ENTRIES), PLAIN).model
+    assert chance(model, "sea", "mer") == pytest.approx(chance(without, "sea", "mer"), rel=1e-2)

@@ -58,15 +58,21 @@ def test_without_phrases_texts_are_as_they_were():
 
 def test_words_share_the_rows_of_their_pieces():
     """Three words, unknown and two phrases have rows of their own; pieces come after."""
-    rows = [set(each) for each in as_lists(spelling(["singen", "sang", "gesang"], 2))]
+    rows = [set(each) for each in as_lists(spelling(["singen", "sang", "gesang"], [True] * 3, 2))]
     assert [each & set(range(6)) for each in rows] == [{0}, {1}, {2}, {3}, {4}, {5}]
     assert rows[3:] == [{3}, {4}, {5}]
     assert len((rows[1] & rows[2]) - set(range(6))) == 5  # san sang ang ang> ng>: "<san" is of one word alone
     assert not rows[0] & rows[1]
 
 
+def test_words_that_no_text_has_share_nothing():
+    rows = as_lists(spelling(["sang", "gesang", "sang"], [True, False, True], 0))
+    assert rows[1] == [1]
+    assert set(rows[0]) - {0} == set(rows[2]) - {2} != set()
+
+
 def test_words_without_spaces_share_characters():
-    rows = [set(each) for each in as_lists(spelling(["保险", "人寿保险", "人"], 0))]
+    rows = [set(each) for each in as_lists(spelling(["保险", "人寿保险", "人"], [True] * 3, 0))]
     assert len(rows[0] & rows[1]) == 3
     assert len(rows[1] & rows[2]) == 1
 

@@ -13,6 +13,7 @@ from isogloss.data.readers.demo import Demo
 from isogloss.nn.encoders import pretrained
 from isogloss.storage.errors import InputError
 from isogloss.systems.bridge.features import FEATURES
+from isogloss.systems.bridge.model import DEFAULT_CALIBRATIONS, BridgeModel
 from isogloss.systems.bridge.weights import Calibration
 from isogloss.systems.registry import make_system
 from isogloss.systems.trained import load_model, save_model
@@ -139,6 +140,19 @@ def test_calibrated_scores_are_log_odds_given_the_context_of_the_query(demo, fit
     lines = shown.explain(query, 7, demo.documents[7].text)
     assert sum(line.score for line in lines) == pytest.approx(shown.score(query, np.array([7]))[0], abs=1e-4)
     assert "(the whole query)" in {line.query_word for line in lines}
+
+
+def test_in_a_small_collection_the_best_document_is_not_right_just_for_being_best(fitted):
+    """By the default calibration, which takes a hundred documents for granted; a fitted one knows what it is."""
+    small, query = copy(fitted), "honey at night"
+    scores = np.array([3.0, 1.0])
+    fitted_context = fitted.context(query, scores)
+    assert fitted_context[0] == pytest.approx(np.logaddexp(3, 1))
+    small.model = replace(fitted.model, calibration=DEFAULT_CALIBRATIONS[False])
+    small.index_texts(["le miel", "la mer", "le pain"])
+    assert small.context(query, scores)[0] > np.logaddexp(3, 1) + 0.1
+    many = np.zeros(100)
+    assert small.context(query, many)[0] == pytest.approx(np.log(100))
 
 
 @pytest.mark.parametrize("query", [query for query in QUERIES if query.strip("?!")])
@@ -308,6 +322,17 @@ def test_what_is_kept_answers_the_same(each, demo, tmp_path):
             np.testing.assert_array_equal(again.scores(query), each.scores(query))
             assert again.search(query, 7).rows.tolist() == each.search(query, 7).rows.tolist()
         assert again.passage("sea", 3) == each.passage("sea", 3)
+
+
+def test_weights_of_long_and_of_short_queries_are_kept(fitted, tmp_path):
+    long, short = fitted.model.weights
+    assert not np.array_equal(long, short)
+    fitted.save_model(tmp_path)
+    again = BridgeModel.load(tmp_path)
+    np.testing.assert_array_equal(again.weights.long, long)
+    np.testing.assert_array_equal(again.weights.short, short)
+    shown = fitted.about()["weights"]["passage forward"]
+    assert shown == pytest.approx([long[0], short[0]], abs=1e-4)
 
 
 def test_a_damaged_model_is_named(fitted, tmp_path):

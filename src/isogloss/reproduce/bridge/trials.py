@@ -28,7 +28,7 @@ from isogloss.storage.progress import track
 from isogloss.systems.bridge.model import BridgeModel, BridgeOptions
 from isogloss.systems.bridge.system import Bridge
 from isogloss.systems.bridge.training import page_pairs
-from isogloss.systems.bridge.weights import Calibration, context_of
+from isogloss.systems.bridge.weights import Calibration
 from isogloss.systems.lexicons import fill_languages
 from isogloss.systems.registry import make_system
 from isogloss.translation.lexicon import Lexicon
@@ -258,5 +258,5 @@ def _first_score(system: Bridge, query: str, rows: Rows) -> float:
     assert system.model is not None
     weights = system.model.weights.of(system.query_features(query).statistics.length)
     scores = system.features(query, rows).values @ weights
-    log_odds = system.model.calibrated(scores, context_of(scores, system.known_of(query)))
+    log_odds = system.model.calibrated(scores, system.context(query, scores))
     return float(log_odds.max(initial=-np.inf))

@@ -328,7 +328,7 @@ class Bridge(FindsPassages, Trainable):
     def _weights_of(self, query: str) -> Values:
         return self._ready.weights.of(self.query_features(query).statistics.length)
 
-    def _context(self, query: str, scores: Values) -> Values:
+    def context(self, query: str, scores: Values) -> Values:
         """The context z(q) of a query; the default calibration takes ``depth`` documents for granted.
 
         So where fewer are found, the others are taken to be as good as the last ones usually are: a share of what the
@@ -381,7 +381,7 @@ class Bridge(FindsPassages, Trainable):
     def _retrieve(self, query: str) -> Retrieved:
         rows, rare = self._candidates(query, self.depth, self.documents.live)
         scores = self.features(query, rows).values @ self._weights_of(query)
-        context = self._context(query, scores)
+        context = self.context(query, scores)
         scores = self._ready.calibrated(scores, context).astype(np.float32)
         return Retrieved(rows, scores, context, self._raise(rows, scores, rare))
 
