@@ -57,8 +57,8 @@ reciprocal rank fusion of two or of all of them, chosen at each point after the 
   dev queries, {MOST_QUERIES} of them are sampled, the same for all systems. A relevant document after rank {DEPTH}
   counts as not found.
 - Own pages are sampled from the train split: once, or with `--seeds 3` three times up to 100 pages (the mean is
-  shown). A larger sample holds the smaller ones. The other train pages stay in the collection as documents; nothing is learned from
-  them.
+  shown). A larger sample holds the smaller ones. The other train pages stay in the collection as documents; nothing is
+  learned from them.
 - Dictionaries: MUSE, for German FreeDict. Lexical ingredients search passages of 30 words; untranslated BM25 searches
   whole texts; the encoder reads the first 40 words of a document, as it does within `bridge`. Its vectors are kept in
   16 bits.
