@@ -50,7 +50,8 @@ def explain(
         scores += weight[f"{which} bm25"] * table.bm25(frequencies, np.full(1, len(words), np.float32), mean)[:, 0]
         matching += table.forward * np.bincount(words, minlength=table.forward.shape[1])
     numbers, starts = part.index.words_of(best)
-    scores += weight["vectors"] * _cosine(query, model.tables, TextIds(numbers.astype(np.int32), starts))
+    if model.tables.trained:
+        scores += weight["vectors"] * _cosine(query, model.tables, TextIds(numbers.astype(np.int32), starts))
     if characters is not None:
         scores += _of_characters(characters, text, characters.passages_of(part.index, best), weight)
     unknown = set(np.flatnonzero(statistics.numbers == len(part.index.translation.query_words)).tolist())

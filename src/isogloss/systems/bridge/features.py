@@ -109,6 +109,11 @@ class Tables:
     query_phrases: Phrases
     document_phrases: Phrases
 
+    @property
+    def trained(self) -> bool:
+        """Whether there are vectors: without pages all are 0, and of one dimension."""
+        return bool(self.query.shape[1] > 1)
+
     def of_documents(self, texts: TextIds) -> Floats:
         """The vectors of texts of the document language."""
         found: Floats = encode(self.document, self.document_phrases.added_to(texts))
@@ -190,8 +195,9 @@ def _of_part(
     values[:, 3] = whole.reverse / np.maximum(1, whole.lengths)
     values[:, 4] = np.log(np.maximum(1, matches.lengths[best]) / length)
     values[:, 5] = np.log(np.maximum(1, whole.lengths) / length)
-    words, starts = part.index.words_of(found.numbers[best])
-    values[:, 6] = tables.of_documents(TextIds(words.astype(np.int32), starts)) @ query.vector
+    if tables.trained:  # compiled code, which takes half a second to load
+        words, starts = part.index.words_of(found.numbers[best])
+        values[:, 6] = tables.of_documents(TextIds(words.astype(np.int32), starts)) @ query.vector
     values[:, 7] = table.bm25(matches.frequencies[best].T, matches.lengths[best], table.mean_length).sum(axis=0)
     values[:, 8] = table.bm25(whole.frequencies.T, whole.lengths, table.mean_document).sum(axis=0)
     if query.pretrained is not None and part.vectors is not None:
