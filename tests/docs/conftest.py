@@ -3,6 +3,7 @@
 import pytest
 
 
-@pytest.fixture(scope="session", autouse=True)
-def no_starter():
-    """The installed tables are there, if there are any."""
+@pytest.fixture(autouse=True)
+def with_starter(monkeypatch):
+    """The installed tables are there, which other tests of the session hide."""
+    monkeypatch.setattr("isogloss.translation.starter._PACKAGE", "isogloss_starter")
