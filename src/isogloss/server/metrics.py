@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import struct
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -19,6 +21,7 @@ FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 EXAMPLE = 'isogloss_requests_total{method="GET",path="/api/v1/search",status="200"} 42.0\n'
 _METHODS = frozenset(("GET", "POST", "PUT", "DELETE", "HEAD"))
 _BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+_TRIES = 3
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 __all__ = ["CONTENT_TYPE", "EXAMPLE", "FOLDER", "Metrics"]
@@ -60,6 +63,11 @@ class Metrics:
 
     def text(self) -> bytes:
         """All numbers, those of all workers together."""
+        for _ in range(_TRIES):
+            try:
+                return generate_latest(self._shown)
+            except (OSError, ValueError, struct.error):  # a file of a worker that starts or ends at this moment
+                time.sleep(0.05)
         return generate_latest(self._shown)
 
 
