@@ -15,9 +15,9 @@ from itertools import permutations
 
 import numpy as np
 
-from isogloss.data.dataset import Dataset, load_dataset
+from isogloss.data.dataset import Dataset, load_dataset, load_training
 from isogloss.data.documents import Collection
-from isogloss.data.judgments import Judgments
+from isogloss.data.in_memory import as_source
 from isogloss.storage.progress import set_quiet
 from isogloss.systems.registry import make_system
 
@@ -57,8 +57,8 @@ def _mrr(
     query: str, document: str, sources: dict[str, str], targets: dict[str, str], collections: dict[str, Collection]
 ) -> str:
     documents = collections[document]
-    system = make_system("bridge", (query, document), {"without": "pages"}, None)
-    system.fit(Dataset(None, (query, document), documents, {}, Judgments(), {"train": []}))  # type: ignore[arg-type]
+    system = make_system("bridge", (query, document), {}, None)
+    system.fit(load_training(as_source(documents), (query, document)))
     system.index(documents, ("text",))
     asked = sorted(sources.keys() & targets.keys())
     chosen = np.random.default_rng(0).permutation(len(asked))[:_QUERIES]
