@@ -20,14 +20,13 @@ Spans = NDArray[np.int32]
 
 
 class CutTexts(NamedTuple):
-    """Texts cut into passages: the number of passages of each text, the span and the terms of each passage."""
+    """Texts cut into passages: the terms of each text, and the span of each of its ``windows``."""
 
-    counts: Numbers
-    spans: Spans
     terms: TokenizedTexts
+    spans: Spans
 
 
-class _Windows(NamedTuple):
+class Windows(NamedTuple):
     """Windows over the words of some texts: their number in each text, and the first word and the size of each."""
 
     counts: Numbers
@@ -62,11 +61,11 @@ def passages_of_texts(texts: Sequence[str], words: int, label: str = "cutting pa
     >>> counts.tolist(), spans.tolist()
     ([3, 1], [[0, 5], [3, 8], [6, 12], [0, 5]])
     """
-    return _concatenated([(windows.counts, spans) for _, windows, spans in _cut(texts, words, label)])
+    return _concatenated([(found.counts, spans) for _, found, spans in _cut(texts, words, label)])
 
 
 def cut_texts(texts: Sequence[str], words: int, tokenizer: Tokenizer, label: str = "tokenising") -> CutTexts:
-    """The passages of many texts, tokenised; with 0 ``words`` the texts are not cut.
+    """Tokenised texts and the spans of their passages; with 0 ``words`` the texts are not cut.
 
     Each text is tokenised once, as a whole, and its passages are windows over its tokens: a word at the edge of a
     passage is the same word as in its text, in scripts without spaces too.
@@ -74,26 +73,35 @@ def cut_texts(texts: Sequence[str], words: int, tokenizer: Tokenizer, label: str
     if not words:
         ends = np.fromiter(map(len, texts), np.int32, len(texts))
         whole = np.stack([np.zeros_like(ends), ends], axis=1)
-        return CutTexts(np.ones(len(texts), np.int64), whole, tokenize_texts(texts, tokenizer, label=label))
-    cut: list[tuple[Numbers, Spans]] = []
+        return CutTexts(tokenize_texts(texts, tokenizer, label=label), whole)
+    cut: list[Spans] = [np.zeros((0, 2), np.int32)]
 
     def numbered() -> Iterator[tuple[list[str], NDArray[np.int32], Numbers]]:
-        for chunk, windows, spans in _cut(texts, words, label):
-            cut.append((windows.counts, spans))
-            offsets = running_sum([windows.sizes])
-            positions = np.arange(offsets[-1]) + np.repeat(windows.firsts - offsets[:-1], windows.sizes)
-            yield chunk.new, chunk.ids[positions], offsets
+        for chunk, _, spans in _cut(texts, words, label):
+            cut.append(spans)
+            yield chunk.new, chunk.ids, chunk.offsets
 
     terms = TermTable(tokenizer).texts(numbered())
-    return CutTexts(*_concatenated(cut), terms)
+    return CutTexts(terms, np.concatenate(cut))
 
 
-def _cut(texts: Sequence[str], words: int, label: str) -> Iterator[tuple[WordPositions, _Windows, Spans]]:
+def windows(offsets: Numbers, words: int) -> Windows:
+    """Those of ``passage_spans``, for all texts at once; ``offsets``: where the words of each text begin."""
+    step, lengths = max(1, words // 2), np.diff(offsets)
+    last = np.maximum(0, lengths - words) if words else np.zeros_like(lengths)
+    counts = -(-last // step) + 1
+    starts = running_sum([counts])
+    number = np.arange(starts[-1]) - np.repeat(starts[:-1], counts)
+    firsts = np.minimum(number * step, np.repeat(last, counts)) + np.repeat(offsets[:-1], counts)
+    return Windows(counts, firsts, np.repeat(np.minimum(words or lengths, lengths), counts))
+
+
+def _cut(texts: Sequence[str], words: int, label: str) -> Iterator[tuple[WordPositions, Windows, Spans]]:
     """The words of one chunk of texts after another, their windows, and the spans of these."""
     first = 0
     for chunk in word_positions(texts, label):
-        windows = _windows(chunk, words)
-        yield chunk, windows, _spans(texts[first : first + len(chunk)], chunk, windows)
+        found = windows(chunk.offsets, words)
+        yield chunk, found, _spans(texts[first : first + len(chunk)], chunk, found)
         first += len(chunk)
 
 
@@ -102,21 +110,10 @@ def _concatenated(cut: Sequence[tuple[Numbers, Spans]]) -> tuple[Numbers, Spans]
     return counts, np.concatenate([np.zeros((0, 2), np.int32), *(spans for _, spans in cut)])
 
 
-def _windows(chunk: WordPositions, words: int) -> _Windows:
-    """Those of ``passage_spans``, for all texts at once."""
-    step, lengths = max(1, words // 2), np.diff(chunk.offsets)
-    last = np.maximum(0, lengths - words)
-    counts = -(-last // step) + 1
-    starts = running_sum([counts])
-    number = np.arange(starts[-1]) - np.repeat(starts[:-1], counts)
-    firsts = np.minimum(number * step, np.repeat(last, counts)) + np.repeat(chunk.offsets[:-1], counts)
-    return _Windows(counts, firsts, np.repeat(np.minimum(words, lengths), counts))
-
-
-def _spans(texts: Sequence[str], chunk: WordPositions, windows: _Windows) -> Spans:
+def _spans(texts: Sequence[str], chunk: WordPositions, found: Windows) -> Spans:
     lengths = np.fromiter(map(len, texts), np.int32, len(texts))
-    spans = np.stack([np.zeros_like(windows.firsts), np.repeat(lengths, windows.counts)], axis=1).astype(np.int32)
-    cut = np.flatnonzero(np.repeat(windows.counts > 1, windows.counts))
-    first = windows.firsts[cut]
-    spans[cut] = np.stack([chunk.begins[first], chunk.ends[first + windows.sizes[cut] - 1]], axis=1)
+    spans = np.stack([np.zeros_like(found.firsts), np.repeat(lengths, found.counts)], axis=1).astype(np.int32)
+    cut = np.flatnonzero(np.repeat(found.counts > 1, found.counts))
+    first = found.firsts[cut]
+    spans[cut] = np.stack([chunk.begins[first], chunk.ends[first + found.sizes[cut] - 1]], axis=1)
     return spans

@@ -121,11 +121,17 @@ class TranslationModel:
         self.query_counts, self.document_counts = query_counts, document_counts
         self._find = lru_cache(50_000)(query_words.find)
         self._find_term = lru_cache(50_000)(document_words.find)
+        self.by_term = lru_cache(1)(self._by_term)
 
     @property
     def unknown(self) -> int:
         """The number of unknown words of documents."""
         return len(self.document_words)
+
+    @property
+    def unknown_word(self) -> int:
+        """The number of unknown words of queries."""
+        return len(self.query_words)
 
     @cached_property
     def background(self) -> Background:
@@ -157,6 +163,14 @@ class TranslationModel:
         """The numbers t of the translations of a query word, P(w | t) and P(t | w)."""
         span = slice(int(self.offsets[number]), int(self.offsets[number + 1]))
         return self.terms[span], self.query_probabilities[span], self.document_probabilities[span]
+
+    def _by_term(self, least: float) -> tuple[Numbers, Ids, Floats]:
+        """Pairs with P(w | t) above ``least``: w and P(w | t) of t are at ``offsets[t]:offsets[t + 1]``."""
+        kept = np.flatnonzero(self.query_probabilities > least)
+        terms, words = self.terms[kept], np.searchsorted(self.offsets, kept, side="right") - 1
+        order = np.argsort(terms, kind="stable")
+        offsets = np.append(0, np.cumsum(np.bincount(terms, minlength=self.unknown + 1)))
+        return offsets, words[order].astype(np.int32), self.query_probabilities[kept[order]]
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays by the names they are saved under."""

@@ -28,9 +28,9 @@ from numpy.typing import NDArray
 from isogloss.nn.encoders.unit_sums import encode
 from isogloss.storage.arrays import read_tensors, write_tensors
 from isogloss.storage.strings import StringTable
-from isogloss.systems.bridge.documents import Documents
-from isogloss.systems.bridge.features import Features, Phrases, QueryFeatures, Tables, Values
-from isogloss.systems.bridge.matching import PassageIndex, QueryTable, match
+from isogloss.systems.bridge.documents import Documents, Part
+from isogloss.systems.bridge.features import Features, Phrases, QueryFeatures, Tables, Values, products
+from isogloss.systems.bridge.matching import QueryTable, match, passage_terms
 from isogloss.text.batches import tokenize_texts
 from isogloss.text.ids import TextIds
 from isogloss.text.normalization import UNSPACED
@@ -68,8 +68,8 @@ class CharacterModel:
         columns = []
         for translation, units in ((self.translation, texts), (self.bigrams, bigrams)):
             matches = match(QueryTable(translation, query.statistics), units.ids.astype(np.int64), units.offsets)
-            columns += [matches.forward.sum(axis=1), matches.reverse / np.maximum(1, matches.lengths)]
-        columns.append(encode(self.tables.document, bigrams) @ query.vector)
+            columns += [matches.forward.sum(axis=1), matches.reverse.sum(axis=1) / np.maximum(1, matches.lengths)]
+        columns.append(products(encode(self.tables.document, bigrams), query.vector))
         return np.stack(columns, axis=1).astype(np.float64)
 
     def save(self, directory: Path) -> None:
@@ -120,19 +120,18 @@ def with_bigrams(characters: StringTable, phrases: Phrases) -> StringTable:
 class CharacterPassages:
     """Indexed passages as the numbers of their characters."""
 
-    def __init__(self, translation: TranslationModel, index: PassageIndex, tokenizer: Tokenizer) -> None:
-        spelt = tokenize_texts([spaced(term) for term in index.postings.terms], tokenizer)
+    def __init__(self, translation: TranslationModel, part: Part, tokenizer: Tokenizer) -> None:
+        spelt = tokenize_texts([spaced(term) for term in part.terms], tokenizer)
         number_of = {character: number for number, character in enumerate(translation.document_words)}
         numbers = np.fromiter((number_of.get(term, translation.unknown) for term in spelt.terms), np.int32)
         self._spelling = TextIds(numbers[spelt.ids] if len(numbers) else spelt.ids, spelt.offsets)
-        self._passages = TextIds(index.tokens, index.offsets)
+        self._tokens = part.tokens
 
-    def of(self, passages: Numbers) -> TextIds:
-        """Some of the passages."""
-        tokens = self._passages.words_of(passages)
-        ends = np.append(0, np.cumsum(self._spelling.lengths[tokens]))
-        offsets = np.append(0, np.cumsum(self._passages.offsets[passages + 1] - self._passages.offsets[passages]))
-        return TextIds(self._spelling.words_of(tokens), ends[offsets])
+    def of(self, rows: Numbers, passages: Numbers) -> TextIds:
+        """One passage of each of some documents."""
+        terms, starts, _ = passage_terms(self._tokens, rows, passages)
+        ends = np.append(0, np.cumsum(self._spelling.lengths[terms]))
+        return TextIds(self._spelling.words_of(terms), ends[starts])
 
 
 class CharacterStage:
@@ -141,7 +140,7 @@ class CharacterStage:
     def __init__(self, model: CharacterModel, queries: Tokenizer, documents: Tokenizer) -> None:
         self.model, self._documents = model, documents
         self.query_features = lru_cache(_KEPT)(lambda query: model.query_features(queries(query)))
-        self._passages = lru_cache(None)(lambda index: CharacterPassages(model.translation, index, documents))
+        self._passages = lru_cache(None)(lambda part: CharacterPassages(model.translation, part, documents))
 
     def extend(self, found: Features, query: str, documents: Documents, rows: Numbers) -> Features:
         """The features of some documents and, in further columns, those of the characters of their best passages."""
@@ -149,8 +148,7 @@ class CharacterStage:
         values = np.zeros((len(rows), width + len(CHARACTER_FEATURES)))
         values[:, :width] = found.values
         for part, part_rows, which in documents.split(rows):
-            numbers, starts = part.passages_of(part_rows)
-            texts = self.passages_of(part.index, numbers[starts[:-1] + found.passages[which]])
+            texts = self.passages_of(part, part_rows, found.passages[which])
             values[which, width:] = self.model.features(self.query_features(query), texts)
         return replace(found, values=values)
 
@@ -162,6 +160,6 @@ class CharacterStage:
         passages = documents.passages
         return max(depth, int(_PASSAGES * depth * len(passages) / max(1, int(passages.sum()))))
 
-    def passages_of(self, index: PassageIndex, passages: Numbers) -> TextIds:
-        """Passages of a part of the index as characters."""
-        return self._passages(index).of(passages)
+    def passages_of(self, part: Part, rows: Numbers, passages: Numbers) -> TextIds:
+        """One passage of each of some documents of a part as characters."""
+        return self._passages(part).of(rows, passages)

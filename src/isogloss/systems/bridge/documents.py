@@ -1,43 +1,56 @@
-"""The indexed documents of ``bridge``: overlapping passages of each, in parts that were indexed at different times."""
+"""The indexed documents of ``bridge``: their tokens, in parts that were indexed at different times.
+
+The passages of a document are windows over its tokens, so tokens are stored once. The first stage searches the lists
+that the expansion made of them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.retrieval.ranking import Allowed
+from isogloss.retrieval.impacts import ImpactLists, ImpactQuery, search_impacts
+from isogloss.retrieval.ranking import Allowed, Ranking
 from isogloss.storage.arrays import load_array, save_array
-from isogloss.systems.bridge.matching import CollectionStatistics, PassageIndex
+from isogloss.storage.strings import StringTable
+from isogloss.systems.bridge.expansion import Tokens, expand, score_tables
+from isogloss.systems.bridge.matching import (
+    COMPILED,
+    CollectionStatistics,
+    DocumentMatches,
+    QueryTable,
+    match_documents,
+    passage_terms,
+)
 from isogloss.text.batches import TokenizedTexts
-from isogloss.text.passages import Span, cut_texts
+from isogloss.text.passages import Span, cut_texts, windows
 from isogloss.text.tokenizer import Tokenizer
-from isogloss.translation.model import Floats, Numbers, QueryStatistics, TranslationModel
+from isogloss.translation.model import Floats, Ids, Numbers, QueryStatistics, TranslationModel
 
 Vectors = NDArray[np.float32] | None
 """The vectors of a pretrained encoder, one a document."""
 _NO_SPANS = np.zeros((0, 2), np.int32)
+_COMMON = 4 / 0.02  # (1 - lambda) / (lambda P(w)) of a word that is every fiftieth: the first stage leaves it out
 
 
-class PassageNumbers(NamedTuple):
-    """The passages of some documents of a part, and where those of each document start among them."""
-
-    numbers: Numbers
-    starts: Numbers
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Part:
-    """Documents that were indexed together: how many passages each has, and the span of each passage in its text."""
+    """Documents that were indexed together: their terms and tokens, the span of each passage in its text, the lists.
 
-    index: PassageIndex
-    counts: Numbers
+    ``times`` is how often the passages have each term: passages overlap, so most words of a document count twice.
+    """
+
+    translation: TranslationModel
+    terms: StringTable
+    tokens: Tokens
+    times: Numbers
     spans: NDArray[np.int32]
+    lists: ImpactLists
     vectors: Vectors = None
 
     @classmethod
@@ -46,54 +59,90 @@ class Part:
     ) -> Part:
         """Index texts, split into passages of so many words (0: whole texts)."""
         cut = cut_texts(texts, words, terms, f"indexing {len(texts):,} documents")
-        return cls(PassageIndex.build(translation, cut.terms), cut.counts, cut.spans, vectors)
+        return cls.of_tokens(translation, cut.terms, words, cut.spans, vectors)
+
+    @classmethod
+    def of_tokens(
+        cls, translation: TranslationModel, texts: TokenizedTexts, words: int, spans: NDArray[np.int32],
+        vectors: Vectors,
+    ) -> Part:  # fmt: skip
+        """Index tokenised texts."""
+        by_name = sorted(range(len(texts.terms)), key=texts.terms.__getitem__)  # as their UTF-8 bytes sort too
+        names = [texts.terms[number] for number in by_name]
+        rank = np.empty(len(by_name), np.int32)
+        rank[by_name] = np.arange(len(by_name))
+        number_of = {word: number for number, word in enumerate(translation.document_words)}
+        known = np.fromiter((number_of.get(name, translation.unknown) for name in names), np.int32, len(names))
+        tokens = Tokens(rank[texts.ids] if len(rank) else texts.ids, texts.offsets, known, words)
+        lists, times = expand(tokens, translation)
+        return cls(translation, StringTable.of(names), tokens, times, spans, lists, vectors)
 
     def __len__(self) -> int:
-        return len(self.counts)
+        return len(self.tokens)
 
-    def count_of(self, term: str, live: Allowed | None = None) -> int:
-        """How often the documents, or the live ones, have a term."""
-        return self.index.count_of(term, None if live is None else np.repeat(live, self.counts))
+    @cached_property
+    def firsts(self) -> Numbers:
+        """The number of the first passage of each document, and the number of all."""
+        return np.append(0, np.cumsum(windows(self.tokens.offsets, self.tokens.passage).counts))
 
-    def term_counts(self, live: Allowed | None = None) -> Numbers:
-        """How often the documents, or the live ones, have each term of the translation model."""
-        return self.index.counts(None if live is None else np.repeat(live, self.counts))
+    @cached_property
+    def row_of(self) -> Callable[[str], int | None]:
+        """From a term to its row."""
+        return lru_cache(50_000)(self.terms.find)
 
-    def passages_of(self, rows: Numbers) -> PassageNumbers:
-        """All passages of some documents."""
-        firsts = np.cumsum(self.counts) - self.counts
-        counts = self.counts[rows]
-        starts = np.append(0, np.cumsum(counts))
-        numbers = np.arange(starts[-1]) + np.repeat(firsts[rows] - starts[:-1], counts)
-        return PassageNumbers(numbers, starts)
+    def gone_times(self, live: Allowed) -> Numbers:
+        """How often the documents that are not live have each term."""
+        terms = passage_terms(self.tokens, np.flatnonzero(~live))[0]
+        return np.bincount(terms, minlength=len(self.times))
 
-    def best(self, query: QueryStatistics, odds: Floats) -> Floats:
-        """forward(q, p), pruned, of the best passage of every document."""
-        firsts = np.cumsum(self.counts) - self.counts
-        scores = self.index.forward(query, odds, pruned=True)
-        best: Floats = np.maximum.reduceat(scores, firsts) if len(firsts) else scores
-        return best
+    def rows_with(self, term: str) -> Ids | None:
+        """The documents that have a term; None if they are too many to be listed."""
+        row = self.row_of(term)
+        if row is None:
+            return np.zeros(0, np.int32)
+        rows = self.lists.rows(len(self.translation.query_words) + 1 + row)
+        return rows if len(rows) else None
+
+    def verbatim(self, query: QueryStatistics) -> Ids:
+        """The row of each verbatim term of a query, or -1."""
+        rows = (self.row_of(term) for term in query.verbatim_terms)
+        return np.asarray([-1 if row is None else row for row in rows], np.int32)
+
+    def match(self, table: QueryTable, query: QueryStatistics, rows: Numbers) -> DocumentMatches:
+        """The statistics of some documents."""
+        return match_documents(table, self.tokens, self.verbatim(query), rows)
+
+    def words_of(self, rows: Numbers, passages: Numbers) -> tuple[Numbers, Numbers]:
+        """The words of one passage of each of some documents as the translation model's numbers; where each starts."""
+        terms, starts, _ = passage_terms(self.tokens, rows, passages)
+        return self.tokens.known[terms].astype(np.int64), starts
 
     def save(self, directory: Path) -> None:
         """Write all but the translation model into a directory."""
-        self.index.save(directory)
-        save_array(directory / "passages.counts.npy", self.counts)
-        save_array(directory / "passages.spans.npy", self.spans)
+        self.terms.save(directory, "terms")
+        self.lists.save(directory)
+        arrays = {"tokens": self.tokens.ids, "offsets": self.tokens.offsets, "known": self.tokens.known}
+        for name, array in (arrays | {"times": self.times, "spans": self.spans}).items():
+            save_array(directory / f"texts.{name}.npy", array)
         if self.vectors is not None:
             save_array(directory / "pretrained.npy", self.vectors)
 
     @classmethod
-    def load(cls, translation: TranslationModel, directory: Path) -> Part:
-        vectors = directory / "pretrained.npy"
-        counts, spans = (load_array(directory / f"passages.{name}.npy") for name in ("counts", "spans"))
-        index = PassageIndex.load(translation, directory)
-        if not counts.sum() == len(spans) == len(index):
-            raise ValueError("passages.spans.npy does not fit passages.counts.npy")
-        return cls(index, counts, spans, load_array(vectors) if vectors.exists() else None)
-
-    def tokens(self, keep: Allowed) -> TokenizedTexts:
-        """The passages of the documents to keep, as they were tokenised."""
-        return self.index.only(np.repeat(keep, self.counts))
+    def load(cls, translation: TranslationModel, directory: Path, words: int) -> Part:
+        names = ("tokens", "offsets", "known", "times", "spans")
+        ids, offsets, known, times, spans = (load_array(directory / f"texts.{name}.npy") for name in names)
+        terms, path = StringTable.load(directory, "terms"), directory / "pretrained.npy"
+        vectors = load_array(path) if path.exists() else None
+        lists = ImpactLists.load(directory, len(offsets) - 1, len(translation.query_words) + 1 + len(known))
+        part = cls(translation, terms, Tokens(ids, offsets, known, words), times, spans, lists, vectors)
+        ascends = len(offsets) and offsets[0] == 0 and offsets[-1] == len(ids) and (np.diff(offsets) >= 0).all()
+        if not ascends or not len(terms) == len(known) == len(times):
+            raise ValueError("texts.offsets.npy does not fit texts.tokens.npy")
+        if len(known) and not 0 <= known.min() <= known.max() <= translation.unknown:
+            raise ValueError("texts.known.npy names words that the translation model does not have")
+        if part.firsts[-1] != len(spans):
+            raise ValueError("texts.spans.npy does not fit texts.offsets.npy")
+        return part
 
 
 class Documents:
@@ -107,39 +156,78 @@ class Documents:
         return int(self._firsts[-1])
 
     def count_of(self, term: str) -> int:
-        """How often the live documents have a term."""
-        return sum(part.count_of(term, live) for part, live in self._live())
+        """How often the passages of live documents have a term."""
+        found = ((part.row_of(term), times) for part, times in zip(self.parts, self._times, strict=True))
+        return sum(int(times[row]) for row, times in found if row is not None)
 
     def rows_with(self, term: str, most: int) -> list[int]:
         """The live documents that have a term; none if there are more than ``most``."""
         found: list[int] = []
         for part, first in zip(self.parts, self._firsts.tolist(), strict=False):
-            passages = part.index.postings[term].documents
-            rows = first + np.unique(np.searchsorted(np.cumsum(part.counts), passages, side="right"))
+            rows = part.rows_with(term)
+            if rows is None:
+                return []
+            rows = rows + first
             found += (rows if self.live is None else rows[self.live[rows]]).tolist()
             if len(found) > most:
                 return []
         return found
 
     @cached_property
+    def _times(self) -> list[Numbers]:
+        """How often the live passages of each part have each of its terms."""
+        if self.live is None:
+            return [part.times for part in self.parts]
+        return [part.times - part.gone_times(live) for part, live in self._with(self.live)]
+
+    @cached_property
     def statistics(self) -> CollectionStatistics:
         """Those of the live documents."""
-        counts = [part.term_counts(live) for part, live in self._live()]
-        translation = self.parts[0].index.translation
-        return CollectionStatistics(translation, np.sum(counts, axis=0), int(self.passages.sum()), len(self.passages))
+        translation = self.parts[0].translation
+        counts = np.zeros(translation.unknown + 1, np.int64)
+        for part, times in zip(self.parts, self._times, strict=True):
+            counts += np.bincount(part.tokens.known, times, len(counts)).astype(np.int64)
+        return CollectionStatistics(translation, counts, int(self.passages.sum()), len(self.passages))
 
     @property
     def passages(self) -> Numbers:
         """The number of passages of each live document."""
-        counts = np.concatenate([np.zeros(0, np.int64), *(part.counts for part in self.parts)])
+        counts = np.concatenate([np.zeros(0, np.int64), *(np.diff(part.firsts) for part in self.parts)])
         return counts if self.live is None else counts[self.live]
 
-    def best(self, query: QueryStatistics) -> Floats:
-        """The first stage: forward(q, p), pruned, of the best passage of every document."""
-        if not self.parts:
-            return np.zeros(0, np.float32)
-        odds = self.statistics.background.of(query)
-        return np.concatenate([part.best(query, odds) for part in self.parts])
+    def best(self, query: QueryStatistics, count: int, id_order: Numbers, allowed: Allowed | None) -> Ranking:
+        """The first stage: the documents with the highest scores by their expansion, in integers.
+
+        The most common words are left out where there are others.
+        """
+        odds = self.statistics.background.of(query) if self.parts else np.zeros(len(query.words), np.float32)
+        common = odds < _COMMON
+        used = np.flatnonzero(~common if not common.all() else common)
+        translated = query.numbers[used] != (self.parts[0].translation.unknown_word if self.parts else 0)
+        own = np.asarray([position in query.verbatim for position in used.tolist()], bool)
+        words = np.concatenate([used[translated | ~own], used[own]])
+        as_words, dimensions = int((translated | ~own).sum()), []
+        for part in self.parts:
+            base = part.translation.unknown_word + 1
+            rows = (part.row_of(query.verbatim[position]) for position in used[own].tolist())
+            verbatim = [-1 if row is None else base + row for row in rows]
+            dimensions.append(np.append(query.numbers[words[:as_words]], verbatim).astype(np.int64))
+        tables = score_tables(query.times[words] / np.float32(max(1.0, query.length)), odds[words])
+        compiled = COMPILED.functions(0) is not None
+        return search_impacts(self.parts_lists, ImpactQuery(dimensions, tables), count, id_order, allowed, compiled)
+
+    @property
+    def parts_lists(self) -> list[ImpactLists]:
+        """The lists of each part."""
+        return [part.lists for part in self.parts]
+
+    def match(self, table: QueryTable, query: QueryStatistics, rows: Numbers) -> DocumentMatches:
+        """The statistics of some documents."""
+        found = DocumentMatches.empty(len(rows), len(query.words))
+        for part, part_rows, which in self.split(rows):
+            for array, own in zip(found, part.match(table, query, part_rows), strict=True):
+                array[which] = own
+        return found
 
     def cosines(self, vector: Floats) -> Floats:
         """The cosine of every document's vector of a pretrained encoder and a query's."""
@@ -160,26 +248,21 @@ class Documents:
     def span(self, row: int, passage: int) -> Span:
         """Where a passage of a document begins and ends in its text."""
         ((part, rows, _),) = self.split(np.asarray([row]))
-        begin, end = part.spans[part.passages_of(rows).numbers[passage]].tolist()
+        begin, end = part.spans[int(part.firsts[rows[0]]) + passage].tolist()
         return begin, end
 
-    def merged(self, translation: TranslationModel, keep: Allowed | None) -> Part:
+    def merged(self, translation: TranslationModel, keep: Allowed | None, words: int) -> Part:
         """All parts as one part, with the documents to keep."""
         kept = np.ones(len(self), bool) if keep is None else keep
         if len(self.parts) == 1 and kept.all():
             return self.parts[0]
         pairs = self._with(kept)
-        counts = [part.counts[keeping] for part, keeping in pairs]
-        spans = [part.spans[np.repeat(keeping, part.counts)] for part, keeping in pairs]
+        spans = [part.spans[np.repeat(keeping, np.diff(part.firsts))] for part, keeping in pairs]
         vectors = [part.vectors[keeping] for part, keeping in pairs if part.vectors is not None]
-        index = PassageIndex.build(translation, _joined([part.tokens(keeping) for part, keeping in pairs]))
-        return Part(
-            index, np.concatenate([np.zeros(0, np.int64), *counts]), np.concatenate([_NO_SPANS, *spans]),
+        return Part.of_tokens(
+            translation, _joined(pairs), words, np.concatenate([_NO_SPANS, *spans]),
             np.concatenate(vectors) if vectors else None,
         )  # fmt: skip
-
-    def _live(self) -> list[tuple[Part, Allowed | None]]:
-        return [(part, None) for part in self.parts] if self.live is None else [*self._with(self.live)]
 
     def _with(self, rows: Allowed) -> list[tuple[Part, Allowed]]:
         """Each part with the values of its documents."""
@@ -187,12 +270,15 @@ class Documents:
         return [(part, rows[first : first + len(part)]) for part, first in zip(self.parts, firsts, strict=False)]
 
 
-def _joined(parts: Sequence[TokenizedTexts]) -> TokenizedTexts:
-    """The texts of several parts, one after the other, with one list of terms."""
+def _joined(parts: Sequence[tuple[Part, Allowed]]) -> TokenizedTexts:
+    """The documents to keep of several parts, one after the other, with one list of the terms that they contain."""
     number_of: dict[str, int] = {}
     ids, lengths = [np.zeros(0, np.int32)], [np.zeros(1, np.int64)]
-    for part in parts:
-        numbers = [number_of.setdefault(term, len(number_of)) for term in part.terms]
-        ids.append(np.asarray(numbers, np.int32)[part.ids] if numbers else part.ids)
-        lengths.append(np.diff(part.offsets))
+    for part, keep in parts:
+        own = np.diff(part.tokens.offsets)
+        tokens, number = part.tokens.ids[np.repeat(keep, own)], np.zeros(len(part.terms), np.int32)
+        for row in np.flatnonzero(np.bincount(tokens, minlength=len(number))).tolist():
+            number[row] = number_of.setdefault(part.terms[row], len(number_of))
+        ids.append(number[tokens] if len(number) else tokens)
+        lengths.append(own[keep])
     return TokenizedTexts(list(number_of), np.concatenate(ids), np.cumsum(np.concatenate(lengths)))

@@ -10,56 +10,72 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from isogloss.systems.base import Contribution
 from isogloss.systems.bridge.characters import CharacterStage
 from isogloss.systems.bridge.documents import Part
-from isogloss.systems.bridge.features import FEATURES, Features, QueryFeatures, Tables, Values, query_word_vectors
-from isogloss.systems.bridge.matching import CollectionStatistics, QueryTable
+from isogloss.systems.bridge.features import (
+    FEATURES,
+    Features,
+    QueryFeatures,
+    Tables,
+    Values,
+    query_word_vectors,
+    whole_forward,
+)
+from isogloss.systems.bridge.matching import DocumentMatches, QueryTable, match
 from isogloss.systems.bridge.model import BridgeModel
 from isogloss.text.ids import TextIds
-from isogloss.translation.model import Numbers
+from isogloss.translation.model import QueryStatistics
 
-Columns = NDArray[np.int32]
-"""The columns of a query's table that the words of a text have."""
 _SHOWN = 3
 _NO_WORDS = {"passage length": "(length)", "document length": "(length)", "pretrained": "(pretrained)"}
 
 
+class Found(NamedTuple):
+    """A document to explain: its part and row there, its match statistics and its features."""
+
+    part: Part
+    row: int
+    matches: DocumentMatches
+    features: Features
+
+
 def explain(
-    query: QueryFeatures, part: Part, row: int, features: Features, model: BridgeModel, written: Mapping[str, str],
-    characters: CharacterStage | None, text: str, collection: CollectionStatistics,
+    query: QueryFeatures, table: QueryTable, found: Found, model: BridgeModel, written: Mapping[str, str],
+    characters: CharacterStage | None, text: str,
 ) -> list[Contribution]:  # fmt: skip
     """One line a word of the query ``text``, the best first; ``written`` has the spelling of each term."""
-    statistics, values = query.statistics, features.values[0]
+    statistics, matches, values = query.statistics, found.matches, found.features.values[0]
     weight = dict(zip(model.features, model.weights.of(statistics.length).tolist(), strict=True))
-    passages = part.passages_of(np.asarray([row])).numbers
-    best = passages[features.passages[:1]]
-    table = QueryTable(part.index.translation, statistics, collection)
-    scores = np.zeros(len(statistics.words))
-    matching = np.zeros((len(statistics.words), table.forward.shape[1]))
-    means = table.mean_length, table.mean_document
-    for texts, which, mean in zip((best, passages), ("passage", "document"), means, strict=True):
-        words = table.columns[part.index.words_of(texts, statistics)[0]]
-        scores += weight[f"{which} forward"] * _forward(table, words)
-        scores += weight[f"{which} reverse"] * _reverse(table, words)
-        frequencies = table.both[:, words].sum(axis=1, keepdims=True)
-        scores += weight[f"{which} bm25"] * table.bm25(frequencies, np.full(1, len(words), np.float32), mean)[:, 0]
-        matching += table.forward * np.bincount(words, minlength=table.forward.shape[1])
-    numbers, starts = part.index.words_of(best)
+    passage, whole = np.maximum(1, matches.lengths[0])
+    bm25 = (
+        table.bm25(matches.passage_frequencies, matches.lengths[:, 0], table.mean_length),
+        table.bm25(matches.frequencies, matches.lengths[:, 1], table.mean_document),
+    )
+    scores = (
+        weight["passage forward"] * matches.forward[0]
+        + weight["document forward"] * whole_forward(table, matches)[0]
+        + weight["passage reverse"] * matches.passage_reverse[0] / passage
+        + weight["document reverse"] * matches.reverse[0] / whole
+        + weight["passage bm25"] * bm25[0][0]
+        + weight["document bm25"] * bm25[1][0]
+    )
     if model.tables.trained:
+        numbers, starts = found.part.words_of(np.asarray([found.row]), matches.best)
         scores += weight["vectors"] * _cosine(query, model.tables, TextIds(numbers.astype(np.int32), starts))
     if characters is not None:
-        scores += _of_characters(characters, text, characters.passages_of(part.index, best), weight)
-    unknown = set(np.flatnonzero(statistics.numbers == len(part.index.translation.query_words)).tolist())
-    unknown -= set(statistics.verbatim)
+        of_passage = characters.passages_of(found.part, np.asarray([found.row]), matches.best)
+        scores += _of_characters(characters, text, of_passage, weight)
+    unknown = set(np.flatnonzero(statistics.numbers == found.part.translation.unknown_word).tolist())
+    names = _names(found.part, found.row, table, statistics)
     lines = [
         Contribution(
             written.get(word, word),
-            () if position in unknown else _names(part, table.terms, matching[position, 1:], query),
+            () if position in unknown and position not in statistics.verbatim else names.get(position, ()),
             float(scores[position]),
         )
         for position, word in enumerate(statistics.words)
@@ -69,20 +85,6 @@ def explain(
         rest[shown] = rest.get(shown, 0.0) + weight[name] * float(values[FEATURES.index(name)])
     lines += [Contribution(name, (), value) for name, value in rest.items() if value]
     return sorted((line for line in lines if line.score), key=lambda line: -line.score)
-
-
-def _forward(table: QueryTable, words: Columns) -> Values:
-    """The summands of forward(q, d), by word of the query."""
-    gains: Values = np.log1p(table.odds * table.forward[:, words].sum(axis=1) / max(1, len(words)))
-    return gains * table.each
-
-
-def _reverse(table: QueryTable, words: Columns) -> Values:
-    """reverse(q, d) / |d|, shared among the words of the query."""
-    gains = np.log1p(table.document_odds[words] * table.reverse[words]) / max(1, len(words))
-    whole = table.reverse[words]
-    shares: Values = (table.shares[:, words] / np.where(whole > 0, whole, 1)) @ gains
-    return shares
 
 
 def _cosine(query: QueryFeatures, tables: Tables, text: TextIds) -> Values:
@@ -101,20 +103,31 @@ def _of_characters(stage: CharacterStage, query: str, text: TextIds, weight: Map
     bigrams = model.tables.document_phrases.added_to(text)
     for name, translation, units in (("character", model.translation, text), ("bigram", model.bigrams, bigrams)):
         table = QueryTable(translation, features.statistics)
-        words = table.columns[units.ids]
-        scores = scores + weight[f"{name} forward"] * _forward(table, words)
-        scores = scores + weight[f"{name} reverse"] * _reverse(table, words)
+        found = match(table, units.ids.astype(np.int64), units.offsets)
+        scores = scores + weight[f"{name} forward"] * found.forward[0]
+        scores = scores + weight[f"{name} reverse"] * found.reverse[0] / max(1.0, float(found.lengths[0]))
     return scores
 
 
-def _names(part: Part, terms: Numbers, matching: Values, query: QueryFeatures) -> tuple[str, ...]:
-    """The document's terms that match a query word most, without *unknown*, which means many words."""
-    translation, verbatim = part.index.translation, query.statistics.verbatim_terms
-    best = np.argsort(-matching, kind="stable")[:_SHOWN]
-    numbers = [int(terms[column]) for column in best if matching[column] > 0 and terms[column] != translation.unknown]
-    return tuple(
-        translation.document_words[number]
-        if number < translation.unknown
-        else verbatim[number - translation.unknown - 1]
-        for number in numbers
-    )
+def _names(part: Part, row: int, table: QueryTable, query: QueryStatistics) -> dict[int, tuple[str, ...]]:
+    """The document's terms that match each query word most, without *unknown*, which means many words."""
+    tokens, verbatim = part.tokens, part.verbatim(query).tolist()
+    terms = tokens.ids[int(tokens.offsets[row]) : int(tokens.offsets[row + 1])]
+    numbers = tokens.known[terms].astype(np.int64)
+    for number, own in enumerate(verbatim, table.unknown + 1):
+        numbers[terms == own] = number
+    starts, words, forward, _, _ = table.by_column
+    matching: dict[int, dict[int, float]] = {}
+    for number in numbers[table.columns[numbers] > 0].tolist():
+        column = int(table.columns[number])
+        for pair in range(int(starts[column]), int(starts[column + 1])) if number != table.unknown else ():
+            of_word = matching.setdefault(int(words[pair]), {})
+            of_word[number] = of_word.get(number, 0.0) + float(forward[pair])
+    own_terms = query.verbatim_terms
+    return {
+        word: tuple(
+            part.translation.document_words[number] if number < table.unknown else own_terms[number - table.unknown - 1]
+            for number in sorted((n for n in found if found[n] > 0), key=lambda n: (-found[n], n))[:_SHOWN]
+        )
+        for word, found in matching.items()
+    }

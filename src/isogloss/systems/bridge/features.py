@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isogloss.nn.encoders.unit_sums import encode
-from isogloss.systems.bridge.documents import Documents, Part
-from isogloss.systems.bridge.matching import MatchStatistics, QueryTable
+from isogloss.systems.bridge.documents import Documents
+from isogloss.systems.bridge.matching import DocumentMatches, QueryTable
 from isogloss.text.ids import TextIds
 from isogloss.translation.model import Floats, Ids, Numbers, QueryStatistics
 
@@ -166,58 +166,35 @@ def query_word_vectors(statistics: QueryStatistics, positions: Numbers, tables: 
     return rows
 
 
-def compute_features(query: QueryFeatures, documents: Documents, rows: Numbers, tables: Tables) -> Features:
-    """The features of some documents."""
-    if not len(rows):
-        return Features(np.zeros((0, len(FEATURES))), np.zeros(0, np.int64))
-    table = QueryTable(documents.parts[0].index.translation, query.statistics, documents.statistics)
+def compute_features(
+    query: QueryFeatures, table: QueryTable, documents: Documents, rows: Numbers, matches: DocumentMatches,
+    tables: Tables,
+) -> Features:  # fmt: skip
+    """The features of some documents, from their match statistics."""
     values = np.zeros((len(rows), len(FEATURES)))
-    passages = np.zeros(len(rows), np.int64)
+    passage, whole = np.maximum(1, matches.lengths).T
+    length = max(1.0, query.statistics.length)
+    values[:, 0] = matches.forward.sum(axis=1)
+    values[:, 1] = whole_forward(table, matches).sum(axis=1)
+    values[:, 2] = matches.passage_reverse.sum(axis=1) / passage
+    values[:, 3] = matches.reverse.sum(axis=1) / whole
+    values[:, 4], values[:, 5] = np.log(passage / length), np.log(whole / length)
+    values[:, 7] = table.bm25(matches.passage_frequencies, matches.lengths[:, 0], table.mean_length).sum(axis=1)
+    values[:, 8] = table.bm25(matches.frequencies, matches.lengths[:, 1], table.mean_document).sum(axis=1)
     for part, part_rows, which in documents.split(rows):
-        values[which], passages[which] = _of_part(query, part, part_rows, tables, table)
-    return Features(values, passages)
+        if tables.trained:  # compiled code, which takes half a second to load
+            words, starts = part.words_of(part_rows, matches.best[which])
+            values[which, 6] = products(tables.of_documents(TextIds(words.astype(np.int32), starts)), query.vector)
+        if query.pretrained is not None and part.vectors is not None:
+            values[which, 9] = products(part.vectors[part_rows], query.pretrained)
+    return Features(values, matches.best)
 
 
-def _of_part(
-    query: QueryFeatures, part: Part, rows: Numbers, tables: Tables, table: QueryTable
-) -> tuple[Values, Numbers]:
-    statistics, found = query.statistics, part.passages_of(rows)
-    matches = part.index.match(table, statistics, found.numbers)
-    forward = matches.forward.sum(axis=1)
-    best = _first_best(forward, found.starts)
-    whole = add_up(matches, found.starts)
-    length = max(1.0, statistics.length)
-    gains = np.log1p(table.odds * whole.counts / np.maximum(1, whole.lengths)[:, None])
-    values = np.zeros((len(rows), len(FEATURES)))
-    values[:, 0] = forward[best]
-    values[:, 1] = (gains * table.each).sum(axis=1)
-    values[:, 2] = matches.reverse[best] / np.maximum(1, matches.lengths[best])
-    values[:, 3] = whole.reverse / np.maximum(1, whole.lengths)
-    values[:, 4] = np.log(np.maximum(1, matches.lengths[best]) / length)
-    values[:, 5] = np.log(np.maximum(1, whole.lengths) / length)
-    if tables.trained:  # compiled code, which takes half a second to load
-        words, starts = part.index.words_of(found.numbers[best])
-        values[:, 6] = tables.of_documents(TextIds(words.astype(np.int32), starts)) @ query.vector
-    values[:, 7] = table.bm25(matches.frequencies[best].T, matches.lengths[best], table.mean_length).sum(axis=0)
-    values[:, 8] = table.bm25(whole.frequencies.T, whole.lengths, table.mean_document).sum(axis=0)
-    if query.pretrained is not None and part.vectors is not None:
-        values[:, 9] = part.vectors[rows] @ query.pretrained
-    return values, best - found.starts[:-1]
+def whole_forward(table: QueryTable, matches: DocumentMatches) -> Values:
+    """The summands of forward(q, d), d as one text: one row a document, one column a word of the query."""
+    return np.log1p(table.odds * matches.counts / np.maximum(1, matches.lengths[:, 1:])) * table.each
 
 
-def add_up(matches: MatchStatistics, starts: Numbers) -> MatchStatistics:
-    """The statistics of documents, from those of their passages; ``forward`` is not a sum and stays as it is."""
-    firsts = starts[:-1]
-    return matches._replace(
-        counts=np.add.reduceat(matches.counts, firsts, axis=0),
-        frequencies=np.add.reduceat(matches.frequencies, firsts, axis=0),
-        reverse=np.add.reduceat(matches.reverse, firsts),
-        lengths=np.add.reduceat(matches.lengths, firsts),
-    )
-
-
-def _first_best(scores: Floats, starts: Numbers) -> Numbers:
-    """The position of the first maximum of each run."""
-    best = np.maximum.reduceat(scores, starts[:-1])
-    is_best = np.flatnonzero(scores == np.repeat(best, np.diff(starts)))
-    return is_best[np.searchsorted(is_best, starts[:-1])]
+def products(vectors: Floats, vector: NDArray[np.floating]) -> NDArray[np.floating]:
+    """The inner product of each row and a vector: equal rows have equal products, which BLAS does not promise."""
+    return np.einsum("ij,j->i", vectors, vector, optimize=False)

@@ -1,8 +1,9 @@
 """``bridge``: two-stage retrieval with a translation model, passages and word vectors, for whole collections.
 
 1. The first stage finds the ``depth`` documents with the most likely passages: the log-likelihood of the query given
-   the passage, under a translation model trained on translated pages and a lexicon
-   (:mod:`isogloss.systems.bridge.matching`).
+   the passage, under a translation model trained on translated pages and a lexicon. It fetches several times as many
+   by what was computed of their words at indexing (:mod:`isogloss.systems.bridge.expansion`), and chooses among them
+   by the likelihood itself (:mod:`isogloss.systems.bridge.matching`).
 2. The second stage re-scores them with features x_i: log-likelihoods in both directions, of the best passage and of the
    whole document, lengths and the cosine of vectors (:mod:`isogloss.systems.bridge.features`):
 
@@ -11,6 +12,9 @@
 The weights w are fitted on train queries and their titles, which the rest of the model is not trained on at that time.
 So is the calibration, which turns scores into the log odds of relevance (:mod:`isogloss.systems.bridge.weights`). With
 few queries or none both are nearly or wholly the defaults.
+
+The ranking is one, however much of it is asked for: after the documents that are re-scored, the others follow in the
+order of the first stage, with lower scores.
 
 A word of the query that has no translation and stands verbatim in at most three documents (a name, a command, an error
 code) puts one of them among the first three.
@@ -38,8 +42,10 @@ from isogloss.storage.progress import track
 from isogloss.systems.base import Contribution, SystemOptions
 from isogloss.systems.bridge.characters import CHARACTER_FEATURES, CharacterStage
 from isogloss.systems.bridge.documents import Documents, Part, Vectors
-from isogloss.systems.bridge.explaining import explain
-from isogloss.systems.bridge.features import FEATURES, Features, QueryFeatures, compute_features
+from isogloss.systems.bridge.expansion import SCALE
+from isogloss.systems.bridge.explaining import Found, explain
+from isogloss.systems.bridge.features import FEATURES, Features, QueryFeatures, compute_features, products
+from isogloss.systems.bridge.matching import DocumentMatches, QueryTable
 from isogloss.systems.bridge.model import (
     DEFAULT_CALIBRATIONS,
     BridgeModel,
@@ -58,6 +64,7 @@ from isogloss.systems.bridge.weights import (
 )
 from isogloss.systems.passages import FindsPassages
 from isogloss.systems.trained import Trainable, hold_out
+from isogloss.text.batches import available_cores
 from isogloss.text.passages import Span, passage_spans
 from isogloss.text.stopwords import stop_words
 from isogloss.text.tokenizer import Tokenizer, tokenize
@@ -69,6 +76,8 @@ if TYPE_CHECKING:
 
 _SHOWN = 5
 _BLOCK = 1000
+_FETCHED = 3  # times as many documents as are re-scored: the score at indexing is only an upper bound
+_MANY_DOCUMENTS = 100_000  # with fewer, a query takes less time than a thread costs
 _READ = 40  # words of a document that a pretrained encoder reads: the first ones tell most
 _FEWEST_QUERIES, _ENOUGH_QUERIES = 30, 200  # to fit weights on
 _MOST_DOCUMENTS = 20_000  # that weights are fitted on
@@ -78,13 +87,22 @@ _STAYS = 0.2  # P(w | w) of a word that is not translated
 _KEPT = 64  # queries that are cached: the hits of each are explained one by one
 
 
-class Retrieved(NamedTuple):
-    """The documents of the first stage, their calibrated scores of the second, z(q), and scores that were raised."""
+class Scored(NamedTuple):
+    """The documents of the first stage, their match statistics and features, and the documents of each rare word."""
 
-    rows: Rows
+    rows: NDArray[np.int64]
+    matches: DocumentMatches
+    features: Features
+    rare: Sequence[list[int]]
+
+
+class Retrieved(NamedTuple):
+    """Documents with their calibrated scores, z(q), and those scores that are not their own: of raised documents."""
+
+    scored: Scored
     scores: Scores
     context: Values
-    raised: dict[int, float]
+    placed: dict[int, float]
 
 
 class Bridge(FindsPassages, Trainable):
@@ -152,18 +170,32 @@ class Bridge(FindsPassages, Trainable):
         self._use(Documents([Part.build(self._ready.translation, texts, words, terms, self._encoded(texts))]))
 
     def search(self, query: str, k: int, allowed: Allowed | None = None) -> Ranking:
-        found = self._retrieved(query)
-        if k > self.depth or not (allowed is None or allowed is self.documents.live):
-            found = self._retrieve_among(query, max(k, self.depth), self.documents.live if allowed is None else allowed)
-        self._last = query, found.raised
-        return top_k(found.scores, k, self.id_order, found.rows)
+        live = self.documents.live
+        everything = allowed is None or allowed is live
+        found = self._retrieved(query) if everything else self._retrieve_among(query, allowed)
+        ranking, placed = top_k(found.scores, k, self.id_order, found.scored.rows), found.placed
+        if k > len(ranking.rows):
+            rest = self._rest(query, k, live if everything else allowed, found)
+            placed = placed | dict(zip(rest.rows.tolist(), rest.scores.tolist(), strict=True))
+            ranking = Ranking(*(np.concatenate(both) for both in zip(ranking, rest, strict=True)))
+        self._last = query, placed
+        return ranking
+
+    def search_texts(self, queries: Sequence[str], k: int, allowed: Allowed | None = None) -> list[Ranking]:
+        """In a large collection, one thread a query: compiled code releases the interpreter lock."""
+        if len(queries) < 2 or len(self.documents) < _MANY_DOCUMENTS:
+            return super().search_texts(queries, k, allowed)
+        from concurrent.futures import ThreadPoolExecutor  # slow to import
+
+        with ThreadPoolExecutor(available_cores()) as threads:
+            return list(threads.map(lambda query: self.search(query, k, allowed), queries))
 
     def score(self, query: str, rows: Rows) -> Scores:
         found = self._retrieved(query)
-        scores = self.features(query, rows).values @ self._weights_of(query)
-        scores = self._ready.calibrated(scores, found.context)
+        scores = self._calibrated(query, self.features(query, rows), found.context)
         return np.asarray(
-            [found.raised.get(row, score) for row, score in zip(rows.tolist(), scores, strict=True)], np.float32
+            [found.placed.get(row, score) for row, score in zip(rows.tolist(), scores.tolist(), strict=True)],
+            np.float32,
         )
 
     def scores(self, query: str) -> Scores:
@@ -174,35 +206,37 @@ class Bridge(FindsPassages, Trainable):
     def passage(self, query: str, row: int) -> Span | None:
         if not self.options.passages:
             return None
-        return self.documents.span(row, int(self.features(query, np.asarray([row])).passages[0]))
+        return self.documents.span(row, int(self._found(query, row).features.passages[0]))
 
     def explain(self, query: str, row: int, text: str) -> list[Contribution]:
         """Each word of the query with the terms that match it; what belongs to no word has a line of its own.
 
         Which documents are raised depends on the filter: it is that of the last search, where this was for the query.
         """
-        features = self.features(query, np.asarray([row]))
-        ((part, rows, _),) = self.documents.split(np.asarray([row]))
         written = dict(zip(self._query_terms.terms(words := tokenize(query)), words, strict=True))
         lines = explain(
-            self.query_features(query),
-            part,
-            int(rows[0]),
-            features,
-            self._ready,
-            written,
-            self.characters,
-            query,
-            self.documents.statistics,
-        )
+            self.query_features(query), self.query_table(query), self._found(query, row), self._ready, written,
+            self.characters, query,
+        )  # fmt: skip
         lines = [line._replace(score=line.score * self._ready.scale) for line in lines]
         found = self._retrieved(query)
         context = float(self._ready.calibrated(np.zeros(1), found.context)[0])
         lines += [Contribution("(the whole query)", (), context)] if context else []
-        raised = self._last[1] if self._last[0] == query else found.raised
-        if row in raised:
-            lines.append(Contribution("(verbatim)", (), raised[row] - sum(line.score for line in lines)))
+        placed = self._last[1] if self._last[0] == query else found.placed
+        if row in placed:
+            name = "(verbatim)" if placed[row] > sum(line.score for line in lines) else "(first stage)"
+            lines.append(Contribution(name, (), placed[row] - sum(line.score for line in lines)))
         return lines
+
+    def _found(self, query: str, row: int) -> Found:
+        """A document with its match statistics: those of the last search where it was re-scored there."""
+        found = self._retrieved(query).scored
+        which = np.flatnonzero(found.rows == row)
+        ((part, rows, _),) = self.documents.split(np.asarray([row]))
+        if not len(which):
+            found, which = self._score(query, np.asarray([row])), np.zeros(1, np.int64)
+        features = Features(found.features.values[which], found.features.passages[which])
+        return Found(part, int(rows[0]), found.matches.take(which), features)
 
     def best_possible(self, query: str) -> float:
         statistics = self.query_features(query).statistics
@@ -259,10 +293,11 @@ class Bridge(FindsPassages, Trainable):
         self._use(Documents(self.documents.parts, live))
 
     def save_part(self, directory: Path, keep: Allowed | None = None) -> None:
-        self.documents.merged(self._ready.translation, keep).save(directory)
+        self.documents.merged(self._ready.translation, keep, self.options.passages).save(directory)
 
     def load_parts(self, directories: Sequence[Path], id_order: NDArray[np.int64]) -> Self:
-        self._use(Documents([Part.load(self._ready.translation, directory) for directory in directories]))
+        model, words = self._ready.translation, self.options.passages
+        self._use(Documents([Part.load(model, directory, words) for directory in directories]))
         self._take_order(id_order, len(self.documents))
         return self
 
@@ -321,9 +356,9 @@ class Bridge(FindsPassages, Trainable):
 
     def _judged(self, text: str, grade_of: Mapping[int, int]) -> JudgedList:
         """The features of the documents that the first stage finds for a train query, and their grades."""
-        rows = self._first_stage(text, self.depth)
-        grades = np.fromiter((grade_of.get(row, 0) for row in rows.tolist()), np.int64, len(rows))
-        return JudgedList(self.features(text, rows).values, grades, self.known_of(text))
+        found = self._first_stage(text, self.depth, self.documents.live, ())
+        grades = np.fromiter((grade_of.get(row, 0) for row in found.rows.tolist()), np.int64, len(found.rows))
+        return JudgedList(found.features.values, grades, self.known_of(text))
 
     def _weights_of(self, query: str) -> Values:
         return self._ready.weights.of(self.query_features(query).statistics.length)
@@ -349,17 +384,36 @@ class Bridge(FindsPassages, Trainable):
         information = np.log1p(self.documents.statistics.background.of(statistics))
         return float(np.average(information, weights=statistics.times)), float(np.log(statistics.length))
 
-    def _first_stage(self, query: str, count: int, allowed: Allowed | None = None) -> Rows:
-        """The documents to re-score: the best by translations and, with an encoder, the best by its cosine."""
-        features = self.query_features(query)
-        stages = [self.documents.best(features.statistics)]
+    def _first_stage(self, query: str, count: int, allowed: Allowed | None, rare: Sequence[list[int]]) -> Scored:
+        """The documents to re-score: the best by translations, by the encoder if there is one, and rare words."""
+        features, documents = self.query_features(query), self.documents
+        rows = documents.best(features.statistics, _FETCHED * count, self.id_order, allowed).rows
+        others = [row for of_word in rare for row in of_word]
         if features.pretrained is not None:
-            stages.append(self.documents.cosines(features.pretrained))
-        found = [
-            top_k(each if allowed is None else np.where(allowed, each, 0), count, self.id_order, above=0.0).rows
-            for each in stages
-        ]
-        return found[0] if len(found) == 1 else np.unique(np.concatenate(found))
+            cosines = documents.cosines(features.pretrained)
+            others += top_k(
+                cosines if allowed is None else np.where(allowed, cosines, 0), count, self.id_order, above=0.0
+            ).rows.tolist()
+        matches = documents.match(self.query_table(query), features.statistics, rows)
+        best = top_k(matches.forward.sum(axis=1), count, self.id_order[rows]).rows
+        matches, rows = matches.take(best), rows[best]
+        added = np.setdiff1d(np.asarray(others, np.int64), rows)
+        if len(added):
+            more = documents.match(self.query_table(query), features.statistics, added)
+            rows = np.append(rows, added)
+            matches = DocumentMatches(*(np.concatenate(both) for both in zip(matches, more, strict=True)))
+        return self._score(query, rows, matches, rare)
+
+    def _score(
+        self, query: str, rows: NDArray[np.int64], matches: DocumentMatches | None = None, rare: Sequence[list[int]] = ()
+    ) -> Scored:
+        features, table = self.query_features(query), self.query_table(query)
+        if matches is None:
+            matches = self.documents.match(table, features.statistics, rows)
+        found = compute_features(features, table, self.documents, rows, matches, self._ready.tables)
+        if self.characters:
+            found = self.characters.extend(found, query, self.documents, rows)
+        return Scored(rows, matches, found, rare)
 
     @property
     def _ready(self) -> BridgeModel:
@@ -375,28 +429,43 @@ class Bridge(FindsPassages, Trainable):
         self.characters = CharacterStage(model, self._query_terms, self._document_terms) if model else None
         self.depth = self.characters.depth(self.options.depth, documents) if self.characters else self.options.depth
         self.query_features = lru_cache(_KEPT)(self._compute_query_features)
+        self.query_table = lru_cache(_KEPT)(self._compute_query_table)
         self._retrieved = lru_cache(_KEPT)(self._retrieve)
         self._last = "", {}
 
     def _retrieve(self, query: str) -> Retrieved:
-        rows, rare = self._candidates(query, self.depth, self.documents.live)
-        scores = self.features(query, rows).values @ self._weights_of(query)
-        context = self.context(query, scores)
-        scores = self._ready.calibrated(scores, context).astype(np.float32)
-        return Retrieved(rows, scores, context, self._raise(rows, scores, rare))
+        scored = self._candidates(query, self.documents.live)
+        context = self.context(query, products(scored.features.values, self._weights_of(query)))
+        scores = self._calibrated(query, scored.features, context)
+        return Retrieved(scored, scores, context, self._raise(scored.rows, scores, scored.rare))
 
-    def _retrieve_among(self, query: str, count: int, allowed: Allowed | None) -> Retrieved:
-        """So many of some documents, with the scores that they have among all."""
-        rows, rare = self._candidates(query, count, allowed)
-        found, scores = self._retrieved(query), self.score(query, rows)
-        return Retrieved(rows, scores, found.context, found.raised | self._raise(rows, scores, rare))
+    def _retrieve_among(self, query: str, allowed: Allowed) -> Retrieved:
+        """Some of the documents, with the scores that they have among all."""
+        found, scored = self._retrieved(query), self._candidates(query, allowed)
+        scores = self._calibrated(query, scored.features, found.context)
+        for position, row in enumerate(scored.rows.tolist()):
+            scores[position] = found.placed.get(row, scores[position])
+        return Retrieved(scored, scores, found.context, found.placed | self._raise(scored.rows, scores, scored.rare))
 
-    def _candidates(self, query: str, count: int, allowed: Allowed | None) -> tuple[Rows, list[list[int]]]:
-        """The documents to re-score, and those of them that have a rare word of the query."""
-        rare = self._rare_words(query, allowed)
-        rows = self._first_stage(query, count, allowed)
-        rows = np.union1d(rows, [row for documents in rare for row in documents]).astype(np.int64) if rare else rows
-        return rows, rare
+    def _candidates(self, query: str, allowed: Allowed | None) -> Scored:
+        return self._first_stage(query, self.depth, allowed, self._rare_words(query, allowed))
+
+    def _rest(self, query: str, k: int, allowed: Allowed | None, found: Retrieved) -> Ranking:
+        """The documents after those re-scored, in the order of the first stage; their scores continue the others'."""
+        rows, scores = self.documents.best(
+            self.query_features(query).statistics, k + self.depth, self.id_order, allowed
+        )
+        others = ~np.isin(rows, found.scored.rows)
+        rows, scores = rows[others][: k - len(found.scores)], scores[others][: k - len(found.scores)]
+        if not len(rows):
+            return Ranking(rows, scores.astype(np.float32))
+        lowest = np.nextafter(found.scores.min(initial=0.0), np.float32(-np.inf))
+        scale = self._ready.scale * max(1e-6, float(self._weights_of(query)[0])) / SCALE
+        return Ranking(rows, float(lowest) - scale * (int(scores[0]) - scores.astype(np.float64)))
+
+    def _calibrated(self, query: str, features: Features, context: Values) -> Scores:
+        scores = products(features.values, self._weights_of(query))
+        return self._ready.calibrated(scores, context).astype(np.float32)
 
     def _raise(self, rows: Rows, scores: Scores, rare: Sequence[list[int]]) -> dict[int, float]:
         """Raise one document of each rare word to the first three, in ``scores``; the new scores."""
@@ -448,10 +517,13 @@ class Bridge(FindsPassages, Trainable):
         pretrained = self._encoder.encode([query])[0] if self._encoder and words else None
         return QueryFeatures.of(terms, statistics, self._ready.tables, pretrained)
 
+    def _compute_query_table(self, query: str) -> QueryTable:
+        collection = self.documents.statistics if self.documents.parts else None
+        return QueryTable(self._ready.translation, self.query_features(query).statistics, collection)
+
     def features(self, query: str, rows: Rows) -> Features:
-        numbers = rows.astype(np.int64)
-        found = compute_features(self.query_features(query), self.documents, numbers, self._ready.tables)
-        return self.characters.extend(found, query, self.documents, numbers) if self.characters else found
+        """The features of some documents."""
+        return self._score(query, rows.astype(np.int64)).features
 
     def _encoded(self, texts: Sequence[str]) -> Vectors:
         if self._encoder is None:

@@ -1,0 +1,176 @@
+"""Compiled code for impact lists (extra ``fast``): the search for the best documents, and the sorting of postings.
+
+:mod:`isogloss.retrieval.impacts` says what is computed. Within a chunk, documents are taken 4,096 at a time, so that
+their sums stay in the processor's nearest cache, and so that each window profits from the best documents of those
+before it. Sums are indexed by the two bytes of a posting: damaged postings give wrong scores, but are never outside.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isogloss.retrieval.compiled import Best, take
+from isogloss.storage.compiled import compiled
+
+CHUNK = 1 << 16
+_WINDOW = 1 << 12
+
+Numbers = NDArray[np.int64]
+Ids = NDArray[np.int32]
+
+
+class Lists(NamedTuple):
+    """The arrays of ``ImpactLists``, read-only, without ``lists``."""
+
+    chunks: Ids
+    starts: Numbers
+    sizes: Ids
+    tops: NDArray[np.uint8]
+    documents: NDArray[np.uint16]
+    levels: NDArray[np.uint8]
+
+
+class Rows(NamedTuple):
+    """The documents of a part: the row of the first, their number, which rows are allowed (empty: all), their order."""
+
+    start: int
+    size: int
+    allowed: NDArray[np.bool_]
+    id_order: Numbers
+
+
+class _Chunk(NamedTuple):
+    """The lists of a query in one chunk, ascending by what each adds at most; ``reach[i]`` is that of the first i.
+
+    ``at`` is the next posting of a list, ``ends`` the one after its last, ``table`` the row of its table.
+    """
+
+    at: Numbers
+    ends: Numbers
+    table: Numbers
+    bounds: Numbers
+    reach: Numbers
+
+
+@compiled
+def search_part(lists: Lists, entries: Numbers, tables: Ids, rows: Rows, best: Best, count: int) -> int:
+    """Insert the documents of a part into the best, of which there are ``count``; the new count.
+
+    ``entries`` are the first entry of each dimension of the query, and the one after its last.
+    """
+    sums = np.zeros(CHUNK, np.int32)
+    here, number = entries[:, 0].copy(), len(entries)
+    chunk_lists = _Chunk(
+        np.zeros(number, np.int64), np.zeros(number, np.int64), np.zeros(number, np.int64),
+        np.zeros(number, np.int64), np.zeros(number + 1, np.int64),
+    )  # fmt: skip
+    while True:
+        chunk = -1
+        for i in range(number):
+            if here[i] < entries[i, 1] and (chunk < 0 or lists.chunks[here[i]] < chunk):
+                chunk = lists.chunks[here[i]]
+        if chunk < 0:
+            return count
+        found = _take_entries(lists, entries, tables, here, chunk, chunk_lists)
+        count = _search_chunk(lists, tables, rows, chunk, chunk_lists, found, sums, best, count)
+
+
+@compiled
+def _take_entries(lists: Lists, entries: Numbers, tables: Ids, here: Numbers, chunk: int, into: _Chunk) -> int:
+    """Insert the entries of a chunk in ascending order of their bounds; how many there are."""
+    found = 0
+    for i in range(len(entries)):
+        if here[i] >= entries[i, 1] or lists.chunks[here[i]] != chunk:
+            continue
+        entry, position = here[i], found
+        here[i] += 1
+        bound = tables[i, lists.tops[entry]]
+        while position > 0 and into.bounds[position - 1] > bound:
+            for array in (into.at, into.ends, into.table, into.bounds):
+                array[position] = array[position - 1]
+            position -= 1
+        into.at[position], into.ends[position] = lists.starts[entry], lists.starts[entry] + lists.sizes[entry]
+        into.table[position], into.bounds[position] = i, bound
+        found += 1
+    for i in range(found):
+        into.reach[i + 1] = into.reach[i] + into.bounds[i]
+    return found
+
+
+@compiled
+def _search_chunk(
+    lists: Lists, tables: Ids, rows: Rows, chunk: int, of_chunk: _Chunk, found: int, sums: Ids, best: Best, count: int
+) -> int:
+    first = chunk * CHUNK
+    last = min(CHUNK, rows.size - first)
+    documents, levels = lists.documents, lists.levels
+    for low in range(0, last, _WINDOW):
+        high = min(last, low + _WINDOW)
+        least = best.scores[0] if count == len(best.scores) else 1
+        skipped = 0
+        while skipped < found and of_chunk.reach[skipped + 1] < least:
+            skipped += 1
+        if skipped == found:
+            return count
+        for i in range(skipped, found):
+            table, at, end = tables[of_chunk.table[i]], of_chunk.at[i], of_chunk.ends[i]
+            while at < end and documents[at] < high:
+                sums[documents[at]] += table[levels[at]]
+                at += 1
+            of_chunk.at[i] = at
+        for document in range(low, high):
+            score = sums[document]
+            if score == 0:
+                continue
+            sums[document] = 0
+            if score + of_chunk.reach[skipped] < least:
+                continue
+            row = rows.start + first + document
+            if len(rows.allowed) and not rows.allowed[row]:
+                continue
+            for i in range(skipped - 1, -1, -1):
+                if score + of_chunk.reach[i + 1] < least:
+                    break
+                at = _gallop(documents, of_chunk.at[i], of_chunk.ends[i], document)
+                of_chunk.at[i] = at
+                if at < of_chunk.ends[i] and documents[at] == document:
+                    score += tables[of_chunk.table[i], levels[at]]
+            if score >= least:
+                count = take(score, row, rows.id_order, best, count)
+                least = best.scores[0] if count == len(best.scores) else 1
+    return count
+
+
+@compiled
+def _gallop(documents: NDArray[np.uint16], begin: int, end: int, wanted: int) -> int:
+    """The position of the first of ascending documents that is not below the wanted one; ``end`` if all are."""
+    step = 1
+    while begin + step < end and documents[begin + step] < wanted:
+        begin += step
+        step *= 2
+    end = min(begin + step, end)
+    while begin < end:
+        middle = (begin + end) // 2
+        if documents[middle] < wanted:
+            begin = middle + 1
+        else:
+            end = middle
+    return begin
+
+
+@compiled
+def sort_run(
+    dimensions: Ids, run_levels: NDArray[np.uint8], run_ends: Numbers, free: Numbers,
+    documents: NDArray[np.uint16], levels: NDArray[np.uint8],
+) -> None:  # fmt: skip
+    """Write the postings of a run by dimension, those of each from ``free`` on."""
+    begin = 0
+    for document in range(len(run_ends)):
+        for posting in range(begin, run_ends[document]):
+            at = free[dimensions[posting]]
+            documents[at], levels[at] = document, run_levels[posting]
+            free[dimensions[posting]] = at + 1
+        begin = run_ends[document]
