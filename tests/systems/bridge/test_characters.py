@@ -128,12 +128,12 @@ def test_the_characters_of_an_indexed_text_are_those_of_its_words(kept):
     texts = ["CSS属性，蜂蜜 Zzyzx", "", "蜜蜂"]
     system.index_texts(texts)
     (part,) = system.documents.parts
-    found = system.characters.passages_of(part.index, np.arange(3))
+    found = system.characters.passages_of(part, np.arange(3), np.zeros(3, np.int64))
     known = [*translation.document_words, "?"]
     read = [[known[unit] for unit in found.ids[begin:end]] for begin, end in itertools.pairwise(found.offsets)]
     written = [[unit if unit in known else "?" for unit in tokenize(spaced(text))] for text in texts]
     assert read == written
-    again = system.characters.passages_of(part.index, np.array([2, 0]))
+    again = system.characters.passages_of(part, np.array([2, 0]), np.zeros(2, np.int64))
     assert again.ids.tolist() == [*found.ids[found.offsets[2] :], *found.ids[: found.offsets[1]]]
 
 

@@ -1,4 +1,4 @@
-"""Match statistics: the inverted lists and the second stage give the formulas of the docstring."""
+"""Match statistics and expansion: both stages give the formulas of the docstrings, compiled or not."""
 
 import math
 from collections import Counter
@@ -10,17 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isogloss.storage.strings import StringTable
-from isogloss.systems.bridge.matching import (
-    _B,
-    _COMMON,
-    _K,
-    _UNLIKELY,
-    _VERBATIM,
-    CollectionStatistics,
-    PassageIndex,
-    QueryTable,
-)
+from isogloss.systems.bridge import documents, expansion, matching
+from isogloss.systems.bridge.documents import _COMMON, Documents, Part
+from isogloss.systems.bridge.expansion import LEAST, SCALE, VALUES
+from isogloss.systems.bridge.features import forward_parts
+from isogloss.systems.bridge.matching import _B, _K, _VERBATIM, QueryTable
 from isogloss.text.batches import tokenize_texts
+from isogloss.text.passages import windows
 from isogloss.translation.model import LAMBDA, TranslationModel
 
 QUERY_WORDS = ["bee", "honey", "sea"]
@@ -69,15 +65,21 @@ def model_of(given_):
 class Slow:
     """The formulas of the docstring in double precision, word by word."""
 
-    def __init__(self, given_, query, texts):
-        self.tables, self.query, self.texts = given_, query, texts
-        self.counts = Counter(term for text in texts for term in text)
+    def __init__(self, given_, query, texts, words=0):
+        self.tables, self.query, self.words = given_, query, words
+        self.texts = [passage for text in texts for passage in self.passages(text)]
+        self.counts = Counter(term for text in self.texts for term in text)
         self.known = {t: sum(n for each, n in self.counts.items() if self.number(each) == t) for t in self.numbers}
         self.size = sum(self.known.values()) + len(self.known)
         terms = {word: STANDS_FOR.get(word, word) for word in query}
         self.verbatim = {w: t for w, t in terms.items() if t in self.counts and t not in DOCUMENT_WORDS}
 
     numbers = (*DOCUMENT_WORDS, UNKNOWN)
+
+    def passages(self, text):
+        last = max(0, len(text) - self.words) if self.words else 0
+        for first in [*range(0, last, max(1, self.words // 2)), last]:
+            yield text[first : first + (self.words or len(text))]
 
     def number(self, term):
         return term if term in DOCUMENT_WORDS else UNKNOWN
@@ -126,7 +128,7 @@ class Slow:
     def pruned(self, text):
         """Without common words, where there are others, and unlikely translations."""
         rare = [word for word in self.query if self.odds(word) >= _COMMON]
-        return self.forward(text, rare or self.query, _UNLIKELY)
+        return self.forward(text, rare or self.query, LEAST)
 
     def reverse(self, text):
         total = 0.0
@@ -153,8 +155,7 @@ class Slow:
         seen = min(seen, len(self.texts))
         return math.log1p((len(self.texts) - seen + 0.5) / (seen + 0.5))
 
-    def bm25(self, text):
-        mean = max(1, sum(map(len, self.texts)) / max(1, len(self.texts)))
+    def bm25(self, text, mean):
         own = Counter(self.term(term) for term in text)
         total = 0.0
         for word in self.query:
@@ -163,81 +164,166 @@ class Slow:
         return total / max(1, len(self.query))
 
 
-def texts_of(translation, texts):
-    return PassageIndex.build(translation, tokenize_texts([" ".join(text) for text in texts]))
+class Compiling:
+    """Stands in for what decides whether compiled code runs."""
+
+    def __init__(self, compiled):
+        from isogloss.systems.bridge import compiled as functions
+
+        self.functions = lambda work: functions if compiled else None
+
+
+@pytest.fixture(params=[False, True], ids=["numpy", "compiled"])
+def compiled(request, monkeypatch):
+    """Both ways to compute everything."""
+    set_compiled(monkeypatch, request.param)
+    return request.param
+
+
+def set_compiled(patch, compiled):
+    if compiled:
+        pytest.importorskip("numba")
+    for module in (matching, documents):
+        patch.setattr(module, "COMPILED", Compiling(compiled))
+    patch.setattr(expansion, "pays", lambda seconds: compiled)
+
+
+def texts_of(translation, texts, words=0):
+    tokens = tokenize_texts([" ".join(text) for text in texts])
+    spans = np.zeros((int(windows(tokens.offsets, words).counts.sum()), 2), np.int32)
+    return Documents([Part.of_tokens(translation, tokens, words, spans, None)])
 
 
 def ask(translation, query, found):
     return translation.query_statistics(Counter(query), found.count_of, STANDS_FOR)
 
 
-def collection_of(found):
-    return CollectionStatistics(found.translation, found.counts(), len(found), len(found))
+def table_of(found, query):
+    return QueryTable(found.parts[0].translation, query, found.statistics)
 
 
-def forward_of(found, query, pruned=False):
-    return found.forward(query, collection_of(found).background.of(query), pruned)
+def forward_of(found, query):
+    return found.best_passages(table_of(found, query), query, np.arange(len(found))).scores
 
 
-def match_of(found, query, passages):
-    return found.match(QueryTable(found.translation, query, collection_of(found)), query, passages)
+def match_of(found, query, rows):
+    table = table_of(found, query)
+    return found.match(table, query, rows, found.best_passages(table, query, rows).numbers)
 
 
-@given(tables(), QUERY, TEXTS)
-@settings(max_examples=80, deadline=None)
-def test_the_inverted_lists_give_the_formula(given_, query, texts):
-    translation = model_of(given_)
-    found = texts_of(translation, texts)
-    slow = Slow(given_, query, texts)
-    forward = forward_of(found, ask(translation, query, found))
+def first_stage(found, query):
+    ranking = found.best(query, len(found), np.arange(len(found)), None)
+    scores = np.zeros(len(found))
+    scores[ranking.rows] = ranking.scores / SCALE
+    return scores
+
+
+BOTH = pytest.mark.parametrize("fast", [False, True], ids=["numpy", "compiled"])
+
+
+@BOTH
+@given(given_=tables(), query=QUERY, texts=TEXTS)
+@settings(max_examples=60, deadline=None)
+def test_the_best_passage_has_the_likelihood_of_the_formula(fast, given_, query, texts):
+    with pytest.MonkeyPatch.context() as patch:
+        set_compiled(patch, fast)
+        translation = model_of(given_)
+        found, slow = texts_of(translation, texts), Slow(given_, query, texts)
+        forward = forward_of(found, ask(translation, query, found))
     np.testing.assert_allclose(forward, [slow.forward(text) for text in texts], rtol=1e-5, atol=1e-6)
     matched = [any(slow.count(word, text) for word in query) for text in texts]
     np.testing.assert_array_equal(forward > 0, matched)  # nothing is found by a rounding error
 
 
-@given(tables(), QUERY, TEXTS, st.integers(1, 40))
+@BOTH
+@given(given_=tables(), query=QUERY, texts=TEXTS, times=st.integers(1, 40), words=st.integers(0, 5))
 @settings(max_examples=40, deadline=None)
-def test_a_pruned_first_stage_leaves_out_common_words_and_unlikely_translations(given_, query, texts, times):
-    translation = model_of(given_)
+def test_the_first_stage_bounds_the_likelihood_of_rare_words(fast, given_, query, texts, times, words):
+    """Without common words and unlikely translations; never below the best passage, and for one near to it."""
     texts = texts * times
-    found, slow = texts_of(translation, texts), Slow(given_, query, texts)
-    forward = forward_of(found, ask(translation, query, found), pruned=True)
-    np.testing.assert_allclose(forward, [slow.pruned(text) for text in texts], rtol=1e-5, atol=1e-6)
+    with pytest.MonkeyPatch.context() as patch:
+        set_compiled(patch, fast)
+        translation = model_of(given_)
+        found = texts_of(translation, texts, words)
+        scores = first_stage(found, ask(translation, query, found))
+    slow = Slow(given_, query, texts, words)
+    passages = [[*slow.passages(text)] for text in texts]
+    exact = np.asarray([max(map(slow.pruned, own)) for own in passages])
+    assert (scores >= exact - 1e-4 * (1 + exact)).all()
+    verbatim = any(word in slow.verbatim and word in QUERY_WORDS for word in query)
+    unknown = any(word in slow.verbatim for word in query) and (UNKNOWN in {t for _, t in given_.forward})
+    alone = np.asarray([len(own) == 1 for own in passages], bool)
+    if not verbatim and not unknown:  # those have dimensions of their own, so more is counted
+        assert (scores[alone] <= exact[alone] + math.log(VALUES[2] / VALUES[1]) + 1e-4).all()
 
 
-@given(tables(), QUERY, TEXTS, st.data())
-@settings(max_examples=80, deadline=None)
-def test_the_second_stage_gives_the_formulas_in_both_directions(given_, query, texts, data):
-    translation = model_of(given_)
-    found = texts_of(translation, texts)
-    statistics, slow = ask(translation, query, found), Slow(given_, query, texts)
+@BOTH
+@given(given_=tables(), query=QUERY, texts=TEXTS, words=st.integers(0, 5), data=st.data())
+@settings(max_examples=60, deadline=None)
+def test_the_second_stage_gives_the_formulas_in_both_directions(fast, given_, query, texts, words, data):
     rows = data.draw(st.lists(st.integers(0, len(texts) - 1), max_size=8)) if texts else []
-    table = QueryTable(translation, statistics, collection_of(found))
-    matches = found.match(table, statistics, np.array(rows, np.int64))
-    chosen = [texts[row] for row in rows]
-    np.testing.assert_allclose(matches.forward.sum(axis=1), forward_of(found, statistics)[rows], rtol=1e-5, atol=1e-6)
-    np.testing.assert_allclose(matches.reverse, [slow.reverse(text) for text in chosen], rtol=1e-5, atol=1e-6)
-    np.testing.assert_array_equal(matches.lengths, [len(text) for text in chosen])
-    counts = [[slow.count(word, text) for word in statistics.words] for text in chosen]
-    np.testing.assert_allclose(matches.counts, np.reshape(counts, (len(rows), len(statistics.words))), rtol=1e-5)
-    bm25 = table.bm25(matches.frequencies.T, matches.lengths, table.mean_length).sum(axis=0)
-    np.testing.assert_allclose(bm25, [slow.bm25(text) for text in chosen], rtol=1e-4, atol=1e-5)
+    with pytest.MonkeyPatch.context() as patch:
+        set_compiled(patch, fast)
+        translation = model_of(given_)
+        found = texts_of(translation, texts, words)
+        statistics = ask(translation, query, found)
+        table, matches = table_of(found, statistics), match_of(found, statistics, np.array(rows, np.int64))
+    slow = Slow(given_, query, texts, words)
+    passages = [[*slow.passages(texts[row])] for row in rows]
+    best = [own[number] for own, number in zip(passages, matches.best.tolist(), strict=True)]
+    whole = [[term for passage in own for term in passage] for own in passages]
+    for own, chosen in zip(passages, best, strict=True):
+        assert slow.forward(chosen) == pytest.approx(max(map(slow.forward, own)), rel=1e-6)
+    shape = len(rows), len(statistics.words)
+    for texts_, counts, frequencies, reverse, lengths, mean in (
+        (best, matches.passage_counts, matches.passage_frequencies, matches.passage_reverse, matches.lengths[:, 0],
+         table.mean_length),
+        (whole, matches.counts, matches.frequencies, matches.reverse, matches.lengths[:, 1], table.mean_document),
+    ):  # fmt: skip
+        assert lengths.tolist() == [*map(len, texts_)]
+        expected = [[slow.count(word, text) for word in statistics.words] for text in texts_]
+        np.testing.assert_allclose(counts, np.reshape(expected, shape), rtol=1e-5, atol=1e-9)
+        forward = forward_parts(table, counts, lengths).sum(axis=1)
+        np.testing.assert_allclose(forward, [slow.forward(text) for text in texts_], rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(reverse.sum(axis=1), [slow.reverse(text) for text in texts_], rtol=1e-5, atol=1e-6)
+        bm25 = table.bm25(frequencies, lengths, mean).sum(axis=1)
+        np.testing.assert_allclose(bm25, [slow.bm25(text, mean) for text in texts_], rtol=1e-4, atol=1e-5)
 
 
-@given(tables(), QUERY, TEXTS, st.data())
-@settings(max_examples=50, deadline=None)
-def test_some_of_the_texts_score_as_if_they_were_indexed_alone(given_, query, texts, data):
+@given(tables(), QUERY, TEXTS, st.integers(0, 5), st.data())
+@settings(max_examples=30, deadline=None)
+def test_some_of_the_texts_score_as_if_they_were_indexed_alone(given_, query, texts, words, data):
     translation = model_of(given_)
     keep = np.array([data.draw(st.booleans()) for _ in texts], bool)
-    found = texts_of(translation, texts)
-    kept = PassageIndex.build(translation, found.only(keep))
-    fresh = texts_of(translation, [text for text, stays in zip(texts, keep, strict=True) if stays])
+    found = texts_of(translation, texts, words)
+    living = Documents(found.parts, keep)
+    kept = Documents([found.merged(translation, keep, words)])
+    fresh = texts_of(translation, [text for text, stays in zip(texts, keep, strict=True) if stays], words)
     for word in [*TERMS, *UNSEEN]:
-        assert found.count_of(word, keep) == kept.count_of(word) == fresh.count_of(word)
-    np.testing.assert_array_equal(found.counts(keep), fresh.counts())
-    np.testing.assert_array_equal(
-        forward_of(kept, ask(translation, query, kept)), forward_of(fresh, ask(translation, query, fresh))
-    )
+        assert living.count_of(word) == kept.count_of(word) == fresh.count_of(word)
+        assert kept.rows_with(word, 9) == fresh.rows_with(word, 9)
+    if len(fresh):
+        np.testing.assert_array_equal(
+            living.statistics.background.document_odds, fresh.statistics.background.document_odds
+        )
+    for one in (first_stage, forward_of):
+        np.testing.assert_array_equal(
+            one(kept, ask(translation, query, kept)), one(fresh, ask(translation, query, fresh))
+        )
+
+
+def test_compiled_expansion_gives_the_same_lists(monkeypatch):
+    translation, random = model_of(KNOWN), np.random.default_rng(0)
+    texts = [random.choice(TERMS, size).tolist() for size in random.integers(0, 90, 300)]
+    parts = []
+    for fast in (False, True):
+        set_compiled(monkeypatch, fast)
+        monkeypatch.setattr(expansion, "_AT_ONCE", 500)
+        parts += texts_of(translation, texts, 30).parts
+    one, other = (part.lists for part in parts)
+    for name in ("lists", "chunks", "starts", "sizes", "tops", "documents", "levels"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+    np.testing.assert_array_equal(parts[0].times, parts[1].times)
 
 
 KNOWN = Tables(
@@ -248,7 +334,7 @@ KNOWN = Tables(
 )
 
 
-def test_a_verbatim_term_matches_itself_alone():
+def test_a_verbatim_term_matches_itself_alone(compiled):
     translation = model_of(KNOWN)
     found = texts_of(translation, [["orlane"], ["rest"], ["rest", "orlane"], ["mer"]])
     forward = forward_of(found, ask(translation, ["orlane"], found))
@@ -281,7 +367,7 @@ def test_a_word_with_translations_matches_its_verbatim_term_beside_them():
 def test_words_that_are_rare_in_the_collection_weigh_more():
     translation = model_of(KNOWN)
     found = texts_of(translation, [["mer"] * 9, ["abeille"], ["orlane", "rest"]])
-    collection, query = collection_of(found), ask(translation, ["bee", "sea", "orlane"], found)
+    collection, query = found.statistics, ask(translation, ["bee", "sea", "orlane"], found)
     bee, sea, orlane = collection.background.of(query)
     assert bee > sea
     assert orlane == pytest.approx((1 - LAMBDA) / LAMBDA / (2 / (12 + 5)))
@@ -294,7 +380,7 @@ def test_a_collection_without_words_has_statistics():
     translation = model_of(KNOWN)
     for texts in ([], [[]]):
         found = texts_of(translation, texts)
-        collection, query = collection_of(found), ask(translation, ["bee", "honey", "nobody"], found)
+        collection, query = found.statistics, ask(translation, ["bee", "honey", "nobody"], found)
         assert collection.mean_length == collection.mean_document == 1
         for values in (collection.background.of(query), collection.idf(query), *collection.background[:2]):
             assert np.isfinite(values).all()
@@ -307,10 +393,10 @@ def test_no_words_and_no_texts_say_nothing():
     assert forward_of(found, ask(translation, [], found)).tolist() == [0, 0]
     assert forward_of(found, ask(translation, ["sea"], found))[0] == 0
     matches = match_of(found, ask(translation, [], found), np.arange(2))
-    assert (matches.forward.shape, matches.reverse.tolist()) == ((2, 0), [0, 0])
+    assert (matches.counts.shape, matches.lengths.tolist()) == ((2, 0), [[0, 0], [1, 1]])
     none = texts_of(translation, [])
     assert len(none) == len(forward_of(none, ask(translation, ["sea"], none))) == 0
-    assert match_of(none, ask(translation, ["sea"], none), np.zeros(0, np.int64)).forward.shape == (0, 1)
+    assert match_of(none, ask(translation, ["sea"], none), np.zeros(0, np.int64)).counts.shape == (0, 1)
 
 
 def test_what_is_kept_says_the_same(tmp_path):
@@ -318,15 +404,15 @@ def test_what_is_kept_says_the_same(tmp_path):
     texts = [["mer", "orlane", "rest"], [], ["abeille"] * 3]
     found = texts_of(translation, texts)
     translation.save(tmp_path)
-    found.save(tmp_path)
+    found.parts[0].save(tmp_path)
     opened = TranslationModel.load(tmp_path)
-    again = PassageIndex.load(opened, tmp_path)
+    again = Documents([Part.load(opened, tmp_path, 0)])
     assert list(opened.query_words) == QUERY_WORDS
     for query in (["sea", "orlane"], ["bee", "nobody", "bee"], []):
-        statistics = ask(opened, query, again)
-        assert statistics.verbatim == ask(translation, query, found).verbatim
-        expected = ask(translation, query, found)
-        np.testing.assert_array_equal(forward_of(again, statistics), forward_of(found, expected))
+        statistics, expected = ask(opened, query, again), ask(translation, query, found)
+        assert statistics.verbatim == expected.verbatim
+        for one in (forward_of, first_stage):
+            np.testing.assert_array_equal(one(again, statistics), one(found, expected))
         matches = match_of(again, statistics, np.arange(3)), match_of(found, expected, np.arange(3))
         np.testing.assert_array_equal(matches[0].reverse, matches[1].reverse)
 

@@ -19,6 +19,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -121,7 +122,8 @@ class CharacterPassages:
     """Indexed passages as the numbers of their characters."""
 
     def __init__(self, translation: TranslationModel, part: Part, tokenizer: Tokenizer) -> None:
-        spelt = tokenize_texts([spaced(term) for term in part.terms], tokenizer)
+        terms = chain(part.translation.document_words, [""], part.others)
+        spelt = tokenize_texts([spaced(term) for term in terms], tokenizer)
         number_of = {character: number for number, character in enumerate(translation.document_words)}
         numbers = np.fromiter((number_of.get(term, translation.unknown) for term in spelt.terms), np.int32)
         self._spelling = TextIds(numbers[spelt.ids] if len(numbers) else spelt.ids, spelt.offsets)

@@ -1,8 +1,8 @@
 """Compiled code of ``bridge`` (extra ``fast``): the expansion of documents, and the match statistics of some of them.
 
 Both read documents token by token, through windows over their words: the passages. What they compute is said in
-:mod:`isogloss.systems.bridge.expansion` and :mod:`isogloss.systems.bridge.matching`. Numbers that come from files are
-compared with the sizes of the arrays that they point into.
+:mod:`isogloss.systems.bridge.expansion` and :mod:`isogloss.systems.bridge.matching`. Tokens come from files: a number
+that is no term's counts as unknown.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Scratch(NamedTuple):
 
 @compiled_arithmetic
 def expand_documents(
-    ids: Ids, offsets: Numbers, known: Ids, passage: int, by_term: tuple[Numbers, Ids, Floats],
+    ids: Ids, offsets: Numbers, unknown: int, passage: int, by_term: tuple[Numbers, Ids, Floats],
     listed: NDArray[np.bool_], base: int, scratch: Scratch, times: Numbers,
     dimensions: Ids, levels: Levels, ends: Numbers,
 ) -> int:  # fmt: skip
@@ -53,7 +53,8 @@ def expand_documents(
             for position in range(first, last):
                 term = ids[position]
                 times[term] += 1
-                for pair in range(starts[known[term]], starts[known[term] + 1]):
+                known = min(term, unknown)
+                for pair in range(starts[known], starts[known + 1]):
                     word = words[pair]
                     if sums[word] == 0:
                         in_passage[touched] = word
@@ -104,8 +105,8 @@ def _level(value: float) -> np.uint8:
 class Table(NamedTuple):
     """The translation probabilities of a query: those of column c are ``starts[c]:starts[c + 1]``.
 
-    ``columns`` has the column of each word of the translation model, ``verbatim`` the rows of terms that have one of
-    their own, ``verbatim_columns`` these. Column 0 is that of what matches nothing.
+    ``columns`` has the column of each term of the translation model, *unknown* the last; ``verbatim`` are the numbers
+    of terms beyond that have one of their own, ``verbatim_columns`` these. Column 0 is that of what matches nothing.
     """
 
     columns: Ids
@@ -117,7 +118,97 @@ class Table(NamedTuple):
     both: Doubles
     reverse: Doubles
     odds: Doubles
-    each: Doubles
+    times: Doubles
+
+
+class Documents(NamedTuple):
+    """The documents of a part: their tokens, where each begins, and the size of passages."""
+
+    ids: Ids
+    offsets: Numbers
+    passage: int
+
+
+class _Hits(NamedTuple):
+    """The tokens of a document that match anything: their positions, and their columns."""
+
+    positions: Numbers
+    columns: Ids
+
+
+@compiled_arithmetic
+def best_passages(documents: Documents, rows: Numbers, table: Table, scores: Doubles, best: Numbers) -> None:
+    """|q| forward(q, p) of the best passage of some documents, and its number: the first of the best.
+
+    A product of 1 + odds counts / |p| instead of a sum of logarithms: one logarithm a passage, not one a word.
+    """
+    counts, touched = np.zeros(len(table.odds)), np.zeros(len(table.odds), np.int32)
+    hits = _room(documents, rows)
+    for number in range(len(rows)):
+        begin, end = documents.offsets[rows[number]], documents.offsets[rows[number] + 1]
+        size = _find_hits(documents.ids, begin, end, table, hits)
+        scores[number], first_hit = -1.0, 0
+        for window in range(_windows(end - begin, documents.passage)):
+            first, last = _window(begin, end, documents.passage, window)
+            while first_hit < size and hits.positions[first_hit] < first:
+                first_hit += 1
+            found, hit = 0, first_hit
+            while hit < size and hits.positions[hit] < last:
+                column = hits.columns[hit]
+                for pair in range(table.starts[column], table.starts[column + 1]):
+                    word = table.words[pair]
+                    if counts[word] == 0:
+                        touched[found] = word
+                        found += 1
+                    counts[word] += table.forward[pair]
+                hit += 1
+            score = _likelihood(counts, touched, found, table, last - first)
+            if score > scores[number]:
+                scores[number], best[number] = score, window
+
+
+@compiled_arithmetic
+def _likelihood(counts: Doubles, touched: Ids, found: int, table: Table, length: int) -> float:
+    """Sum_w n(w, q) ln(1 + odds counts / |p|) over the touched words, whose counts become 0."""
+    total, product = 0.0, 1.0
+    for number in range(found):
+        word = touched[number]
+        odds = 1 + table.odds[word] * counts[word] / length
+        counts[word] = 0
+        if table.times[word] == 1:
+            product *= odds
+            if product > 1e200:
+                total += np.log(product)
+                product = 1.0
+        else:
+            total += table.times[word] * np.log(odds)
+    return total + np.log(product)
+
+
+@compiled_arithmetic
+def _room(documents: Documents, rows: Numbers) -> _Hits:
+    longest = 0
+    for row in rows:
+        longest = max(longest, documents.offsets[row + 1] - documents.offsets[row])
+    return _Hits(np.empty(longest, np.int64), np.empty(longest, np.int32))
+
+
+@compiled_arithmetic
+def _find_hits(ids: Ids, begin: int, end: int, table: Table, hits: _Hits) -> int:
+    unknown, size = len(table.columns) - 1, 0
+    for position in range(begin, end):
+        term = ids[position]
+        if 0 <= term < unknown:
+            column = table.columns[term]
+        else:
+            column = table.columns[unknown]
+            for number in range(len(table.verbatim)):
+                if table.verbatim[number] == term:
+                    column = table.verbatim_columns[number]
+        if column > 0:
+            hits.positions[size], hits.columns[size] = position, column
+            size += 1
+    return size
 
 
 class Matches(NamedTuple):
@@ -126,58 +217,46 @@ class Matches(NamedTuple):
     The first three are of the best passage, the others of the whole document; ``lengths`` has a column of each.
     """
 
-    forward: Doubles
+    passage_counts: Doubles
     passage_frequencies: Doubles
     passage_reverse: Doubles
     counts: Doubles
     frequencies: Doubles
     reverse: Doubles
     lengths: Doubles
-    best: Numbers
 
 
 @compiled_arithmetic
-def match_documents(
-    ids: Ids, offsets: Numbers, known: Ids, passage: int, rows: Numbers, table: Table, out: Matches
-) -> None:
-    """The statistics of some documents and a query."""
-    size = len(table.odds)
-    counts, frequencies, reverse, gains = np.zeros(size), np.zeros(size), np.zeros(size), np.zeros(size)
+def match_documents(documents: Documents, rows: Numbers, best: Numbers, table: Table, out: Matches) -> None:
+    """The statistics of some documents and a query; the passage ``best`` of each is given."""
+    hits = _room(documents, rows)
     for number in range(len(rows)):
-        begin, end = offsets[rows[number]], offsets[rows[number] + 1]
-        highest = -1.0
-        for window in range(_windows(end - begin, passage)):
-            first, last = _window(begin, end, passage, window)
-            counts[:], frequencies[:], reverse[:] = 0, 0, 0
-            for position in range(first, last):
-                column = _column(ids[position], known, table)
-                for pair in range(table.starts[column], table.starts[column + 1]):
-                    counts[table.words[pair]] += table.forward[pair]
-                    frequencies[table.words[pair]] += table.both[pair]
-                    reverse[table.words[pair]] += table.reverse[pair]
-            total = 0.0
-            for word in range(size):
-                gains[word] = 0
-                if counts[word] > 0:
-                    gains[word] = table.each[word] * np.log1p(table.odds[word] * counts[word] / max(1, last - first))
-                total += gains[word]
-            out.counts[number] += counts
-            out.frequencies[number] += frequencies
-            out.reverse[number] += reverse
-            out.lengths[number, 1] += last - first
-            if total > highest:
-                highest = total
-                out.forward[number], out.passage_frequencies[number] = gains, frequencies
-                out.passage_reverse[number] = reverse
-                out.lengths[number, 0], out.best[number] = last - first, window
+        begin, end = documents.offsets[rows[number]], documents.offsets[rows[number] + 1]
+        first, last = _window(begin, end, documents.passage, best[number])
+        count = _windows(end - begin, documents.passage)
+        for hit in range(_find_hits(documents.ids, begin, end, table, hits)):
+            position, column = hits.positions[hit], hits.columns[hit]
+            times = _covering(position - begin, end - begin, documents.passage, count)
+            here = first <= position < last
+            for pair in range(table.starts[column], table.starts[column + 1]):
+                word = table.words[pair]
+                out.counts[number, word] += times * table.forward[pair]
+                out.frequencies[number, word] += times * table.both[pair]
+                out.reverse[number, word] += times * table.reverse[pair]
+                if here:
+                    out.passage_counts[number, word] += table.forward[pair]
+                    out.passage_frequencies[number, word] += table.both[pair]
+                    out.passage_reverse[number, word] += table.reverse[pair]
+        out.lengths[number, 0] = last - first
+        out.lengths[number, 1] = (end - begin) if count == 1 else count * documents.passage
 
 
 @compiled_arithmetic
-def _column(term: int, known: Ids, table: Table) -> int:
-    if term < 0 or term >= len(known):
-        return 0
-    for number in range(len(table.verbatim)):
-        if table.verbatim[number] == term:
-            return table.verbatim_columns[number]
-    word = known[term]
-    return table.columns[word] if 0 <= word < len(table.columns) else 0
+def _covering(position: int, length: int, words: int, count: int) -> int:
+    """The number of passages that a word is in."""
+    if count == 1:
+        return 1
+    step = max(1, words // 2)
+    first = max(0, -((words - 1 - position) // step))
+    last = min(position // step, count - 2)
+    return max(0, last - first + 1) + (position >= length - words)

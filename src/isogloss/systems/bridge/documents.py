@@ -18,35 +18,40 @@ from isogloss.retrieval.impacts import ImpactLists, ImpactQuery, search_impacts
 from isogloss.retrieval.ranking import Allowed, Ranking
 from isogloss.storage.arrays import load_array, save_array
 from isogloss.storage.strings import StringTable
-from isogloss.systems.bridge.expansion import Tokens, expand, score_tables
+from isogloss.systems.bridge.expansion import Tokens, dimension_of, expand, score_tables
 from isogloss.systems.bridge.matching import (
     COMPILED,
+    BestPassages,
     CollectionStatistics,
     DocumentMatches,
     QueryTable,
+    best_passages,
     match_documents,
     passage_terms,
 )
 from isogloss.text.batches import TokenizedTexts
+from isogloss.text.ids import TextIds
 from isogloss.text.passages import Span, cut_texts, windows
 from isogloss.text.tokenizer import Tokenizer
 from isogloss.translation.model import Floats, Ids, Numbers, QueryStatistics, TranslationModel
 
 Vectors = NDArray[np.float32] | None
 """The vectors of a pretrained encoder, one a document."""
+_ARRAYS = ("tokens", "offsets", "times", "spans")
 _NO_SPANS = np.zeros((0, 2), np.int32)
 _COMMON = 4 / 0.02  # (1 - lambda) / (lambda P(w)) of a word that is every fiftieth: the first stage leaves it out
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Documents that were indexed together: their terms and tokens, the span of each passage in its text, the lists.
+    """Documents that were indexed together: their tokens, the span of each passage in its text, and the lists.
 
-    ``times`` is how often the passages have each term: passages overlap, so most words of a document count twice.
+    ``others`` are the terms that the translation model does not know. ``times`` is how often the passages have each
+    term: passages overlap, so most words of a document count twice.
     """
 
     translation: TranslationModel
-    terms: StringTable
+    others: StringTable
     tokens: Tokens
     times: Numbers
     spans: NDArray[np.int32]
@@ -67,15 +72,14 @@ class Part:
         vectors: Vectors,
     ) -> Part:  # fmt: skip
         """Index tokenised texts."""
-        by_name = sorted(range(len(texts.terms)), key=texts.terms.__getitem__)  # as their UTF-8 bytes sort too
-        names = [texts.terms[number] for number in by_name]
-        rank = np.empty(len(by_name), np.int32)
-        rank[by_name] = np.arange(len(by_name))
         number_of = {word: number for number, word in enumerate(translation.document_words)}
-        known = np.fromiter((number_of.get(name, translation.unknown) for name in names), np.int32, len(names))
-        tokens = Tokens(rank[texts.ids] if len(rank) else texts.ids, texts.offsets, known, words)
+        others = sorted(term for term in texts.terms if term not in number_of)  # as their UTF-8 bytes sort too
+        number_of |= {term: number for number, term in enumerate(others, translation.unknown + 1)}
+        numbers = np.fromiter((number_of[term] for term in texts.terms), np.int32, len(texts.terms))
+        ids = numbers[texts.ids] if len(numbers) else texts.ids
+        tokens = Tokens(ids, texts.offsets, translation.unknown, len(others), words)
         lists, times = expand(tokens, translation)
-        return cls(translation, StringTable.of(names), tokens, times, spans, lists, vectors)
+        return cls(translation, StringTable.of(others), tokens, times, spans, lists, vectors)
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -86,9 +90,19 @@ class Part:
         return np.append(0, np.cumsum(windows(self.tokens.offsets, self.tokens.passage).counts))
 
     @cached_property
-    def row_of(self) -> Callable[[str], int | None]:
-        """From a term to its row."""
-        return lru_cache(50_000)(self.terms.find)
+    def number_of(self) -> Callable[[str], int | None]:
+        """From a term to its number; None if no document has it and the translation model does not know it."""
+        return lru_cache(50_000)(self._number_of)
+
+    def _number_of(self, term: str) -> int | None:
+        number = self.translation.document_words.find(term)
+        other = self.others.find(term) if number is None else None
+        return number if other is None else self.translation.unknown + 1 + other
+
+    def term(self, number: int) -> str:
+        """The term of a number, which is not *unknown*."""
+        unknown = self.translation.unknown
+        return self.translation.document_words[number] if number < unknown else self.others[number - unknown - 1]
 
     def gone_times(self, live: Allowed) -> Numbers:
         """How often the documents that are not live have each term."""
@@ -97,49 +111,42 @@ class Part:
 
     def rows_with(self, term: str) -> Ids | None:
         """The documents that have a term; None if they are too many to be listed."""
-        row = self.row_of(term)
-        if row is None:
+        number = self.number_of(term)
+        if number is None or not self.times[number]:
             return np.zeros(0, np.int32)
-        rows = self.lists.rows(len(self.translation.query_words) + 1 + row)
+        rows = self.lists.rows(dimension_of(self.translation, number))
         return rows if len(rows) else None
 
     def verbatim(self, query: QueryStatistics) -> Ids:
-        """The row of each verbatim term of a query, or -1."""
-        rows = (self.row_of(term) for term in query.verbatim_terms)
-        return np.asarray([-1 if row is None else row for row in rows], np.int32)
+        """The number of each verbatim term of a query, or -1."""
+        numbers = (self.number_of(term) for term in query.verbatim_terms)
+        return np.asarray([-1 if number is None else number for number in numbers], np.int32)
 
-    def match(self, table: QueryTable, query: QueryStatistics, rows: Numbers) -> DocumentMatches:
-        """The statistics of some documents."""
-        return match_documents(table, self.tokens, self.verbatim(query), rows)
-
-    def words_of(self, rows: Numbers, passages: Numbers) -> tuple[Numbers, Numbers]:
-        """The words of one passage of each of some documents as the translation model's numbers; where each starts."""
+    def words_of(self, rows: Numbers, passages: Numbers) -> TextIds:
+        """One passage of each of some documents, in the translation model's numbers."""
         terms, starts, _ = passage_terms(self.tokens, rows, passages)
-        return self.tokens.known[terms].astype(np.int64), starts
+        return TextIds(np.minimum(terms, self.tokens.unknown), starts)
 
     def save(self, directory: Path) -> None:
         """Write all but the translation model into a directory."""
-        self.terms.save(directory, "terms")
+        self.others.save(directory, "others")
         self.lists.save(directory)
-        arrays = {"tokens": self.tokens.ids, "offsets": self.tokens.offsets, "known": self.tokens.known}
-        for name, array in (arrays | {"times": self.times, "spans": self.spans}).items():
+        for name, array in zip(_ARRAYS, (self.tokens.ids, self.tokens.offsets, self.times, self.spans), strict=True):
             save_array(directory / f"texts.{name}.npy", array)
         if self.vectors is not None:
             save_array(directory / "pretrained.npy", self.vectors)
 
     @classmethod
     def load(cls, translation: TranslationModel, directory: Path, words: int) -> Part:
-        names = ("tokens", "offsets", "known", "times", "spans")
-        ids, offsets, known, times, spans = (load_array(directory / f"texts.{name}.npy") for name in names)
-        terms, path = StringTable.load(directory, "terms"), directory / "pretrained.npy"
+        ids, offsets, times, spans = (load_array(directory / f"texts.{name}.npy") for name in _ARRAYS)
+        others, path = StringTable.load(directory, "others"), directory / "pretrained.npy"
         vectors = load_array(path) if path.exists() else None
-        lists = ImpactLists.load(directory, len(offsets) - 1, len(translation.query_words) + 1 + len(known))
-        part = cls(translation, terms, Tokens(ids, offsets, known, words), times, spans, lists, vectors)
+        tokens = Tokens(ids, offsets, translation.unknown, len(others), words)
+        lists = ImpactLists.load(directory, len(tokens), dimension_of(translation, tokens.terms))
+        part = cls(translation, others, tokens, times, spans, lists, vectors)
         ascends = len(offsets) and offsets[0] == 0 and offsets[-1] == len(ids) and (np.diff(offsets) >= 0).all()
-        if not ascends or not len(terms) == len(known) == len(times):
+        if not ascends or len(times) != tokens.terms:
             raise ValueError("texts.offsets.npy does not fit texts.tokens.npy")
-        if len(known) and not 0 <= known.min() <= known.max() <= translation.unknown:
-            raise ValueError("texts.known.npy names words that the translation model does not have")
         if part.firsts[-1] != len(spans):
             raise ValueError("texts.spans.npy does not fit texts.offsets.npy")
         return part
@@ -157,8 +164,8 @@ class Documents:
 
     def count_of(self, term: str) -> int:
         """How often the passages of live documents have a term."""
-        found = ((part.row_of(term), times) for part, times in zip(self.parts, self._times, strict=True))
-        return sum(int(times[row]) for row, times in found if row is not None)
+        found = ((part.number_of(term), times) for part, times in zip(self.parts, self._times, strict=True))
+        return sum(int(times[number]) for number, times in found if number is not None)
 
     def rows_with(self, term: str, most: int) -> list[int]:
         """The live documents that have a term; none if there are more than ``most``."""
@@ -186,7 +193,7 @@ class Documents:
         translation = self.parts[0].translation
         counts = np.zeros(translation.unknown + 1, np.int64)
         for part, times in zip(self.parts, self._times, strict=True):
-            counts += np.bincount(part.tokens.known, times, len(counts)).astype(np.int64)
+            counts += np.append(times[: translation.unknown], times[translation.unknown :].sum())
         return CollectionStatistics(translation, counts, int(self.passages.sum()), len(self.passages))
 
     @property
@@ -208,9 +215,8 @@ class Documents:
         words = np.concatenate([used[translated | ~own], used[own]])
         as_words, dimensions = int((translated | ~own).sum()), []
         for part in self.parts:
-            base = part.translation.unknown_word + 1
-            rows = (part.row_of(query.verbatim[position]) for position in used[own].tolist())
-            verbatim = [-1 if row is None else base + row for row in rows]
+            numbers = (part.number_of(query.verbatim[position]) for position in used[own].tolist())
+            verbatim = [-1 if each is None else dimension_of(part.translation, each) for each in numbers]
             dimensions.append(np.append(query.numbers[words[:as_words]], verbatim).astype(np.int64))
         tables = score_tables(query.times[words] / np.float32(max(1.0, query.length)), odds[words])
         compiled = COMPILED.functions(0) is not None
@@ -221,12 +227,21 @@ class Documents:
         """The lists of each part."""
         return [part.lists for part in self.parts]
 
-    def match(self, table: QueryTable, query: QueryStatistics, rows: Numbers) -> DocumentMatches:
-        """The statistics of some documents."""
+    def best_passages(self, table: QueryTable, query: QueryStatistics, rows: Numbers) -> BestPassages:
+        """The best passage of each of some documents."""
+        found = BestPassages(np.zeros(len(rows)), np.zeros(len(rows), np.int64))
+        for part, part_rows, which in self.split(rows):
+            own = best_passages(table, part.tokens, part.verbatim(query), part_rows)
+            found.scores[which], found.numbers[which] = own
+        return found
+
+    def match(self, table: QueryTable, query: QueryStatistics, rows: Numbers, best: Numbers) -> DocumentMatches:
+        """The statistics of some documents, whose best passages are known."""
         found = DocumentMatches.empty(len(rows), len(query.words))
         for part, part_rows, which in self.split(rows):
-            for array, own in zip(found, part.match(table, query, part_rows), strict=True):
-                array[which] = own
+            own = match_documents(table, part.tokens, part.verbatim(query), part_rows, best[which])
+            for array, values in zip(found, own, strict=True):
+                array[which] = values
         return found
 
     def cosines(self, vector: Floats) -> Floats:
@@ -276,9 +291,9 @@ def _joined(parts: Sequence[tuple[Part, Allowed]]) -> TokenizedTexts:
     ids, lengths = [np.zeros(0, np.int32)], [np.zeros(1, np.int64)]
     for part, keep in parts:
         own = np.diff(part.tokens.offsets)
-        tokens, number = part.tokens.ids[np.repeat(keep, own)], np.zeros(len(part.terms), np.int32)
-        for row in np.flatnonzero(np.bincount(tokens, minlength=len(number))).tolist():
-            number[row] = number_of.setdefault(part.terms[row], len(number_of))
-        ids.append(number[tokens] if len(number) else tokens)
+        tokens, number = part.tokens.ids[np.repeat(keep, own)], np.zeros(part.tokens.terms, np.int32)
+        for each in np.flatnonzero(np.bincount(tokens, minlength=len(number))).tolist():
+            number[each] = number_of.setdefault(part.term(each), len(number_of))
+        ids.append(number[tokens])
         lengths.append(own[keep])
     return TokenizedTexts(list(number_of), np.concatenate(ids), np.cumsum(np.concatenate(lengths)))

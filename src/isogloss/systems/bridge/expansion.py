@@ -44,18 +44,25 @@ Levels = NDArray[np.uint8]
 
 @dataclass(frozen=True, eq=False)
 class Tokens:
-    """Documents as rows of a table of terms, one document after the other, and the size of their passages.
+    """Documents as numbers of terms, one document after the other, and the size of their passages.
 
-    ``known`` has the translation model's number of each term.
+    The terms of the translation model have its numbers; the ``others`` terms that it does not know have those after
+    ``unknown``, its number of all of them.
     """
 
     ids: Ids
     offsets: Numbers
-    known: Ids
+    unknown: int
+    others: int
     passage: int
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
+
+    @property
+    def terms(self) -> int:
+        """How many numbers there are."""
+        return self.unknown + 1 + self.others
 
 
 def levels_of(values: NDArray[np.floating]) -> Levels:
@@ -80,15 +87,20 @@ def expand(tokens: Tokens, translation: TranslationModel) -> tuple[ImpactLists, 
 
     Dimension w is query word w, the one after the last *unknown*; the terms of the documents follow.
     """
-    terms, base = len(tokens.known), len(translation.query_words) + 1
-    times = np.zeros(terms, np.int64)
+    times = np.zeros(tokens.terms, np.int64)
     runs = _runs(tokens, translation, times)
-    return ImpactLists.build(len(tokens), base + terms, runs), times
+    return ImpactLists.build(len(tokens), dimension_of(translation, tokens.terms), runs), times
+
+
+def dimension_of(translation: TranslationModel, term: int) -> int:
+    """The dimension of a term as it stands."""
+    return translation.unknown_word + 1 + term
 
 
 def _runs(tokens: Tokens, translation: TranslationModel, times: Numbers) -> Iterator[Run]:
     """The postings of one chunk of documents after another; adds to ``times`` what the passages have."""
-    listed = (tokens.known == translation.unknown) | (_document_counts(tokens) <= _LISTED)
+    listed = _document_counts(tokens) <= _LISTED
+    listed[tokens.unknown :] = True
     expand_some = _expand_compiled if pays(len(tokens.ids) / _TOKENS_A_SECOND) else _expand
     for first in range(0, len(tokens), CHUNK):
         offsets = tokens.offsets[first : first + CHUNK + 1]
@@ -106,10 +118,9 @@ def _document_counts(tokens: Tokens) -> Numbers:
     if pays(len(tokens.ids) / (10 * _TOKENS_A_SECOND)):
         from isogloss.retrieval.compiled import count_texts  # imports numba
 
-        return count_texts(tokens.ids, tokens.offsets, np.arange(len(tokens.known)))
+        return count_texts(tokens.ids, tokens.offsets, np.arange(tokens.terms))
     texts = np.repeat(np.arange(len(tokens)), np.diff(tokens.offsets))
-    pairs = np.unique(texts * max(1, len(tokens.known)) + tokens.ids)
-    return np.bincount(pairs % max(1, len(tokens.known)), minlength=len(tokens.known))
+    return np.bincount(np.unique(texts * tokens.terms + tokens.ids) % tokens.terms, minlength=tokens.terms)
 
 
 def _expand(tokens: Tokens, translation: TranslationModel, listed: NDArray[np.bool_], times: Numbers) -> Iterator[Run]:
@@ -127,11 +138,11 @@ def _expand_few(tokens: Tokens, translation: TranslationModel, listed: NDArray[n
     terms = tokens.ids[np.arange(int(sizes.sum())) + np.repeat(firsts - begins, sizes)].astype(np.int64)
     times += np.bincount(terms, minlength=len(times))
     offsets, words, probabilities = translation.by_term(LEAST)
-    known, passage = tokens.known[terms], np.repeat(np.arange(len(sizes)), sizes)
+    known, passage = np.minimum(terms, tokens.unknown), np.repeat(np.arange(len(sizes)), sizes)
     lengths = offsets[known + 1] - offsets[known]
     pairs = np.arange(int(lengths.sum())) + np.repeat(offsets[known] - (np.cumsum(lengths) - lengths), lengths)
-    base, own = len(translation.query_words) + 1, listed[terms]
-    dimensions = base + len(tokens.known)
+    base, own = dimension_of(translation, 0), listed[terms]
+    dimensions = base + tokens.terms
     keys = np.concatenate(
         [np.repeat(passage, lengths) * dimensions + words[pairs], passage[own] * dimensions + base + terms[own]]
     )
@@ -153,14 +164,14 @@ def _expand_compiled(
 ) -> Iterator[Run]:
     from isogloss.systems.bridge.compiled import Scratch, expand_documents  # imports numba
 
-    base, terms = len(translation.query_words) + 1, len(tokens.known)
-    scratch = Scratch(*(np.zeros(base + terms, kind) for kind in (np.float64, np.uint8, np.int32, np.int32)))
-    first, room = 0, max(1 << 20, base + terms)
+    base, dimensions_ = dimension_of(translation, 0), dimension_of(translation, tokens.terms)
+    scratch = Scratch(*(np.zeros(dimensions_, kind) for kind in (np.float64, np.uint8, np.int32, np.int32)))
+    first, room = 0, max(1 << 22, dimensions_)
     while first < len(tokens):
         dimensions, levels = np.empty(room, np.int32), np.empty(room, np.uint8)
         ends = np.zeros(len(tokens) - first, np.int64)
         done = expand_documents(
-            tokens.ids, tokens.offsets[first:], tokens.known, tokens.passage, translation.by_term(LEAST), listed,
+            tokens.ids, tokens.offsets[first:], tokens.unknown, tokens.passage, translation.by_term(LEAST), listed,
             base, scratch, times, dimensions, levels, ends,
         )  # fmt: skip
         size = int(ends[done - 1])

@@ -23,8 +23,8 @@ from isogloss.systems.bridge.features import (
     QueryFeatures,
     Tables,
     Values,
+    forward_parts,
     query_word_vectors,
-    whole_forward,
 )
 from isogloss.systems.bridge.matching import DocumentMatches, QueryTable, match
 from isogloss.systems.bridge.model import BridgeModel
@@ -57,16 +57,16 @@ def explain(
         table.bm25(matches.frequencies, matches.lengths[:, 1], table.mean_document),
     )
     scores = (
-        weight["passage forward"] * matches.forward[0]
-        + weight["document forward"] * whole_forward(table, matches)[0]
+        weight["passage forward"] * forward_parts(table, matches.passage_counts, matches.lengths[:, 0])[0]
+        + weight["document forward"] * forward_parts(table, matches.counts, matches.lengths[:, 1])[0]
         + weight["passage reverse"] * matches.passage_reverse[0] / passage
         + weight["document reverse"] * matches.reverse[0] / whole
         + weight["passage bm25"] * bm25[0][0]
         + weight["document bm25"] * bm25[1][0]
     )
     if model.tables.trained:
-        numbers, starts = found.part.words_of(np.asarray([found.row]), matches.best)
-        scores += weight["vectors"] * _cosine(query, model.tables, TextIds(numbers.astype(np.int32), starts))
+        passage_words = found.part.words_of(np.asarray([found.row]), matches.best)
+        scores += weight["vectors"] * _cosine(query, model.tables, passage_words)
     if characters is not None:
         of_passage = characters.passages_of(found.part, np.asarray([found.row]), matches.best)
         scores += _of_characters(characters, text, of_passage, weight)
@@ -111,10 +111,10 @@ def _of_characters(stage: CharacterStage, query: str, text: TextIds, weight: Map
 
 def _names(part: Part, row: int, table: QueryTable, query: QueryStatistics) -> dict[int, tuple[str, ...]]:
     """The document's terms that match each query word most, without *unknown*, which means many words."""
-    tokens, verbatim = part.tokens, part.verbatim(query).tolist()
+    tokens, own_terms = part.tokens, query.verbatim_terms
     terms = tokens.ids[int(tokens.offsets[row]) : int(tokens.offsets[row + 1])]
-    numbers = tokens.known[terms].astype(np.int64)
-    for number, own in enumerate(verbatim, table.unknown + 1):
+    numbers = np.minimum(terms, tokens.unknown).astype(np.int64)
+    for number, own in enumerate(part.verbatim(query).tolist(), table.unknown + 1):
         numbers[terms == own] = number
     starts, words, forward, _, _ = table.by_column
     matching: dict[int, dict[int, float]] = {}
@@ -123,7 +123,6 @@ def _names(part: Part, row: int, table: QueryTable, query: QueryStatistics) -> d
         for pair in range(int(starts[column]), int(starts[column + 1])) if number != table.unknown else ():
             of_word = matching.setdefault(int(words[pair]), {})
             of_word[number] = of_word.get(number, 0.0) + float(forward[pair])
-    own_terms = query.verbatim_terms
     return {
         word: tuple(
             part.translation.document_words[number] if number < table.unknown else own_terms[number - table.unknown - 1]

@@ -174,8 +174,8 @@ def compute_features(
     values = np.zeros((len(rows), len(FEATURES)))
     passage, whole = np.maximum(1, matches.lengths).T
     length = max(1.0, query.statistics.length)
-    values[:, 0] = matches.forward.sum(axis=1)
-    values[:, 1] = whole_forward(table, matches).sum(axis=1)
+    values[:, 0] = forward_parts(table, matches.passage_counts, matches.lengths[:, 0]).sum(axis=1)
+    values[:, 1] = forward_parts(table, matches.counts, matches.lengths[:, 1]).sum(axis=1)
     values[:, 2] = matches.passage_reverse.sum(axis=1) / passage
     values[:, 3] = matches.reverse.sum(axis=1) / whole
     values[:, 4], values[:, 5] = np.log(passage / length), np.log(whole / length)
@@ -183,16 +183,16 @@ def compute_features(
     values[:, 8] = table.bm25(matches.frequencies, matches.lengths[:, 1], table.mean_document).sum(axis=1)
     for part, part_rows, which in documents.split(rows):
         if tables.trained:  # compiled code, which takes half a second to load
-            words, starts = part.words_of(part_rows, matches.best[which])
-            values[which, 6] = products(tables.of_documents(TextIds(words.astype(np.int32), starts)), query.vector)
+            passages = part.words_of(part_rows, matches.best[which])
+            values[which, 6] = products(tables.of_documents(passages), query.vector)
         if query.pretrained is not None and part.vectors is not None:
             values[which, 9] = products(part.vectors[part_rows], query.pretrained)
     return Features(values, matches.best)
 
 
-def whole_forward(table: QueryTable, matches: DocumentMatches) -> Values:
-    """The summands of forward(q, d), d as one text: one row a document, one column a word of the query."""
-    return np.log1p(table.odds * matches.counts / np.maximum(1, matches.lengths[:, 1:])) * table.each
+def forward_parts(table: QueryTable, counts: Values, lengths: Values) -> Values:
+    """The summands of forward(q, d): one row a text, one column a word of the query."""
+    return np.log1p(table.odds * counts / np.maximum(1, lengths)[:, None]) * table.each
 
 
 def products(vectors: Floats, vector: NDArray[np.floating]) -> NDArray[np.floating]:

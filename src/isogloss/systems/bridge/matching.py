@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from importlib import import_module
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -61,11 +62,11 @@ class MatchStatistics(NamedTuple):
 class DocumentMatches(NamedTuple):
     """The statistics of a query and some documents: of the best passage of each, and of the whole.
 
-    ``forward`` to ``passage_reverse`` are those of the passage; ``lengths`` has a column for the passage and one for
-    the document; ``best`` is the number of the passage, the first of those with the highest forward(q, p).
+    ``passage_counts`` to ``passage_reverse`` are those of the passage; ``lengths`` has a column for the passage and one
+    for the document; ``best`` is the number of the passage, the first of those with the highest forward(q, p).
     """
 
-    forward: Doubles
+    passage_counts: Doubles
     passage_frequencies: Doubles
     passage_reverse: Doubles
     counts: Doubles
@@ -130,7 +131,8 @@ class QueryTable:
         self.mean_length, self.mean_document = (
             (collection.mean_length, collection.mean_document) if collection else (1.0, 1.0)
         )
-        self.each: Doubles = query.times.astype(np.float64) / max(1.0, query.length)
+        self.times: Doubles = query.times.astype(np.float64)
+        self.each: Doubles = self.times / max(1.0, query.length)
         self.unknown = translation.unknown
         words, terms, forward, given = self._pairs(translation, query)
         numbers, column_of = np.unique(terms, return_inverse=True)
@@ -217,36 +219,65 @@ def _sums(values: Doubles, starts: Numbers) -> Doubles:
     return sums
 
 
-def match_documents(table: QueryTable, tokens: Tokens, verbatim: Ids, rows: Numbers) -> DocumentMatches:
-    """The statistics of some documents; ``verbatim`` has the row of each verbatim term among their terms, or -1."""
+class BestPassages(NamedTuple):
+    """forward(q, p) of the best passage of some documents, and the number of the passage."""
+
+    scores: Doubles
+    numbers: Numbers
+
+
+def best_passages(table: QueryTable, tokens: Tokens, verbatim: Ids, rows: Numbers) -> BestPassages:
+    """The best passage of each of some documents; ``verbatim`` has the number of each verbatim term, or -1."""
     compiled = COMPILED.functions(int((tokens.offsets[rows + 1] - tokens.offsets[rows]).sum()))
     if compiled is None:
-        return _match_documents(table, tokens, verbatim, rows)
+        return _all_passages(table, tokens, verbatim, rows)[1] if len(rows) else BestPassages(np.zeros(0), rows)
+    scores, best = np.zeros(len(rows)), np.zeros(len(rows), np.int64)
+    compiled.best_passages(*_compiled_input(compiled, table, tokens, verbatim, rows), scores, best)
+    return BestPassages(scores / max(1.0, float(table.times.sum())), best)
+
+
+def match_documents(table: QueryTable, tokens: Tokens, verbatim: Ids, rows: Numbers, best: Numbers) -> DocumentMatches:
+    """The statistics of some documents, whose best passages are known."""
     found = DocumentMatches.empty(len(rows), len(table.odds))
-    columns = table.columns[: table.unknown + 1], verbatim, table.columns[table.unknown + 1 :]
-    compiled.match_documents(
-        fixed(tokens.ids), fixed(tokens.offsets), fixed(tokens.known), tokens.passage, rows,
-        compiled.Table(*columns, *table.by_column, table.odds, table.each), compiled.Matches(*found),
-    )  # fmt: skip
-    return found
-
-
-def _match_documents(table: QueryTable, tokens: Tokens, verbatim: Ids, rows: Numbers) -> DocumentMatches:
+    compiled = COMPILED.functions(0)
     if not len(rows):
-        return DocumentMatches.empty(0, len(table.odds))
+        return found
+    if compiled is not None:
+        documents, _, inputs = _compiled_input(compiled, table, tokens, verbatim, rows)
+        compiled.match_documents(documents, rows, best, inputs, compiled.Matches(*found[:-1]))
+        return found._replace(best=best)
+    passages, _, firsts = _all_passages(table, tokens, verbatim, rows)
+    own = firsts + best
+    whole = [
+        np.add.reduceat(each, firsts, axis=0) for each in (passages.counts, passages.frequencies, passages.reverse)
+    ]
+    lengths = np.stack([passages.lengths[own], np.add.reduceat(passages.lengths, firsts)], axis=1)
+    of_best = passages.counts[own], passages.frequencies[own], passages.reverse[own]
+    return DocumentMatches(*of_best, *whole, lengths, best)
+
+
+def _all_passages(
+    table: QueryTable, tokens: Tokens, verbatim: Ids, rows: Numbers
+) -> tuple[MatchStatistics, BestPassages, Numbers]:
+    """The statistics of all passages of some documents, the best of each document, and its first."""
     terms, starts, counts = passage_terms(tokens, rows)
-    words = tokens.known[terms].astype(np.int64)
-    for number, row in enumerate(verbatim.tolist(), table.unknown + 1):
-        words[terms == row] = number
+    words = np.minimum(terms, tokens.unknown).astype(np.int64)
+    for number, own in enumerate(verbatim.tolist(), table.unknown + 1):
+        words[terms == own] = number
     found = match(table, words, starts)
     firsts = np.cumsum(counts) - counts
     totals = found.forward.sum(axis=1)
-    is_best = np.flatnonzero(totals == np.repeat(np.maximum.reduceat(totals, firsts), counts))
-    best = is_best[np.searchsorted(is_best, firsts)]
-    whole = [np.add.reduceat(each, firsts, axis=0) for each in (found.counts, found.frequencies, found.reverse)]
-    lengths = np.stack([found.lengths[best], np.add.reduceat(found.lengths, firsts)], axis=1)
-    of_best = found.forward[best], found.frequencies[best], found.reverse[best]
-    return DocumentMatches(*of_best, *whole, lengths, best - firsts)
+    highest = np.maximum.reduceat(totals, firsts)
+    is_best = np.flatnonzero(totals == np.repeat(highest, counts))
+    return found, BestPassages(highest, is_best[np.searchsorted(is_best, firsts)] - firsts), firsts
+
+
+def _compiled_input(
+    compiled: ModuleType, table: QueryTable, tokens: Tokens, verbatim: Ids, rows: Numbers
+) -> tuple[Any, Numbers, Any]:
+    documents = compiled.Documents(fixed(tokens.ids), fixed(tokens.offsets), tokens.passage)
+    columns = table.columns[: table.unknown + 1], verbatim, table.columns[table.unknown + 1 :]
+    return documents, rows, compiled.Table(*columns, *table.by_column, table.odds, table.times)
 
 
 def passage_terms(tokens: Tokens, rows: Numbers, numbers: Numbers | None = None) -> tuple[Ids, Numbers, Numbers]:

@@ -76,7 +76,7 @@ if TYPE_CHECKING:
 
 _SHOWN = 5
 _BLOCK = 1000
-_FETCHED = 3  # times as many documents as are re-scored: the score at indexing is only an upper bound
+_FETCHED = 5  # times as many documents as are re-scored: the score at indexing is only an upper bound
 _MANY_DOCUMENTS = 100_000  # with fewer, a query takes less time than a thread costs
 _READ = 40  # words of a document that a pretrained encoder reads: the first ones tell most
 _FEWEST_QUERIES, _ENOUGH_QUERIES = 30, 200  # to fit weights on
@@ -394,25 +394,24 @@ class Bridge(FindsPassages, Trainable):
             others += top_k(
                 cosines if allowed is None else np.where(allowed, cosines, 0), count, self.id_order, above=0.0
             ).rows.tolist()
-        matches = documents.match(self.query_table(query), features.statistics, rows)
-        best = top_k(matches.forward.sum(axis=1), count, self.id_order[rows]).rows
-        matches, rows = matches.take(best), rows[best]
-        added = np.setdiff1d(np.asarray(others, np.int64), rows)
-        if len(added):
-            more = documents.match(self.query_table(query), features.statistics, added)
-            rows = np.append(rows, added)
-            matches = DocumentMatches(*(np.concatenate(both) for both in zip(matches, more, strict=True)))
-        return self._score(query, rows, matches, rare)
+        found = documents.best_passages(self.query_table(query), features.statistics, rows)
+        best = top_k(found.scores, count, self.id_order[rows]).rows
+        added = np.setdiff1d(np.asarray(others, np.int64), rows[best])
+        more = documents.best_passages(self.query_table(query), features.statistics, added)
+        return self._score(query, np.append(rows[best], added), np.append(found.numbers[best], more.numbers), rare)
 
     def _score(
-        self, query: str, rows: NDArray[np.int64], matches: DocumentMatches | None = None, rare: Sequence[list[int]] = ()
-    ) -> Scored:
-        features, table = self.query_features(query), self.query_table(query)
-        if matches is None:
-            matches = self.documents.match(table, features.statistics, rows)
-        found = compute_features(features, table, self.documents, rows, matches, self._ready.tables)
+        self, query: str, rows: NDArray[np.int64], best: NDArray[np.int64] | None = None,
+        rare: Sequence[list[int]] = (),
+    ) -> Scored:  # fmt: skip
+        """The features of some documents, whose best passages may be known."""
+        features, table, documents = self.query_features(query), self.query_table(query), self.documents
+        if best is None:
+            best = documents.best_passages(table, features.statistics, rows).numbers
+        matches = documents.match(table, features.statistics, rows, best)
+        found = compute_features(features, table, documents, rows, matches, self._ready.tables)
         if self.characters:
-            found = self.characters.extend(found, query, self.documents, rows)
+            found = self.characters.extend(found, query, documents, rows)
         return Scored(rows, matches, found, rare)
 
     @property
