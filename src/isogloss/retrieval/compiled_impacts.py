@@ -17,6 +17,7 @@ from isogloss.storage.compiled import compiled
 
 CHUNK = 1 << 16
 _WINDOW = 1 << 12
+_POSTINGS_A_LOOKUP = 8  # that are read as fast as one is looked up
 
 Numbers = NDArray[np.int64]
 Ids = NDArray[np.int32]
@@ -55,18 +56,28 @@ class _Chunk(NamedTuple):
     reach: Numbers
 
 
+class _Window(NamedTuple):
+    """The sums of a chunk's documents, 0 between two windows; the documents that may be among the best."""
+
+    sums: Ids
+    candidates: Ids
+
+
 @compiled
 def search_part(lists: Lists, entries: Numbers, tables: Ids, rows: Rows, best: Best, count: int) -> int:
     """Insert the documents of a part into the best, of which there are ``count``; the new count.
 
     ``entries`` are the first entry of each dimension of the query, and the one after its last.
     """
-    sums = np.zeros(CHUNK, np.int32)
+    window = _Window(np.zeros(CHUNK, np.int32), np.zeros(_WINDOW, np.int32))
     here, number = entries[:, 0].copy(), len(entries)
-    chunk_lists = _Chunk(
-        np.zeros(number, np.int64), np.zeros(number, np.int64), np.zeros(number, np.int64),
-        np.zeros(number, np.int64), np.zeros(number + 1, np.int64),
-    )  # fmt: skip
+    of_chunk = _Chunk(
+        np.zeros(number, np.int64),
+        np.zeros(number, np.int64),
+        np.zeros(number, np.int64),
+        np.zeros(number, np.int64),
+        np.zeros(number + 1, np.int64),
+    )
     while True:
         chunk = -1
         for i in range(number):
@@ -74,8 +85,32 @@ def search_part(lists: Lists, entries: Numbers, tables: Ids, rows: Rows, best: B
                 chunk = lists.chunks[here[i]]
         if chunk < 0:
             return count
-        found = _take_entries(lists, entries, tables, here, chunk, chunk_lists)
-        count = _search_chunk(lists, tables, rows, chunk, chunk_lists, found, sums, best, count)
+        found = _take_entries(lists, entries, tables, here, chunk, of_chunk)
+        last = min(CHUNK, rows.size - chunk * CHUNK)
+        for low in range(0, last, _WINDOW):
+            high, least = min(last, low + _WINDOW), _least(best, count)
+            skipped = 0
+            while skipped < found and of_chunk.reach[skipped + 1] < least:
+                skipped += 1
+            if skipped == found:
+                break
+            for i in range(skipped, found):
+                _add(lists, tables, of_chunk, i, high, window.sums)
+            taken = _collect(window, low, high, least - of_chunk.reach[skipped])
+            for i in range(skipped - 1, -1, -1):
+                taken = _look_up(lists, tables, of_chunk, i, low, high, least, window, taken)
+            for position in range(taken):
+                document = window.candidates[position]
+                row = rows.start + chunk * CHUNK + document
+                if len(rows.allowed) == 0 or rows.allowed[row]:
+                    count = take(window.sums[document], row, rows.id_order, best, count)
+            window.sums[low:high] = 0
+
+
+@compiled
+def _least(best: Best, count: int) -> int:
+    """The least score that can be among the best."""
+    return best.scores[0] if count == len(best.scores) else np.int32(1)
 
 
 @compiled
@@ -101,47 +136,49 @@ def _take_entries(lists: Lists, entries: Numbers, tables: Ids, here: Numbers, ch
 
 
 @compiled
-def _search_chunk(
-    lists: Lists, tables: Ids, rows: Rows, chunk: int, of_chunk: _Chunk, found: int, sums: Ids, best: Best, count: int
-) -> int:
-    first = chunk * CHUNK
-    last = min(CHUNK, rows.size - first)
+def _add(lists: Lists, tables: Ids, of_chunk: _Chunk, i: int, high: int, sums: Ids) -> None:
+    """Add what a list gives to the documents before ``high``."""
     documents, levels = lists.documents, lists.levels
-    for low in range(0, last, _WINDOW):
-        high = min(last, low + _WINDOW)
-        least = best.scores[0] if count == len(best.scores) else 1
-        skipped = 0
-        while skipped < found and of_chunk.reach[skipped + 1] < least:
-            skipped += 1
-        if skipped == found:
-            return count
-        for i in range(skipped, found):
-            table, at, end = tables[of_chunk.table[i]], of_chunk.at[i], of_chunk.ends[i]
-            while at < end and documents[at] < high:
-                sums[documents[at]] += table[levels[at]]
-                at += 1
-            of_chunk.at[i] = at
-        for document in range(low, high):
-            score = sums[document]
-            if score == 0:
-                continue
-            sums[document] = 0
-            if score + of_chunk.reach[skipped] < least:
-                continue
-            row = rows.start + first + document
-            if len(rows.allowed) and not rows.allowed[row]:
-                continue
-            for i in range(skipped - 1, -1, -1):
-                if score + of_chunk.reach[i + 1] < least:
-                    break
-                at = _gallop(documents, of_chunk.at[i], of_chunk.ends[i], document)
-                of_chunk.at[i] = at
-                if at < of_chunk.ends[i] and documents[at] == document:
-                    score += tables[of_chunk.table[i], levels[at]]
-            if score >= least:
-                count = take(score, row, rows.id_order, best, count)
-                least = best.scores[0] if count == len(best.scores) else 1
-    return count
+    table, at, end = tables[of_chunk.table[i]], of_chunk.at[i], of_chunk.ends[i]
+    while at < end and documents[at] < high:
+        sums[documents[at]] += table[levels[at]]
+        at += 1
+    of_chunk.at[i] = at
+
+
+@compiled
+def _collect(window: _Window, low: int, high: int, enough: int) -> int:
+    """Find the documents whose sums are above 0 and high enough; how many there are."""
+    taken, enough = 0, max(enough, 1)
+    for document in range(low, high):
+        window.candidates[taken] = document
+        taken += window.sums[document] >= enough
+    return taken
+
+
+@compiled
+def _look_up(
+    lists: Lists, tables: Ids, of_chunk: _Chunk, i: int, low: int, high: int, least: int, window: _Window, taken: int
+) -> int:
+    """Add what a list gives to the candidates; how many can still be among the best."""
+    documents, sums, kept = lists.documents, window.sums, 0
+    at = of_chunk.at[i] = _gallop(documents, of_chunk.at[i], of_chunk.ends[i], low)
+    end = _gallop(documents, at, of_chunk.ends[i], high)
+    if end - at < _POSTINGS_A_LOOKUP * taken:
+        _add(lists, tables, of_chunk, i, high, sums)
+    else:
+        for position in range(taken):
+            document = window.candidates[position]
+            at = _gallop(documents, at, end, document)
+            if at < end and documents[at] == document:
+                sums[document] += tables[of_chunk.table[i], lists.levels[at]]
+        of_chunk.at[i] = end
+    enough = least - of_chunk.reach[i]
+    for position in range(taken):
+        document = window.candidates[position]
+        window.candidates[kept] = document
+        kept += sums[document] >= enough
+    return kept
 
 
 @compiled
