@@ -31,7 +31,6 @@ from isogloss.storage.errors import DamagedFileError
 DATA, CONTENTS = "arrays.bin", "arrays.json"
 _MAGIC = b"isogloss arrays\n"
 _ALIGNMENT = 64
-_LEVELS = 4  # how many folders above an array its container may be: segments/NAME/system/QUERY_LANGUAGE/FOLDER
 _UNTRACKED: dict[str, Any] = {"trackfd": False} if sys.version_info >= (3, 13) else {}
 
 
@@ -179,7 +178,7 @@ class Packed(NamedTuple):
 
 def find_packed(path: Path) -> Packed | None:
     """An array by the path that it was saved with, if it is in a container."""
-    for directory in path.parents[:_LEVELS]:
+    for directory in path.parents:
         try:
             container = Container.open(directory)
         except (FileNotFoundError, NotADirectoryError) as error:
