@@ -16,14 +16,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.retrieval.list_checks import ListChecks
+from isogloss.retrieval.list_checks import ARRAYS, ListChecks
 from isogloss.storage.arrays import load_array, save_array
 from isogloss.storage.compiled import pays
 from isogloss.storage.strings import StringTable
 from isogloss.text.batches import TokenizedTexts
 
 _TOKENS_A_SECOND = 6_000_000  # by sorting
-_ARRAYS = ("offsets", "documents", "frequencies", "lengths")
 
 Ids = NDArray[np.int32]
 Numbers = NDArray[np.int64]
@@ -139,14 +138,14 @@ class Postings:
     def save(self, directory: Path) -> None:
         """Write the arrays into a directory."""
         self.terms.save(directory, "terms")
-        for name in _ARRAYS:
+        for name in ARRAYS:
             save_array(directory / f"{name}.npy", getattr(self, name))
 
     @classmethod
     def load(cls, directory: Path) -> Postings:
         """Map what ``save`` wrote; a ``ValueError`` if it is damaged."""
         terms = StringTable.load(directory, "terms")
-        offsets, documents, frequencies, lengths = (load_array(directory / f"{name}.npy") for name in _ARRAYS)
+        offsets, documents, frequencies, lengths = (load_array(directory / f"{name}.npy") for name in ARRAYS)
         checks = ListChecks(directory, offsets, documents, frequencies, lengths, len(terms))
         return cls(terms, offsets, documents, frequencies, lengths, checks)
 
