@@ -141,7 +141,10 @@ class SegmentReader:
             checksums.check_directory(self._path / SEGMENTS / entry.name, note)
             if entry.deleted_file:
                 checksums.check_file(self._path / entry.deleted_file, self._commit.files[entry.deleted_file])
-            self.segments[entry.name] = Segment.load(self._path, entry.name)
+            segment = Segment.load(self._path, entry.name)
+            if len(segment.store) != entry.documents:
+                raise ValueError(f"{entry.name} has {len(segment.store):,} documents, not {entry.documents:,}")
+            self.segments[entry.name] = segment
         except (OSError, ValueError, KeyError) as error:
             refuse_too_many_files(error)
             if not self._skip_damaged:

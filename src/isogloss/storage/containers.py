@@ -126,18 +126,19 @@ class Container(mmap):
     @classmethod
     def open(cls, directory: Path) -> Self:
         """Map the container of a directory; one that is open already is shared."""
-        with open(directory / DATA, "rb") as file, _OPENING:
-            status = os.fstat(file.fileno())
-            key = status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
-            known = _OPEN.get(key)
+        path = directory / DATA
+        with _OPENING:
+            known = _OPEN.get(_key(path.stat()))
             if known is not None:
                 return known  # type: ignore[return-value]  # there is one class
             entries = _entries((directory / CONTENTS).read_bytes(), directory)
-            if not status.st_size:
-                raise DamagedFileError(directory / DATA, "is empty")
-            made = cls(file.fileno(), 0, access=ACCESS_READ, **_UNTRACKED)
+            with open(path, "rb") as file:
+                status = os.fstat(file.fileno())
+                if not status.st_size:
+                    raise DamagedFileError(path, "is empty")
+                made = cls(file.fileno(), 0, access=ACCESS_READ, **_UNTRACKED)
             made.entries, made.kept = entries, {}
-            _OPEN[key] = made
+            _OPEN[_key(status)] = made
             return made
 
     def array(self, name: str, directory: Path) -> NDArray[Any]:
@@ -154,8 +155,13 @@ class Container(mmap):
             return blake2b(content[entry.start : entry.start + entry.size], digest_size=16).hexdigest() == entry.hash
 
 
+def _key(status: os.stat_result) -> tuple[int, ...]:
+    """What tells a file from others: a container that is open keeps its inode."""
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+
+
 _OPENING = threading.Lock()
-_OPEN: WeakValueDictionary[tuple[int, int, int, int], Container] = WeakValueDictionary()
+_OPEN: WeakValueDictionary[tuple[int, ...], Container] = WeakValueDictionary()
 
 
 class Packed(NamedTuple):
