@@ -6,6 +6,7 @@ import random
 import pytest
 
 from isogloss.data.readers.jsonl import Jsonl
+from isogloss.storage.containers import Container
 
 PAGES = {
     "fr": {
@@ -30,6 +31,21 @@ def no_cluster(request, monkeypatch):
     """The cluster that tests of ``tests/engines/ray`` start for the whole session is not there for any other test."""
     if "ray" not in request.path.parts:
         monkeypatch.delenv("RAY_ADDRESS", raising=False)
+
+
+@pytest.fixture(scope="session")
+def damage_array():
+    """Changes the last byte of an array in the container of a directory."""
+
+    def damage(directory, name):
+        entry = Container.open(directory).entries[name]
+        with open(directory / "arrays.bin", "r+b") as file:
+            file.seek(entry.start + entry.size - 1)
+            (last,) = file.read(1)
+            file.seek(-1, 1)
+            file.write(bytes([last ^ 1]))
+
+    return damage
 
 
 @pytest.fixture(scope="session", autouse=True)

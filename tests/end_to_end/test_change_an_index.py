@@ -100,7 +100,7 @@ def test_a_check_names_what_is_damaged_and_the_rest_can_be_searched(run, tiny_in
     done = run("check", "index")
     assert (done.code, done.out) == (0, "")
     assert "files are what was written" in done.err
-    (hurt,) = (path for path in here.glob("index/segments/*/pages.bytes.npy") if b"f9" in path.read_bytes())
+    (hurt,) = (path for path in here.glob("index/segments/*/arrays.bin") if b"f9" in path.read_bytes())
     hurt.write_bytes(hurt.read_bytes().replace(b"vieux", b"VIEUX"))
     code, _, err = run("check", "index")
     assert code == 2
@@ -112,19 +112,21 @@ def test_a_check_names_what_is_damaged_and_the_rest_can_be_searched(run, tiny_in
     assert done.err.startswith("left out: fr-")
 
 
-def test_an_index_that_is_damaged_is_mended_and_says_what_has_to_be_added_again(run, tiny_index, more, here):
+def test_an_index_that_is_damaged_is_mended_and_says_what_has_to_be_added_again(
+    run, tiny_index, more, here, damage_array
+):
     assert run("add", "index", more).code == 0
     assert run("check", "index", "--repair") == (0, "", "index: all files are what was written\n")
     before = run("search", "index", "Orlane").out
-    (hurt,) = (path.parent for path in here.glob("index/segments/*/pages.bytes.npy") if b"f9" in path.read_bytes())
-    (hurt / "system" / "en" / "documents.npy").write_bytes(b"cut off")
+    (hurt,) = (path.parent for path in here.glob("index/segments/*/arrays.bin") if b"f9" in path.read_bytes())
+    damage_array(hurt, "system/en/documents.npy")
     assert "mend it with 'isogloss check index --repair'" in run("check", "index").err
     done = run("check", "index", "--repair")
     assert (done.code, done.out) == (0, "")
     assert "index: mended; documents indexed anew: 2" in done.err
     assert run("search", "index", "Orlane").out == before
-    (hurt,) = (path for path in here.glob("index/segments/*/pages.bytes.npy") if b"f9" in path.read_bytes())
-    hurt.write_bytes(b"cut off")
+    (hurt,) = (path.parent for path in here.glob("index/segments/*/arrays.bin") if b"f9" in path.read_bytes())
+    damage_array(hurt, "pages.bytes.npy")
     done = run("check", "index", "--repair")
     assert done.code == 0
     assert "to be added again, unless they were deleted: 2" in done.err

@@ -42,7 +42,7 @@ def damage(path):
 def test_a_whole_index_passes_the_check(index):
     count, problems = check_index(index)
     assert problems == []
-    assert count > len(list((index / "segments").rglob("*.npy")))
+    assert count > len(list((index / "segments").rglob("arrays.bin")))
 
 
 def test_any_file_whose_content_was_changed_is_named_and_no_other(index):
@@ -60,7 +60,7 @@ def test_any_file_whose_content_was_changed_is_named_and_no_other(index):
 
 
 def test_a_segment_that_is_cut_off_is_named_and_the_others_can_be_searched(index):
-    hurt = next(path for path in index.glob("segments/fr-*/pages.bytes.npy") if b"new2" in path.read_bytes())
+    hurt = next(path for path in index.glob("segments/fr-*/arrays.bin") if b'"new2"' in path.read_bytes())
     hurt.write_bytes(hurt.read_bytes()[:-7])
     with pytest.raises(InputError, match=rf"damaged \({hurt} has .* bytes.*--skip-damaged opens the rest"):
         open_index(index)

@@ -140,18 +140,21 @@ def test_bad_pages_are_skipped_and_counted_if_so_wished(tmp_path, pages):
     assert problems.errors == {"malformed line": 1}
 
 
-@pytest.mark.parametrize("damage", ["missing", "empty", "cut off"])
 @pytest.mark.parametrize(
-    "name",
-    [
-        "system/en/terms.bytes.npy",
-        "system/en/documents.npy",
-        "system/en/lengths.npy",
-        "pages.bytes.npy",
-        "id_order.npy",
-    ],
-)
-def test_a_damaged_array_is_an_error_that_names_the_index(index, name, damage):
+    "name", ["system/en/terms.bytes.npy", "system/en/documents.npy", "system/en/lengths.npy", "pages.bytes.npy",
+             "id_order.npy"],
+)  # fmt: skip
+def test_a_damaged_array_is_an_error_that_names_the_index_and_the_array(index, name, damage_array):
+    (segment,) = index.glob("segments/it-*")
+    damage_array(segment, name)
+    with pytest.raises(InputError, match=rf"the index is damaged .*arrays\.bin .*the checksum of {name} differs"):
+        open_index(index)
+    assert list(open_index(index, skip_damaged=True).languages) == ["fr"]
+
+
+@pytest.mark.parametrize("damage", ["missing", "empty", "cut off"])
+@pytest.mark.parametrize("name", ["arrays.bin", "arrays.json", "checksums.json"])
+def test_a_damaged_file_is_an_error_that_names_the_index(index, name, damage):
     (path,) = index.glob(f"segments/it-*/{name}")
     data = path.read_bytes()
     path.unlink()

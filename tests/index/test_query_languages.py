@@ -41,7 +41,7 @@ def test_there_is_a_system_for_each_pair_and_the_documents_once(made):
     }
     assert names == {"en": {"fr": "bridge", "es": "bridge"}, "fr": {"fr": "bm25", "es": "bridge"}}
     assert sorted(path.name for path in made.glob("segments/*/system/*")) == ["en", "en", "fr", "fr"]
-    assert len(list(made.glob("segments/*/pages.bytes.npy"))) == 2
+    assert len(list(made.glob("segments/*/arrays.bin"))) == 2
     assert opened.manifest.sources == {"en": 104}
 
 
@@ -104,10 +104,9 @@ def test_documents_are_added_deleted_and_merged_for_all_queries(index):
     assert check_index(index.path)[1] == []
 
 
-def test_a_damaged_part_of_one_system_is_made_again_for_all(index):
+def test_a_damaged_part_of_one_system_is_made_again_for_all(index, damage_array):
     before = {language: first(index, query) for language, query in ASKED.items()}
-    hurt = next(path for path in index.path.glob("segments/es-*/system/fr/*.npy"))
-    hurt.write_bytes(b"cut off")
+    damage_array(next(index.path.glob("segments/es-*")), "system/fr/offsets.npy")
     assert repair_index(index.path).restored == {"es": 104}
     assert {language: first(index.refresh(), query) for language, query in ASKED.items()} == before
 

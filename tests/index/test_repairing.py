@@ -1,5 +1,8 @@
 """A damaged index is mended: what can be made again is, the rest is named, and nothing is guessed."""
 
+import errno
+import re
+
 import pytest
 
 from isogloss.data.documents import Document
@@ -10,7 +13,9 @@ from isogloss.index.making import make_index
 from isogloss.index.reader import open_index
 from isogloss.index.writer import IndexWriter
 from isogloss.search.searcher import Searcher
-from isogloss.storage.errors import InputError
+from isogloss.storage.containers import Container
+from isogloss.storage.errors import InputError, OpenFilesError
+from isogloss.storage.strings import StringTable
 
 QUERIES = ["why is the sea salty", "how bees make honey", "bread", "phare", "zebra"]
 
@@ -42,7 +47,7 @@ def damage(path):
 
 def holding(index, id_):
     """The segment that a document is in."""
-    return next(path.parent for path in index.glob("segments/fr-*/ids.bytes.npy") if id_.encode() in path.read_bytes())
+    return next(path for path in index.glob("segments/fr-*") if id_ in StringTable.load(path, "ids"))
 
 
 def answers(path):
@@ -58,25 +63,25 @@ def test_a_whole_index_stays_as_it_is(index):
     assert Commit.load(index) == before
 
 
-def test_every_file_that_can_be_made_again_is(index):
+def test_every_array_that_can_be_made_again_is(index, damage_array):
     """Postings, fields, ids: the texts say all of it."""
-    names = [path.relative_to(holding(index, "new0")) for path in sorted(holding(index, "new0").rglob("*.npy"))]
-    made_again = [name for name in names if not name.name.startswith("pages.")]
+    names = Container.open(holding(index, "new0")).entries
+    made_again = [name for name in names if not name.startswith("pages.")]
     assert len(made_again) > 8
     before = answers(index)
     for name in made_again:
-        hurt = holding(index, "new0") / name
-        damage(hurt)
+        hurt = holding(index, "new0")
+        damage_array(hurt, name)
         done = repair_index(index)
-        assert done.problems == [f"{hurt} is not what was written (its checksum differs)"]
+        assert done.problems == [f"{hurt / 'arrays.bin'} is not what was written (the checksum of {name} differs)"]
         assert (done.restored, done.lost, done.unnamed) == ({"fr": 2}, {}, 0)
         assert check_index(index)[1] == []
         assert answers(index) == before
 
 
-def test_documents_whose_texts_are_damaged_are_named_and_can_be_added_again(index):
+def test_documents_whose_texts_are_damaged_are_named_and_can_be_added_again(index, damage_array):
     before = answers(index)
-    damage(holding(index, "new0") / "pages.bytes.npy")
+    damage_array(holding(index, "new0"), "pages.bytes.npy")
     done = repair_index(index)
     assert (done.restored, done.lost, done.unnamed) == ({}, {"fr": ["new0", "new2"]}, 0)
     assert check_index(index)[1] == []
@@ -97,22 +102,31 @@ def test_documents_of_which_it_is_not_known_whether_they_were_deleted_do_not_com
     assert all(Searcher(open_index(index)).get(id_) is None for id_ in done.lost["fr"])
 
 
-def test_a_document_that_was_replaced_is_not_lost(index):
+def test_of_a_container_that_is_cut_off_the_arrays_before_are_used(index):
+    """The documents come first in it."""
+    hurt, before = holding(index, "new0") / "arrays.bin", answers(index)
+    hurt.write_bytes(hurt.read_bytes()[:-50])
+    done = repair_index(index)
+    assert re.fullmatch(rf"{hurt} has [\d,]+ bytes, [\d,]+ were written", done.problems[0])
+    assert (done.restored, done.lost, done.unnamed) == ({"fr": 2}, {}, 0)
+    assert answers(index) == before
+
+
+def test_a_document_that_was_replaced_is_not_lost(index, damage_array):
     with IndexWriter(index, background=False) as writer:
         writer.add([page("new0", "un autre texte")])
         writer.commit()
-    (old,) = [path.parent for path in index.glob("segments/fr-*/ids.bytes.npy") if b"new2" in path.read_bytes()]
-    for hurt in (old / "pages.bytes.npy", old / "id_order.npy"):
-        damage(hurt)
+    old = holding(index, "new2")
+    for hurt in ("pages.bytes.npy", "id_order.npy"):
+        damage_array(old, hurt)
     assert repair_index(index).lost == {"fr": ["new1", "new2"]}
     assert Searcher(open_index(index)).get("new0").text == "un autre texte"
 
 
-@pytest.mark.parametrize("name", ["checksums.json", "pages.bytes.npy"])
+@pytest.mark.parametrize("name", ["checksums.json", "arrays.json", "arrays.bin"])
 def test_documents_without_a_readable_id_are_counted(index, name):
     segment = holding(index, "new0")
     (segment / name).unlink()
-    damage(segment / "ids.offsets.npy")
     done = repair_index(index)
     assert (done.restored, done.lost, done.unnamed) == ({}, {}, 2)
     assert segment.name in done.problems[0]
@@ -129,8 +143,8 @@ def test_a_damaged_order_is_worked_out_again(index):
     assert check_index(index)[1] == []
 
 
-def test_a_language_of_which_nothing_is_left_can_be_filled_again(index):
-    damage(next(index.glob("segments/it-*/pages.bytes.npy")))
+def test_a_language_of_which_nothing_is_left_can_be_filled_again(index, damage_array):
+    damage_array(next(index.glob("segments/it-*")), "pages.bytes.npy")
     done = repair_index(index)
     assert list(done.lost) == ["it"]
     assert set(open_index(index).languages) == {"fr"}
@@ -140,9 +154,9 @@ def test_a_language_of_which_nothing_is_left_can_be_filled_again(index):
     assert Searcher(open_index(index)).get("i1", "it").text == "il mare"
 
 
-def test_readers_of_the_damaged_index_go_on(index):
+def test_readers_of_the_damaged_index_go_on(index, damage_array):
     opened = open_index(index)
-    damage(holding(index, "new0") / "fields" / "documents.npy")
+    damage_array(holding(index, "new0"), "fields/documents.npy")
     repair_index(index)
     assert Searcher(opened.refreshed()).get("new0") is not None
 
@@ -158,3 +172,16 @@ def test_a_model_that_is_damaged_cannot_be_made_again(index, folder):
 def test_while_another_writes_nothing_is_mended(index):
     with WriteLock(index), pytest.raises(InputError, match="is being changed by"):
         repair_index(index)
+
+
+@pytest.mark.parametrize("use", [check_index, repair_index])
+def test_a_limit_of_open_files_is_no_damage(index, use, monkeypatch):
+    before = Commit.load(index)
+
+    def no_more(directory):
+        raise OSError(errno.EMFILE, "Too many open files", str(directory))
+
+    monkeypatch.setattr(Container, "open", no_more)
+    with pytest.raises(OpenFilesError, match="too many open files"):
+        use(index)
+    assert Commit.load(index) == before

@@ -13,8 +13,8 @@ from isogloss.index.documents import DocumentStore, JoinedDocuments, extended_or
 from isogloss.index.segments import live_rows, write_array
 from isogloss.retrieval.field_lists import build_field_lists, matching_rows
 from isogloss.retrieval.postings import JoinedPostings
-from isogloss.storage.checksums import DamagedFileError, FileNote, check_directory, write_checksums
-from isogloss.storage.errors import InputError
+from isogloss.storage.checksums import SMALL, FileNote, check_directory, write_checksums
+from isogloss.storage.errors import DamagedFileError, InputError
 
 COMMIT = Commit(
     "1a2b", 7,
@@ -46,7 +46,7 @@ def test_a_commit_that_is_not_what_was_written_is_an_error_that_names_it(tmp_pat
 def folder(tmp_path):
     (tmp_path / "deep").mkdir()
     for name in ("a.npy", "deep/b.npy"):
-        (tmp_path / name).write_bytes(name.encode())
+        (tmp_path / name).write_bytes(name.encode() * SMALL)
     return tmp_path
 
 
@@ -59,10 +59,18 @@ def test_a_whole_directory_passes_and_notes_are_the_same_twice(folder):
 @pytest.mark.parametrize(("content", "found_by_size"), [(b"deep/b", True), (b"deep/c.npy", False)])
 def test_a_changed_file_is_named(folder, content, found_by_size):
     note = write_checksums(folder)
-    (folder / "deep" / "b.npy").write_bytes(content)
+    (folder / "deep" / "b.npy").write_bytes(content * SMALL)
     with pytest.raises(DamagedFileError, match=r"deep/b\.npy"):
         check_directory(folder, note, hashes=not found_by_size)
     if not found_by_size:
+        check_directory(folder, note)
+
+
+def test_a_small_file_is_compared_whenever_it_is_opened(folder):
+    (folder / "small.json").write_bytes(b"12")
+    note = write_checksums(folder)
+    (folder / "small.json").write_bytes(b"13")
+    with pytest.raises(DamagedFileError, match=r"small\.json is not what was written"):
         check_directory(folder, note)
 
 
@@ -155,7 +163,7 @@ def test_documents_are_found_by_id_the_last_of_them_first(first, second, asked):
 
 def test_a_document_that_cannot_be_read_names_its_file(tmp_path):
     store_of(["a", "b"]).save(tmp_path)
-    path = tmp_path / "pages.bytes.npy"
+    path = tmp_path / "arrays.bin"
     path.write_bytes(path.read_bytes().replace(b"text of b", b'ext" \xff\xff\xff\xff'))
-    with pytest.raises(InputError, match=r"pages\.bytes\.npy: document 1 is damaged.*isogloss check"):
+    with pytest.raises(InputError, match=r"arrays\.bin: pages\.bytes\.npy: document 1 is damaged.*isogloss check"):
         DocumentStore.load(tmp_path)[1]

@@ -70,7 +70,7 @@ def test_what_is_wrong_with_them_stops_nothing(tmp_path, lines, kept):
 
 
 def test_damage_to_them_is_an_error_when_they_are_asked_for_and_not_before(index):
-    (index / "source" / "en" / "pages.bytes.npy").unlink()
+    (index / "source" / "en" / "arrays.bin").unlink()
     searcher = Searcher(open_index(index))
     assert searcher.search("honey")
     with pytest.raises(InputError, match="the index is damaged"):

@@ -1,4 +1,4 @@
-"""Checking an index, by the checksum of every file; and repairing one with damaged files, in one commit.
+"""Checking an index, by the checksum of every file and array; and repairing one with damaged files, in one commit.
 
 A damaged segment is no longer part of a repaired index. If its texts are undamaged, its documents are indexed anew; if
 not, their ids are reported, so that they can be added again. A document whose text may have changed is not kept, nor
@@ -7,8 +7,6 @@ one that may have been deleted. The model of a language cannot be restored from 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,8 +22,9 @@ from isogloss.index.manifest import Manifest
 from isogloss.index.reader import load_systems
 from isogloss.index.segments import DELETED, ORDERS, SEGMENTS, Segment, live_rows
 from isogloss.storage.arrays import load_array
-from isogloss.storage.checksums import FILE, DamagedFileError, FileNote, check_directory, check_file, noted_files
-from isogloss.storage.errors import InputError
+from isogloss.storage.checksums import FILE, FileNote, check_directory, check_file, noted_files, whole_arrays
+from isogloss.storage.containers import DATA
+from isogloss.storage.errors import DamagedFileError, InputError, refuse_too_many_files
 from isogloss.storage.progress import track
 from isogloss.storage.strings import StringTable
 
@@ -44,11 +43,13 @@ def check_index(path: Path) -> tuple[int, list[str]]:
             try:
                 files.extend(noted_files(file.parent, note))
             except (OSError, ValueError) as error:
+                refuse_too_many_files(error)
                 problems[_sentence(file, error)] = None
     for file, note in track(files, "checking"):
         try:
             check_file(file, note, hashes=True)
         except (OSError, ValueError) as error:
+            refuse_too_many_files(error)
             problems[_sentence(file, error)] = None
     if problems and Commit.load(path) != commit:
         return check_index(path)  # a writer has removed files in between
@@ -58,7 +59,9 @@ def check_index(path: Path) -> tuple[int, list[str]]:
 def _sentence(file: Path, error: Exception) -> str:
     if isinstance(error, DamagedFileError):
         return str(error)
-    return f"{file} {'is missing' if isinstance(error, FileNotFoundError) else f'cannot be read ({error})'}"
+    return (
+        f"{error.filename} is missing" if isinstance(error, FileNotFoundError) else f"{file} cannot be read ({error})"
+    )
 
 
 @dataclass
@@ -116,6 +119,7 @@ class _Repairing:
                 if Path(name).name == FILE:
                     check_directory((self._path / name).parent, note, hashes=True)
             except (OSError, ValueError) as error:
+                refuse_too_many_files(error)
                 if not name.startswith(f"{ORDERS}/"):
                     what = "restore it from a copy, or make the index again with 'isogloss index'"
                     raise InputError(f"{self._path}: cannot be mended: {_damage(error)}; {what}") from error
@@ -132,8 +136,9 @@ class _Repairing:
                 found.whole.append(PendingSegment(segment, entry, live, np.zeros(0, np.int64)))
                 return
         except (OSError, ValueError) as error:
+            refuse_too_many_files(error)
             self._repair.problems.append(_damage(error))
-        whole = set(self._whole_files(entry))
+        whole = self._whole_arrays(entry)
         if live is not None and whole >= _PAGES:
             pages = StringTable.load(folder, "pages")
             found.documents += [read_page(pages, row) for row in np.flatnonzero(live).tolist()]
@@ -151,16 +156,18 @@ class _Repairing:
                 check_file(self._path / entry.deleted_file, self._commit.files[entry.deleted_file], hashes=True)
             return live_rows(self._path, entry)
         except (OSError, ValueError) as error:
+            refuse_too_many_files(error)
             self._repair.problems.append(_damage(error))
             return None
 
-    def _whole_files(self, entry: SegmentEntry) -> Iterator[str]:
+    def _whole_arrays(self, entry: SegmentEntry) -> set[str]:
         folder = self._path / SEGMENTS / entry.name
-        with suppress(OSError, ValueError):
-            for file, note in noted_files(folder, self._commit.files[f"{SEGMENTS}/{entry.name}/{FILE}"]):
-                with suppress(OSError, ValueError):
-                    check_file(file, note, hashes=True)
-                    yield file.relative_to(folder).as_posix()
+        try:
+            notes = dict(noted_files(folder, self._commit.files[f"{SEGMENTS}/{entry.name}/{FILE}"]))
+            return whole_arrays(folder / DATA, notes[folder / DATA])
+        except (OSError, ValueError, KeyError) as error:
+            refuse_too_many_files(error)
+            return set()
 
     def _write(self, found: dict[str, _Found]) -> None:
         """Commit the undamaged segments, and one more of the documents that are indexed anew."""

@@ -17,7 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isogloss.data.documents import Collection, Document, document_of, page_object
-from isogloss.storage.arrays import load_array, save_array
+from isogloss.storage.array_checks import check_type, check_within
+from isogloss.storage.arrays import load_array, place_of, save_array
+from isogloss.storage.containers import packed
 from isogloss.storage.errors import InputError
 from isogloss.storage.strings import StringTable
 
@@ -97,7 +99,7 @@ class DocumentStore:
             if self._directory is None:
                 raise
             what = f"document {row} is damaged; 'isogloss check INDEX' names what is wrong"
-            raise InputError(f"{self._directory / 'pages.bytes.npy'}: {what}") from error
+            raise InputError(f"{place_of(self._directory / 'pages.bytes.npy')}: {what}") from error
 
     def find(self, id_: str) -> int | None:
         """The row of a document by its id."""
@@ -121,16 +123,20 @@ class DocumentStore:
         return self.ids[int(self.id_order[row])]
 
     def save(self, directory: Path) -> None:
-        self.pages.save(directory, "pages")
-        save_array(directory / "id_order.npy", self.id_order)
-        self.ids.save(directory, "ids")
+        with packed(directory):
+            self.pages.save(directory, "pages")
+            save_array(directory / "id_order.npy", self.id_order)
+            self.ids.save(directory, "ids")
 
     @classmethod
     def load(cls, directory: Path) -> DocumentStore:
         pages, ids = StringTable.load(directory, "pages"), StringTable.load(directory, "ids")
         made = cls(pages, load_array(directory / "id_order.npy"), ids, directory)
-        if not len(made.id_order) == len(ids) == len(made):
-            raise ValueError(f"id_order.npy or ids.offsets.npy does not fit pages.offsets.npy in {directory}")
+        if len(ids) != len(made):
+            raise ValueError(f"ids.offsets.npy does not fit pages.offsets.npy in {directory}")
+        place = place_of(directory / "id_order.npy")
+        check_type(made.id_order, np.int64, place, len(made))
+        check_within(made.id_order, len(made), place)
         return made
 
 

@@ -3,6 +3,8 @@
 shared/LANGUAGE/QUERY_LANGUAGE/               the model of each
 segments/NAME/system/QUERY_LANGUAGE/          its postings or vectors of the documents of a segment
 
+Their arrays are in the container of shared/LANGUAGE and of the segment.
+
 Documents are stored once; what a system makes of them, once for each language of the queries.
 """
 
@@ -20,6 +22,7 @@ from numpy.typing import NDArray
 from isogloss.data.documents import Collection
 from isogloss.data.source import Pair
 from isogloss.retrieval.ranking import Allowed
+from isogloss.storage.containers import packed
 from isogloss.systems.base import System
 from isogloss.systems.registry import (
     ONE_LANGUAGE,
@@ -62,9 +65,10 @@ class LanguageSystems(dict[str, System]):
 
     def save_shared(self, directory: Path) -> None:
         """Write the model of each system."""
-        for language, system in self.items():
-            (directory / language).mkdir()
-            system.save_shared(directory / language)
+        with packed(directory):
+            for language, system in self.items():
+                (directory / language).mkdir()
+                system.save_shared(directory / language)
 
     def load_shared(self, directory: Path) -> Self:
         """Read what ``save_shared`` wrote."""

@@ -11,7 +11,7 @@ from isogloss.storage.checksums import FileNote, note_of_bytes
 from isogloss.storage.errors import InputError
 from isogloss.storage.files import write_bytes
 
-FORMAT = 4
+FORMAT = 5
 FILE, COPY = "index.json", "index.copy.json"
 
 

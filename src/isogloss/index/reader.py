@@ -23,7 +23,7 @@ from isogloss.index.manifest import Manifest
 from isogloss.index.segments import SHARED, SOURCES, Segment, SegmentReader
 from isogloss.retrieval.postings import JoinedPostings
 from isogloss.storage import checksums
-from isogloss.storage.errors import InputError
+from isogloss.storage.errors import InputError, refuse_too_many_files
 
 Sources = DocumentStore | JoinedDocuments | LiveDocuments
 """Documents by row."""
@@ -101,11 +101,13 @@ class OpenIndex:
         if not count:
             return None
         try:
+            checksums.check_directory(self.path / SOURCES, self.commit.files[f"{SOURCES}/{checksums.FILE}"])
             store = DocumentStore.load(self.path / SOURCES / language)
             if len(store) != count:
                 raise ValueError(f"{SOURCES}/{language} holds {len(store)} documents, not {count}")
             return store
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, KeyError) as error:
+            refuse_too_many_files(error)
             what = "make it again with 'isogloss index'"
             raise InputError(f"{self.path}: the index is damaged ({error}); {what}") from error
 
@@ -152,6 +154,7 @@ def open_index(path: Path | str, skip_damaged: bool = False, before: OpenIndex |
         except EngineUnavailableError:
             raise
         except (OSError, ValueError, InputError) as error:
+            refuse_too_many_files(error)
             if seen == (manifest, commit):  # no writer has changed it in between: the index itself is damaged
                 if isinstance(error, InputError):
                     raise

@@ -1,8 +1,10 @@
 """Segments: documents of one language that were indexed together. They are written once, and mapped for searching.
 
-segments/NAME/pages.*, ids.*, id_order.npy    the documents
-segments/NAME/fields/                         the lists of their fields
-segments/NAME/system/QUERY_LANGUAGE/          the system's part: its postings or vectors of them
+segments/NAME/arrays.bin, arrays.json         all arrays of the segment in one file, and where each is:
+    pages.*, ids.*, id_order.npy              the documents
+    fields/                                   the lists of their fields
+    system/QUERY_LANGUAGE/                    the system's part: its postings or vectors of them
+segments/NAME/system/QUERY_LANGUAGE/          files of the system's part that are no arrays
 segments/NAME/checksums.json                  size and hash of every file
 deleted/NAME.GENERATION.npy                   a bitmap of its deleted documents, a new file for each change
 orders/LANGUAGE.GENERATION.npy                the order of the ids of all segments of a language
@@ -29,8 +31,11 @@ from isogloss.retrieval.field_lists import build_field_lists
 from isogloss.retrieval.postings import JoinedPostings, Postings
 from isogloss.retrieval.ranking import Allowed
 from isogloss.storage import checksums
+from isogloss.storage.array_checks import check_type, check_within
 from isogloss.storage.arrays import load_array, save_array
 from isogloss.storage.checksums import FileNote, note_of, write_checksums
+from isogloss.storage.containers import packed
+from isogloss.storage.errors import refuse_too_many_files
 from isogloss.storage.files import sync_directory, sync_tree
 from isogloss.storage.strings import save_joined, taken
 
@@ -76,10 +81,10 @@ def write_segment(index: Path, name: str, documents: Collection, save_part: Call
 def write_parts(index: Path, name: str, save: Callable[[Path], None], save_part: Callable[[Path], None]) -> FileNote:
     """Write a segment: ``save`` gets its directory, ``save_part`` that of the system's part."""
     directory = index / SEGMENTS / name
-    for folder in (FIELDS, PART):
-        (directory / folder).mkdir(parents=True)
-    save(directory)
-    save_part(directory / PART)
+    (directory / PART).mkdir(parents=True)
+    with packed(directory):
+        save(directory)
+        save_part(directory / PART)
     note = write_checksums(directory)
     sync_tree(directory)
     sync_directory(directory.parent)
@@ -119,6 +124,8 @@ class SegmentReader:
             return self.segments[whole[0].name].store.id_order
         checksums.check_file(self._path / entry.order_file, self._commit.files[entry.order_file])
         order: Rows = load_array(self._path / entry.order_file)
+        check_type(order, np.int64, entry.order_file, sum(segment.documents for segment in entry.segments))
+        check_within(order, len(order), entry.order_file)
         if len(whole) < len(entry.segments):
             names = {segment.name for segment in whole}
             order = order[np.repeat([s.name in names for s in entry.segments], [s.documents for s in entry.segments])]
@@ -134,8 +141,12 @@ class SegmentReader:
             checksums.check_directory(self._path / SEGMENTS / entry.name, note)
             if entry.deleted_file:
                 checksums.check_file(self._path / entry.deleted_file, self._commit.files[entry.deleted_file])
-            self.segments[entry.name] = Segment.load(self._path, entry.name)
+            segment = Segment.load(self._path, entry.name)
+            if len(segment.store) != entry.documents:
+                raise ValueError(f"{entry.name} has {len(segment.store):,} documents, not {entry.documents:,}")
+            self.segments[entry.name] = segment
         except (OSError, ValueError, KeyError) as error:
+            refuse_too_many_files(error)
             if not self._skip_damaged:
                 raise
             self.damaged.append(f"{entry.name}: {error}")
@@ -153,7 +164,9 @@ def live_rows(path: Path, entry: SegmentEntry) -> Allowed:
     """Which documents of a segment are not deleted."""
     if not entry.deleted_file:
         return np.ones(entry.documents, dtype=bool)
-    return ~np.unpackbits(load_array(path / entry.deleted_file)).astype(bool)[: entry.documents]
+    bits = load_array(path / entry.deleted_file)
+    check_type(bits, np.uint8, entry.deleted_file, -(-entry.documents // 8))
+    return ~np.unpackbits(bits).astype(bool)[: entry.documents]
 
 
 def save_merged(segments: Sequence[Segment], keep: NDArray[np.bool_], order: Rows, directory: Path) -> None:

@@ -16,13 +16,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from isogloss.retrieval.list_checks import ARRAYS, ListChecks
 from isogloss.storage.arrays import load_array, save_array
 from isogloss.storage.compiled import pays
 from isogloss.storage.strings import StringTable
 from isogloss.text.batches import TokenizedTexts
 
 _TOKENS_A_SECOND = 6_000_000  # by sorting
-_ARRAYS = ("offsets", "documents", "frequencies", "lengths")
 
 Ids = NDArray[np.int32]
 Numbers = NDArray[np.int64]
@@ -88,11 +88,18 @@ class Posting(NamedTuple):
 
 
 class Postings:
-    """The inverted lists of a collection, and the length of each of its documents in terms."""
+    """The inverted lists of a collection, and the length of each of its documents in terms.
 
-    def __init__(self, terms: StringTable, offsets: Numbers, documents: Ids, frequencies: Ids, lengths: Ids) -> None:
+    Lists from files are checked by ``span``; who reads the arrays without it calls ``check_all`` before.
+    """
+
+    def __init__(
+        self, terms: StringTable, offsets: Numbers, documents: Ids, frequencies: Ids, lengths: Ids,
+        checks: ListChecks | None = None,
+    ) -> None:  # fmt: skip
         self.terms, self.lengths = terms, lengths
         self.offsets, self.documents, self.frequencies = offsets, documents, frequencies
+        self._checks = checks
         self._find = lru_cache(maxsize=50_000)(terms.find)
 
     @classmethod
@@ -112,23 +119,35 @@ class Postings:
     def span(self, term: str) -> tuple[int, int]:
         """Where the list of a term begins and ends in ``documents`` and ``frequencies``."""
         number = self._find(term)
-        return (0, 0) if number is None else (int(self.offsets[number]), int(self.offsets[number + 1]))
+        if number is None:
+            return 0, 0
+        if self._checks is not None:
+            self._checks.check(number)
+        return int(self.offsets[number]), int(self.offsets[number + 1])
 
     def __getitem__(self, term: str) -> Posting:
         begin, end = self.span(term)
         return Posting(self.documents[begin:end], self.frequencies[begin:end])
 
+    def check_all(self) -> Postings:
+        """These lists, all of which are checked; a ``ValueError`` if one is damaged."""
+        if self._checks is not None:
+            self._checks.check_all()
+        return self
+
     def save(self, directory: Path) -> None:
         """Write the arrays into a directory."""
         self.terms.save(directory, "terms")
-        for name in _ARRAYS:
+        for name in ARRAYS:
             save_array(directory / f"{name}.npy", getattr(self, name))
 
     @classmethod
     def load(cls, directory: Path) -> Postings:
-        """Map what ``save`` wrote."""
-        arrays = (load_array(directory / f"{name}.npy") for name in _ARRAYS)
-        return cls(StringTable.load(directory, "terms"), *arrays)
+        """Map what ``save`` wrote; a ``ValueError`` if it is damaged."""
+        terms = StringTable.load(directory, "terms")
+        offsets, documents, frequencies, lengths = (load_array(directory / f"{name}.npy") for name in ARRAYS)
+        checks = ListChecks(directory, offsets, documents, frequencies, lengths, len(terms))
+        return cls(terms, offsets, documents, frequencies, lengths, checks)
 
 
 class JoinedPostings:
@@ -211,7 +230,7 @@ class JoinedPostings:
         Each part's list of a term goes behind those of the parts before: positions are counted, nothing is sorted.
         """
         if len(self.parts) == 1 and (keep is None or keep.all()):
-            return self.parts[0]
+            return self.parts[0].check_all()
         keep = np.ones(self.document_count, bool) if keep is None else np.asarray(keep)
         number_of = np.cumsum(keep) - 1
         names = sorted({term for part in self.parts for term in part.terms})  # code points sort as UTF-8 bytes do
@@ -219,7 +238,7 @@ class JoinedPostings:
         kept, counts = [], np.zeros((len(self.parts), len(names)), dtype=np.int64)
         for row, (part, start) in enumerate(zip(self.parts, self._starts.tolist(), strict=False)):
             ranks = np.fromiter((rank_of[term] for term in part.terms), np.int64, len(part.terms))
-            terms = np.repeat(ranks, np.diff(part.offsets))
+            terms = np.repeat(ranks, np.diff(part.check_all().offsets))
             documents = np.asarray(part.documents, dtype=np.int64) + start
             live = keep[documents]
             kept.append((terms[live], number_of[documents[live]].astype(np.int32), part.frequencies[live]))

@@ -1,31 +1,49 @@
-"""Arrays in files: single ones that are mapped, and named ones packed or in the safetensors format."""
+"""Arrays in files: single ones that are mapped, and named ones packed or in the safetensors format.
+
+A single array has a file of its own or is in a container (:mod:`isogloss.storage.containers`): ``save_array`` and
+``load_array`` take the same path for both.
+"""
 
 from __future__ import annotations
 
 import io
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
+from isogloss.storage.containers import find_packed, writer_for
 from isogloss.storage.files import write_bytes
+
+Kept = TypeVar("Kept")
 
 _reading_headers = threading.Lock()  # numpy parses them as Python, which is not thread-safe in 3.11
 
 
 def save_array(path: Path, array: NDArray[Any]) -> None:
-    """Write a ``.npy`` file. A full disk is an error here; ``np.save`` loses small arrays on one silently."""
+    """Write a ``.npy`` file, or into the container of a folder above (:func:`isogloss.storage.containers.packed`)."""
     array = np.ascontiguousarray(array)
+    save_chunks(path, array.dtype, array.shape, [array.reshape(-1).view(np.uint8).data])
+
+
+def save_chunks(path: Path, dtype: DTypeLike, shape: tuple[int, ...], chunks: Iterable[bytes | memoryview]) -> None:
+    """``save_array`` of an array that is not in memory. A full disk is an error; ``np.save`` may not notice it."""
+    writer = writer_for(path)
+    if writer is not None:
+        writer.add(path, dtype, shape, chunks)
+        return
     with open(path, "wb") as file:
-        np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(array))
-        file.write(array.reshape(-1).view(np.uint8).data)
+        about = {"descr": np.lib.format.dtype_to_descr(np.dtype(dtype)), "fortran_order": False, "shape": shape}
+        np.lib.format.write_array_header_1_0(file, about)
+        for chunk in chunks:
+            file.write(chunk)
 
 
 def load_array(path: Path) -> NDArray[Any]:
-    """Map an array from a file, never a pickle; an empty one cannot be mapped and is read.
+    """Map an array from a file or a container, never a pickle; an empty file cannot be mapped and is read.
 
     A file that is no array is a ``ValueError``.
     """
@@ -35,9 +53,36 @@ def load_array(path: Path) -> NDArray[Any]:
                 mapped: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
             except ValueError:
                 mapped = np.load(path, allow_pickle=False)
+    except (FileNotFoundError, NotADirectoryError):
+        packed = find_packed(path)
+        if packed is None:
+            raise
+        return packed.container.array(packed.name, packed.directory)
     except (EOFError, ValueError) as error:
         raise ValueError(f"{path.name} is not a whole array: {error}") from error
     return mapped
+
+
+def has_array(path: Path) -> bool:
+    """Whether ``load_array`` would find an array."""
+    return path.exists() or find_packed(path) is not None
+
+
+def place_of(path: Path) -> str:
+    """Where an array is, for errors: its file, or its container and its name."""
+    packed = None if path.exists() else find_packed(path)
+    return str(path) if packed is None else packed.place
+
+
+def keep_with(path: Path, make: Callable[[], Kept]) -> Kept:
+    """What ``make`` returns: called once while an array in a container is open, each time for one in a file.
+
+    So that something large is checked once, and not whenever the index is opened again. What is returned must not refer
+    to the array.
+    """
+    packed = None if path.exists() else find_packed(path)
+    kept: Kept = make() if packed is None else packed.keep(make)
+    return kept
 
 
 def save_packed(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:

@@ -1,6 +1,7 @@
 """``checksums.json``: the size and hash of every file of a directory that never changes, to find damaged files.
 
-Sizes are compared whenever an index is opened, which reads no file; hashes by ``isogloss check``.
+Whenever an index is opened sizes are compared, and hashes of what is small; all hashes by ``isogloss check``. The hash
+of a container (:mod:`isogloss.storage.containers`) is that of its ``arrays.json``, which has the hash of each array.
 """
 
 from __future__ import annotations
@@ -12,7 +13,11 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
 
+from isogloss.storage.containers import CONTENTS, DATA, Container, contents_hash, damaged_arrays
+from isogloss.storage.errors import DamagedFileError
+
 FILE = "checksums.json"
+SMALL = 2**20  # bytes
 _BLOCK = 2**20
 
 
@@ -23,16 +28,10 @@ class FileNote(NamedTuple):
     hash: str
 
 
-class DamagedFileError(ValueError):
-    """A file of an index is not as it was written."""
-
-    def __init__(self, path: Path, what: str) -> None:
-        super().__init__(f"{path} {what}")
-        self.path = path
-
-
 def note_of(path: Path) -> FileNote:
     """The size and hash of a file."""
+    if path.name == DATA:
+        return FileNote(path.stat().st_size, contents_hash(path.parent))
     digest, size = blake2b(digest_size=16), 0
     with open(path, "rb") as file:
         while block := file.read(_BLOCK):
@@ -58,7 +57,7 @@ def write_checksums(directory: Path) -> FileNote:
 
 
 def check_directory(directory: Path, note: FileNote, hashes: bool = False) -> None:
-    """Raise for the first file that is missing, of another size or, with ``hashes``, of another content."""
+    """Raise for the first file that is missing, of another size or, small or with ``hashes``, of another content."""
     for path, noted in noted_files(directory, note):
         check_file(path, noted, hashes)
 
@@ -72,17 +71,27 @@ def noted_files(directory: Path, note: FileNote) -> Iterator[tuple[Path, FileNot
 
 
 def check_file(path: Path, note: FileNote, hashes: bool = False) -> None:
-    """Raise if a file is missing, of another size or, with ``hashes``, of another content."""
+    """Raise if a file is missing, of another size or, if it is small or with ``hashes``, of another content."""
     size = path.stat().st_size
     if size != note.size:
         raise DamagedFileError(path, f"has {size:,} bytes, {note.size:,} were written")
-    if hashes and note_of(path) != note:
+    if path.name == DATA:
+        damaged = damaged_arrays(path.parent, note.hash, None if hashes else SMALL)
+        if damaged:
+            raise DamagedFileError(path, f"is not what was written (the checksum of {', '.join(damaged)} differs)")
+    elif (hashes or size <= SMALL) and note_of(path) != note:
         raise DamagedFileError(path, "is not what was written (its checksum differs)")
+
+
+def whole_arrays(path: Path, note: FileNote) -> set[str]:
+    """The arrays of a container that are as they were written, whatever happened to the others."""
+    damaged = damaged_arrays(path.parent, note.hash)
+    return Container.open(path.parent).entries.keys() - damaged
 
 
 def _files(directory: Path) -> Iterator[str]:
     for root, _, names in os.walk(directory):
         for name in names:
             path = Path(root, name)
-            if path != directory / FILE:
+            if path != directory / FILE and name != CONTENTS:
                 yield path.relative_to(directory).as_posix()

@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.storage.arrays import load_array, save_array
+from isogloss.storage.array_checks import check_offsets, check_type
+from isogloss.storage.arrays import keep_with, load_array, place_of, save_array, save_chunks
 
 _TAKEN = 2**16  # strings copied at a time: for each of their bytes a number is needed
 
@@ -63,8 +64,9 @@ class StringTable(Sequence[str]):
     def load(cls, directory: Path, name: str) -> StringTable:
         """Map what ``save`` wrote."""
         data, offsets = (load_array(directory / f"{name}.{part}.npy") for part in ("bytes", "offsets"))
-        if not len(offsets) or offsets[-1] != len(data):
-            raise ValueError(f"{name}.bytes.npy does not fit {name}.offsets.npy")
+        path = directory / f"{name}.offsets.npy"
+        check_type(data, np.uint8, f"{name}.bytes.npy")
+        keep_with(path, lambda: check_offsets(offsets, len(data), place_of(path)))
         return cls(data, offsets)
 
     def _bytes(self, number: int) -> bytes:
@@ -100,12 +102,12 @@ def save_joined(tables: Sequence[StringTable], keep: NDArray[np.bool_], director
     kept = [keep[start : start + len(table)] for table, start in zip(tables, starts.tolist(), strict=False)]
     lengths = [np.diff(table.offsets)[of_table] for table, of_table in zip(tables, kept, strict=True)]
     offsets = np.cumsum(np.concatenate([np.zeros(1, np.int64), *lengths]))
-    with open(directory / f"{name}.bytes.npy", "wb") as file:
-        about = {"descr": "|u1", "fortran_order": False, "shape": (int(offsets[-1]),)}
-        np.lib.format.write_array_header_1_0(file, about)
-        for table, of_table in zip(tables, kept, strict=True):
-            for first, last in _runs(of_table):
-                file.write(table.data[int(table.offsets[first]) : int(table.offsets[last])].data)
+    chunks = (
+        table.data[int(table.offsets[first]) : int(table.offsets[last])].data
+        for table, of_table in zip(tables, kept, strict=True)
+        for first, last in _runs(of_table)
+    )
+    save_chunks(directory / f"{name}.bytes.npy", np.uint8, (int(offsets[-1]),), chunks)
     save_array(directory / f"{name}.offsets.npy", offsets)
 
 
