@@ -106,7 +106,7 @@ def test_documents_are_added_deleted_and_merged_for_all_queries(index):
 
 def test_a_damaged_part_of_one_system_is_made_again_for_all(index, damage_array):
     before = {language: first(index, query) for language, query in ASKED.items()}
-    damage_array(next(index.path.glob("segments/es-*")), "system/fr/offsets.npy")
+    damage_array(next(index.path.glob("segments/es-*")), "system/fr/texts.offsets.npy")
     assert repair_index(index.path).restored == {"es": 104}
     assert {language: first(index.refresh(), query) for language, query in ASKED.items()} == before
 

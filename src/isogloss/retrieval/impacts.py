@@ -31,7 +31,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isogloss.retrieval.ranking import Allowed, Ranking, top_k
-from isogloss.storage.arrays import load_array, save_array
+from isogloss.storage.array_checks import check_offsets, check_type, check_within
+from isogloss.storage.arrays import load_array, place_of, save_array
 from isogloss.storage.compiled import pays
 
 CHUNK = 1 << 16
@@ -136,27 +137,19 @@ class ImpactLists:
         Postings themselves are not read here. Whatever they contain, their two bytes stay within a chunk.
         """
         arrays = {array: load_array(directory / f"{name}.{array}.npy") for array in _ARRAYS}
-        made = cls(size, *arrays.values())
-        entries = len(made.chunks)
-        fits = (
-            all(arrays[array].dtype == kind and arrays[array].ndim == 1 for array, kind in _ARRAYS.items())
-            and entries == len(made.starts) == len(made.sizes) == len(made.tops)
-            and len(made.documents) == len(made.levels)
-            and len(made.lists) == dimensions + 1
-            and made.lists[0] == 0
-            and made.lists[-1] == entries
-            and (np.diff(made.lists) >= 0).all()
-            and (
-                not entries
-                or (
-                    min(made.starts.min(), made.sizes.min(), made.chunks.min()) >= 0
-                    and (made.starts + made.sizes).max() <= len(made.documents)
-                    and int(made.chunks.max()) * CHUNK < size
-                )
-            )
-        )
-        if not fits:
-            raise ValueError(f"{name}.lists.npy does not fit the other arrays of its lists")
+        made, entries = cls(size, *arrays.values()), len(arrays["chunks"])
+        places = {array: place_of(directory / f"{name}.{array}.npy") for array in _ARRAYS}
+        sizes = dict.fromkeys(("chunks", "starts", "sizes", "tops"), entries) | {
+            "lists": dimensions + 1, "documents": len(made.levels), "levels": len(made.levels)
+        }  # fmt: skip
+        for array, kind in _ARRAYS.items():
+            check_type(arrays[array], kind, places[array], sizes[array])
+        check_offsets(made.lists, entries, places["lists"])
+        check_within(made.chunks, -(-size // CHUNK), places["chunks"])
+        check_within(made.sizes, CHUNK + 1, places["sizes"])
+        check_within(made.starts, len(made.levels) + 1, places["starts"])
+        if entries and (made.starts + made.sizes).max() > len(made.levels):
+            raise ValueError(f"{places['starts']} does not fit: a list ends after the last posting")
         return made
 
     @cached_property

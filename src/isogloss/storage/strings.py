@@ -22,8 +22,9 @@ class StringTable(Sequence[str]):
     """Strings by number; by value too (``find``) where they are in ascending order of their UTF-8 bytes."""
 
     def __init__(self, data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
-        self.data = np.asarray(data)  # a plain array is read four times faster than a map
+        self.data = np.asarray(data)
         self.offsets = np.asarray(offsets)
+        self._data, self._offsets = memoryview(self.data), memoryview(self.offsets)  # read faster than arrays
 
     @classmethod
     def of(cls, strings: Iterable[str]) -> StringTable:
@@ -46,10 +47,10 @@ class StringTable(Sequence[str]):
     def find(self, string: str) -> int | None:
         """The number of a string in a sorted table, or None."""
         wanted = string.encode("utf-8", "surrogatepass")
-        low, high = 0, len(self)
+        data, offsets, low, high = self._data, self._offsets, 0, len(self)
         while low < high:
             middle = (low + high) // 2
-            if self._bytes(middle) < wanted:
+            if data[offsets[middle] : offsets[middle + 1]].tobytes() < wanted:
                 low = middle + 1
             else:
                 high = middle
@@ -72,7 +73,7 @@ class StringTable(Sequence[str]):
     def _bytes(self, number: int) -> bytes:
         if not 0 <= number < len(self):
             raise IndexError(number)
-        return self.data[self.offsets[number] : self.offsets[number + 1]].tobytes()
+        return self._data[self._offsets[number] : self._offsets[number + 1]].tobytes()
 
 
 class JoinedStrings(Sequence[str]):

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from isogloss.retrieval.impacts import ImpactLists, ImpactQuery, search_impacts
 from isogloss.retrieval.ranking import Allowed, Ranking
-from isogloss.storage.arrays import load_array, save_array
+from isogloss.storage.array_checks import check_offsets, check_type
+from isogloss.storage.arrays import has_array, load_array, place_of, save_array
 from isogloss.storage.strings import StringTable
 from isogloss.systems.bridge.expansion import Tokens, dimension_of, expand, score_tables
 from isogloss.systems.bridge.matching import (
@@ -140,15 +141,16 @@ class Part:
     def load(cls, translation: TranslationModel, directory: Path, words: int) -> Part:
         ids, offsets, times, spans = (load_array(directory / f"texts.{name}.npy") for name in _ARRAYS)
         others, path = StringTable.load(directory, "others"), directory / "pretrained.npy"
-        vectors = load_array(path) if path.exists() else None
+        vectors = load_array(path) if has_array(path) else None
         tokens = Tokens(ids, offsets, translation.unknown, len(others), words)
+        places = {name: place_of(directory / f"texts.{name}.npy") for name in _ARRAYS}
+        check_offsets(offsets, len(ids), places["offsets"])
+        check_type(ids, np.int32, places["tokens"])
+        check_type(times, np.int64, places["times"], tokens.terms)
         lists = ImpactLists.load(directory, len(tokens), dimension_of(translation, tokens.terms))
         part = cls(translation, others, tokens, times, spans, lists, vectors)
-        ascends = len(offsets) and offsets[0] == 0 and offsets[-1] == len(ids) and (np.diff(offsets) >= 0).all()
-        if not ascends or len(times) != tokens.terms:
-            raise ValueError("texts.offsets.npy does not fit texts.tokens.npy")
-        if part.firsts[-1] != len(spans):
-            raise ValueError("texts.spans.npy does not fit texts.offsets.npy")
+        if spans.shape != (part.firsts[-1], 2):
+            raise ValueError(f"{places['spans']} does not fit: it has {len(spans):,} passages, not {part.firsts[-1]:,}")
         return part
 
 
