@@ -72,12 +72,9 @@ def search_part(lists: Lists, entries: Numbers, tables: Ids, rows: Rows, best: B
     window = _Window(np.zeros(CHUNK, np.int32), np.zeros(_WINDOW, np.int32))
     here, number = entries[:, 0].copy(), len(entries)
     of_chunk = _Chunk(
-        np.zeros(number, np.int64),
-        np.zeros(number, np.int64),
-        np.zeros(number, np.int64),
-        np.zeros(number, np.int64),
-        np.zeros(number + 1, np.int64),
-    )
+        np.zeros(number, np.int64), np.zeros(number, np.int64), np.zeros(number, np.int64),
+        np.zeros(number, np.int64), np.zeros(number + 1, np.int64),
+    )  # fmt: skip
     while True:
         chunk = -1
         for i in range(number):
@@ -88,19 +85,9 @@ def search_part(lists: Lists, entries: Numbers, tables: Ids, rows: Rows, best: B
         found = _take_entries(lists, entries, tables, here, chunk, of_chunk)
         last = min(CHUNK, rows.size - chunk * CHUNK)
         for low in range(0, last, _WINDOW):
-            high, least = min(last, low + _WINDOW), _least(best, count)
-            skipped = 0
-            while skipped < found and of_chunk.reach[skipped + 1] < least:
-                skipped += 1
-            if skipped == found:
-                break
-            for i in range(skipped, found):
-                _add(lists, tables, of_chunk, i, high, window.sums)
-            taken = _collect(window, low, high, least - of_chunk.reach[skipped])
-            for i in range(skipped - 1, -1, -1):
-                taken = _look_up(lists, tables, of_chunk, i, low, high, least, window, taken)
-            for position in range(taken):
-                document = window.candidates[position]
+            high = min(last, low + _WINDOW)
+            taken = _search_window(lists, tables, of_chunk, found, low, high, _least(best, count), window)
+            for document in window.candidates[:taken]:
                 row = rows.start + chunk * CHUNK + document
                 if len(rows.allowed) == 0 or rows.allowed[row]:
                     count = take(window.sums[document], row, rows.id_order, best, count)
@@ -108,9 +95,25 @@ def search_part(lists: Lists, entries: Numbers, tables: Ids, rows: Rows, best: B
 
 
 @compiled
+def _search_window(
+    lists: Lists, tables: Ids, of_chunk: _Chunk, found: int, low: int, high: int, least: int, window: _Window
+) -> int:
+    """Find the documents of a window that may be among the best, and their sums; how many there are."""
+    skipped = 0
+    while skipped < found and of_chunk.reach[skipped + 1] < least:
+        skipped += 1
+    for i in range(skipped, found):
+        _add(lists, tables, of_chunk, i, high, window.sums)
+    taken = _collect(window, low, high, least - of_chunk.reach[skipped]) if skipped < found else 0
+    for i in range(skipped - 1, -1, -1):
+        taken = _look_up(lists, tables, of_chunk, i, low, high, least, window, taken)
+    return taken
+
+
+@compiled
 def _least(best: Best, count: int) -> int:
     """The least score that can be among the best."""
-    return best.scores[0] if count == len(best.scores) else np.int32(1)
+    return int(best.scores[0]) if count == len(best.scores) else 1
 
 
 @compiled
@@ -164,7 +167,7 @@ def _look_up(
     documents, sums, kept = lists.documents, window.sums, 0
     at = of_chunk.at[i] = _gallop(documents, of_chunk.at[i], of_chunk.ends[i], low)
     end = _gallop(documents, at, of_chunk.ends[i], high)
-    if end - at < _POSTINGS_A_LOOKUP * taken:
+    if 0 < end - at < _POSTINGS_A_LOOKUP * taken:
         _add(lists, tables, of_chunk, i, high, sums)
     else:
         for position in range(taken):

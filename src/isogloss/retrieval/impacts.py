@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,10 +93,8 @@ class ImpactLists:
         order = np.argsort(of_dimension, kind="stable")
         lists = np.append(0, np.cumsum(np.bincount(of_dimension, minlength=dimensions)))
         kinds = (_ARRAYS[name] for name in ("chunks", "starts", "sizes", "tops"))
-        return cls(
-            size, lists, *(each[order].astype(kind) for each, kind in zip(columns, kinds, strict=True)),
-            documents, levels,
-        )  # fmt: skip
+        chunks, starts, sizes, tops = (each[order].astype(kind) for each, kind in zip(columns, kinds, strict=True))
+        return cls(size, lists, chunks, starts, sizes, tops, documents, levels)
 
     @property
     def dimensions(self) -> int:
@@ -153,7 +151,7 @@ class ImpactLists:
         return made
 
     @cached_property
-    def fixed(self) -> tuple[NDArray[np.generic], ...]:
+    def fixed(self) -> tuple[Any, ...]:
         """The arrays as compiled code takes them: read-only, of one type in memory or mapped."""
         arrays = (self.chunks, self.starts, self.sizes, self.tops, self.documents, self.levels)
         views = [np.ascontiguousarray(each).view(np.ndarray) for each in arrays]
@@ -186,7 +184,8 @@ def search_impacts(
         ]
         every = np.concatenate([np.zeros(0, np.int32), *scores])
         return top_k(every if allowed is None else np.where(allowed, every, 0), k, id_order, above=0)
-    from isogloss.retrieval.compiled_impacts import Best, Lists, Rows, search_part  # imports numba
+    from isogloss.retrieval.compiled import Best  # imports numba
+    from isogloss.retrieval.compiled_impacts import Lists, Rows, search_part
 
     wanted = min(k, size)
     best, count, start = Best(np.zeros(wanted, np.int32), np.zeros(wanted, np.int64)), 0, 0

@@ -24,7 +24,7 @@ class StringTable(Sequence[str]):
     def __init__(self, data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
         self.data = np.asarray(data)
         self.offsets = np.asarray(offsets)
-        self._data, self._offsets = memoryview(self.data), memoryview(self.offsets)  # read faster than arrays
+        self._data, self._offsets = self.data.data, self.offsets.data  # read faster than arrays
 
     @classmethod
     def of(cls, strings: Iterable[str]) -> StringTable:

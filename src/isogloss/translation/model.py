@@ -119,8 +119,8 @@ class TranslationModel:
         self.offsets, self.terms = offsets, terms
         self.query_probabilities, self.document_probabilities = query_probabilities, document_probabilities
         self.query_counts, self.document_counts = query_counts, document_counts
-        self._find = lru_cache(50_000)(query_words.find)
-        self._find_term = lru_cache(50_000)(document_words.find)
+        self.find_word = lru_cache(50_000)(query_words.find)
+        self.find_term = lru_cache(50_000)(document_words.find)
         self.by_term = lru_cache(1)(self._by_term)
 
     @property
@@ -152,8 +152,8 @@ class TranslationModel:
         """A query by its words; ``count_of``: how often documents have a term; ``term_of`` maps words to terms."""
         verbatim, verbatim_counts, numbers = {}, {}, []
         for position, word in enumerate(counts):
-            number, term = self._find(word), term_of.get(word, word)
-            if self._find_term(term) is None and (count := count_of(term)):
+            number, term = self.find_word(word), term_of.get(word, word)
+            if self.find_term(term) is None and (count := count_of(term)):
                 verbatim[position], verbatim_counts[position] = term, count
             numbers.append(len(self.query_words) if number is None else number)
         times = np.fromiter(counts.values(), np.float32, len(counts))

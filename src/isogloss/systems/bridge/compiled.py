@@ -52,33 +52,43 @@ def expand_documents(
             touched = 0
             for position in range(first, last):
                 term = ids[position]
-                times[term] += 1
                 known = min(term, unknown)
+                times[term] += 1
                 for pair in range(starts[known], starts[known + 1]):
-                    word = words[pair]
-                    if sums[word] == 0:
-                        in_passage[touched] = word
-                        touched += 1
-                    sums[word] += probabilities[pair]
+                    touched = _count(words[pair], probabilities[pair], sums, in_passage, touched)
                 if listed[term]:
-                    if sums[base + term] == 0:
-                        in_passage[touched] = base + term
-                        touched += 1
-                    sums[base + term] += 1
-            for number in range(touched):
-                dimension = in_passage[number]
-                level = _level(sums[dimension] / (last - first))
-                sums[dimension] = 0
-                if highest[dimension] == 0:
-                    in_document[found] = dimension
-                    found += 1
-                highest[dimension] = max(highest[dimension], level)
+                    touched = _count(base + term, 1, sums, in_passage, touched)
+            found = _keep_highest(scratch, touched, last - first, found)
         for number in range(found):
             dimensions[written], levels[written] = in_document[number], highest[in_document[number]]
             highest[in_document[number]] = 0
             written += 1
         ends[document] = written
     return len(offsets) - 1
+
+
+@compiled_arithmetic
+def _count(dimension: int, times: float, sums: Doubles, in_passage: Ids, touched: int) -> int:
+    """Add to the sum of a dimension; how many dimensions have one."""
+    if sums[dimension] == 0:
+        in_passage[touched] = dimension
+        touched += 1
+    sums[dimension] += times
+    return touched
+
+
+@compiled_arithmetic
+def _keep_highest(scratch: Scratch, touched: int, length: int, found: int) -> int:
+    """Turn the sums of a passage into levels of the document; how many dimensions it has."""
+    sums, highest, in_passage, in_document = scratch
+    for dimension in in_passage[:touched]:
+        level = _level(sums[dimension] / length)
+        sums[dimension] = 0
+        if highest[dimension] == 0:
+            in_document[found] = dimension
+            found += 1
+        highest[dimension] = max(highest[dimension], level)
+    return found
 
 
 @compiled_arithmetic
@@ -99,7 +109,8 @@ def _window(begin: int, end: int, words: int, number: int) -> tuple[int, int]:
 @compiled_arithmetic
 def _level(value: float) -> np.uint8:
     bits = np.float32(value).view(np.int32)
-    return np.uint8(min(255, max(1, ((bits + (1 << _BITS) - 1) >> _BITS) - _LOWEST)))
+    level = ((int(bits) + (1 << _BITS) - 1) >> _BITS) - _LOWEST
+    return np.uint8(min(255, max(1, level)))
 
 
 class Table(NamedTuple):
@@ -182,7 +193,7 @@ def _likelihood(counts: Doubles, touched: Ids, found: int, table: Table, length:
                 product = 1.0
         else:
             total += table.times[word] * np.log(odds)
-    return total + np.log(product)
+    return float(total + np.log(product))
 
 
 @compiled_arithmetic

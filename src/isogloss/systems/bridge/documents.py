@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,12 +97,16 @@ class Part:
         return lru_cache(50_000)(self._number_of)
 
     def _number_of(self, term: str) -> int | None:
-        number = self.translation.document_words.find(term)
+        number = self.translation.find_term(term)
         other = self.others.find(term) if number is None else None
         return number if other is None else self.translation.unknown + 1 + other
 
-    def term(self, number: int) -> str:
-        """The term of a number, which is not *unknown*."""
+    @cached_property
+    def term(self) -> Callable[[int], str]:
+        """From a number, which is not *unknown*, to its term."""
+        return lru_cache(50_000)(self._term)
+
+    def _term(self, number: int) -> str:
         unknown = self.translation.unknown
         return self.translation.document_words[number] if number < unknown else self.others[number - unknown - 1]
 
@@ -132,7 +137,8 @@ class Part:
         """Write all but the translation model into a directory."""
         self.others.save(directory, "others")
         self.lists.save(directory)
-        for name, array in zip(_ARRAYS, (self.tokens.ids, self.tokens.offsets, self.times, self.spans), strict=True):
+        arrays: tuple[NDArray[Any], ...] = (self.tokens.ids, self.tokens.offsets, self.times, self.spans)
+        for name, array in zip(_ARRAYS, arrays, strict=True):
             save_array(directory / f"texts.{name}.npy", array)
         if self.vectors is not None:
             save_array(directory / "pretrained.npy", self.vectors)
@@ -194,7 +200,7 @@ class Documents:
         """Those of the live documents."""
         translation = self.parts[0].translation
         counts = np.zeros(translation.unknown + 1, np.int64)
-        for part, times in zip(self.parts, self._times, strict=True):
+        for times in self._times:
             counts += np.append(times[: translation.unknown], times[translation.unknown :].sum())
         return CollectionStatistics(translation, counts, int(self.passages.sum()), len(self.passages))
 

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,14 +73,16 @@ def levels_of(values: NDArray[np.floating]) -> Levels:
     [255, 255, 254, 239, 1]
     """
     bits = values.astype(np.float32).view(np.int32)
-    return np.clip(((bits + (1 << _BITS) - 1) >> _BITS) - (_TOP - LEVELS + 1), 1, LEVELS - 1).astype(np.uint8)
+    levels: Levels = np.clip(((bits + (1 << _BITS) - 1) >> _BITS) - (_TOP - LEVELS + 1), 1, LEVELS - 1).astype(np.uint8)
+    return levels
 
 
 def score_tables(shares: Floats, odds: Floats) -> Ids:
     """What each level of each word adds to a score, in integers: shares are n(w, q) / |q|."""
     tables = np.log1p(odds[:, None] * VALUES) * (shares[:, None] * np.float32(SCALE))
     tables[:, 0] = 0
-    return np.rint(tables).astype(np.int32)
+    rounded: Ids = np.rint(tables).astype(np.int32)
+    return rounded
 
 
 def expand(tokens: Tokens, translation: TranslationModel) -> tuple[ImpactLists, Numbers]:
@@ -165,7 +168,8 @@ def _expand_compiled(
     from isogloss.systems.bridge.compiled import Scratch, expand_documents  # imports numba
 
     base, dimensions_ = dimension_of(translation, 0), dimension_of(translation, tokens.terms)
-    scratch = Scratch(*(np.zeros(dimensions_, kind) for kind in (np.float64, np.uint8, np.int32, np.int32)))
+    kinds: tuple[Any, ...] = (np.float64, np.uint8, np.int32, np.int32)
+    scratch = Scratch(*(np.zeros(dimensions_, kind) for kind in kinds))
     first, room = 0, max(1 << 22, dimensions_)
     while first < len(tokens):
         dimensions, levels = np.empty(room, np.int32), np.empty(room, np.uint8)

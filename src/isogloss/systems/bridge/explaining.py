@@ -29,19 +29,39 @@ from isogloss.systems.bridge.features import (
 from isogloss.systems.bridge.matching import DocumentMatches, QueryTable, match
 from isogloss.systems.bridge.model import BridgeModel
 from isogloss.text.ids import TextIds
-from isogloss.translation.model import QueryStatistics
+from isogloss.translation.model import Floats, Numbers, QueryStatistics
 
 _SHOWN = 3
 _NO_WORDS = {"passage length": "(length)", "document length": "(length)", "pretrained": "(pretrained)"}
 
 
+def word_scores(
+    query: QueryFeatures, table: QueryTable, model: BridgeModel, matches: DocumentMatches, features: Features
+) -> Values:
+    """What each word of a query (a column) adds to the score of each of some documents (a row), without characters."""
+    weight = dict(zip(model.features, model.weights.of(query.statistics.length).tolist(), strict=True))
+    lengths = np.maximum(1, matches.lengths)
+    scores: Values = (
+        weight["passage forward"] * forward_parts(table, matches.passage_counts, matches.lengths[:, 0])
+        + weight["document forward"] * forward_parts(table, matches.counts, matches.lengths[:, 1])
+        + weight["passage reverse"] * matches.passage_reverse / lengths[:, :1]
+        + weight["document reverse"] * matches.reverse / lengths[:, 1:]
+        + weight["passage bm25"] * table.bm25(matches.passage_frequencies, matches.lengths[:, 0], table.mean_length)
+        + weight["document bm25"] * table.bm25(matches.frequencies, matches.lengths[:, 1], table.mean_document)
+    )
+    if features.vectors is not None:
+        scores = scores + weight["vectors"] * _cosines(query, model.tables, features.vectors)
+    return scores
+
+
 class Found(NamedTuple):
-    """A document to explain: its part and row there, its match statistics and its features."""
+    """A document to explain: its part and row there, its best passage, its features, what each word adds to them."""
 
     part: Part
     row: int
-    matches: DocumentMatches
-    features: Features
+    passage: Numbers
+    values: Values
+    word_scores: Values
 
 
 def explain(
@@ -49,58 +69,38 @@ def explain(
     characters: CharacterStage | None, text: str,
 ) -> list[Contribution]:  # fmt: skip
     """One line a word of the query ``text``, the best first; ``written`` has the spelling of each term."""
-    statistics, matches, values = query.statistics, found.matches, found.features.values[0]
+    statistics, scores = query.statistics, found.word_scores
     weight = dict(zip(model.features, model.weights.of(statistics.length).tolist(), strict=True))
-    passage, whole = np.maximum(1, matches.lengths[0])
-    bm25 = (
-        table.bm25(matches.passage_frequencies, matches.lengths[:, 0], table.mean_length),
-        table.bm25(matches.frequencies, matches.lengths[:, 1], table.mean_document),
-    )
-    scores = (
-        weight["passage forward"] * forward_parts(table, matches.passage_counts, matches.lengths[:, 0])[0]
-        + weight["document forward"] * forward_parts(table, matches.counts, matches.lengths[:, 1])[0]
-        + weight["passage reverse"] * matches.passage_reverse[0] / passage
-        + weight["document reverse"] * matches.reverse[0] / whole
-        + weight["passage bm25"] * bm25[0][0]
-        + weight["document bm25"] * bm25[1][0]
-    )
-    if model.tables.trained:
-        passage_words = found.part.words_of(np.asarray([found.row]), matches.best)
-        scores += weight["vectors"] * _cosine(query, model.tables, passage_words)
     if characters is not None:
-        of_passage = characters.passages_of(found.part, np.asarray([found.row]), matches.best)
-        scores += _of_characters(characters, text, of_passage, weight)
-    unknown = set(np.flatnonzero(statistics.numbers == found.part.translation.unknown_word).tolist())
+        of_passage = characters.passages_of(found.part, np.asarray([found.row]), found.passage)
+        scores = scores + _of_characters(characters, text, of_passage, weight)
     names = _names(found.part, found.row, table, statistics)
     lines = [
-        Contribution(
-            written.get(word, word),
-            () if position in unknown and position not in statistics.verbatim else names.get(position, ()),
-            float(scores[position]),
-        )
-        for position, word in enumerate(statistics.words)
+        Contribution(written.get(word, word), names.get(position, ()), score)
+        for position, (word, score) in enumerate(zip(statistics.words, scores.tolist(), strict=True))
     ]
     rest: dict[str, float] = {}
     for name, shown in _NO_WORDS.items():
-        rest[shown] = rest.get(shown, 0.0) + weight[name] * float(values[FEATURES.index(name)])
+        rest[shown] = rest.get(shown, 0.0) + weight[name] * float(found.values[FEATURES.index(name)])
     lines += [Contribution(name, (), value) for name, value in rest.items() if value]
     return sorted((line for line in lines if line.score), key=lambda line: -line.score)
 
 
-def _cosine(query: QueryFeatures, tables: Tables, text: TextIds) -> Values:
-    """The cosine, shared among the words of the query."""
-    vector = tables.of_documents(text)[0]
+def _cosines(query: QueryFeatures, tables: Tables, vectors: Floats) -> Values:
+    """The cosine of each of some vectors, shared among the words of the query."""
     rows = query_word_vectors(query.statistics, query.positions, tables)
     length = float(np.linalg.norm(rows.sum(axis=0)))
-    shares: Values = (rows @ vector) / length if length else np.zeros(len(rows))
+    if not length:
+        return np.zeros((len(vectors), len(rows)))
+    shares: Values = (vectors @ rows.T).astype(np.float64) / length
     return shares
 
 
 def _of_characters(stage: CharacterStage, query: str, text: TextIds, weight: Mapping[str, float]) -> Values:
     """The features of a passage's characters, weighted, by word of the query."""
     model, features = stage.model, stage.query_features(query)
-    scores = weight["character vectors"] * _cosine(features, model.tables, text)
     bigrams = model.tables.document_phrases.added_to(text)
+    scores: Values = weight["character vectors"] * _cosines(features, model.tables, model.tables.of_documents(text))[0]
     for name, translation, units in (("character", model.translation, text), ("bigram", model.bigrams, bigrams)):
         table = QueryTable(translation, features.statistics)
         found = match(table, units.ids.astype(np.int64), units.offsets)
@@ -110,23 +110,31 @@ def _of_characters(stage: CharacterStage, query: str, text: TextIds, weight: Map
 
 
 def _names(part: Part, row: int, table: QueryTable, query: QueryStatistics) -> dict[int, tuple[str, ...]]:
-    """The document's terms that match each query word most, without *unknown*, which means many words."""
+    """The document's terms that match each query word most, without *unknown*, which means many words.
+
+    A word that is unknown itself matches no term but the same.
+    """
     tokens, own_terms = part.tokens, query.verbatim_terms
     terms = tokens.ids[int(tokens.offsets[row]) : int(tokens.offsets[row + 1])]
-    numbers = np.minimum(terms, tokens.unknown).astype(np.int64)
+    numbers = np.minimum(terms, tokens.unknown)
     for number, own in enumerate(part.verbatim(query).tolist(), table.unknown + 1):
         numbers[terms == own] = number
+    columns = table.columns[numbers]
     starts, words, forward, _, _ = table.by_column
     matching: dict[int, dict[int, float]] = {}
-    for number in numbers[table.columns[numbers] > 0].tolist():
-        column = int(table.columns[number])
-        for pair in range(int(starts[column]), int(starts[column + 1])) if number != table.unknown else ():
-            of_word = matching.setdefault(int(words[pair]), {})
-            of_word[number] = of_word.get(number, 0.0) + float(forward[pair])
+    for number, column in zip(numbers[columns > 0].tolist(), columns[columns > 0].tolist(), strict=True):
+        if number == table.unknown:
+            continue
+        span = slice(starts[column], starts[column + 1])
+        for word, probability in zip(words[span].tolist(), forward[span].tolist(), strict=True):
+            of_word = matching.setdefault(word, {})
+            of_word[number] = of_word.get(number, 0.0) + probability
+    unknown = part.translation.unknown_word
     return {
         word: tuple(
-            part.translation.document_words[number] if number < table.unknown else own_terms[number - table.unknown - 1]
+            part.term(number) if number < table.unknown else own_terms[number - table.unknown - 1]
             for number in sorted((n for n in found if found[n] > 0), key=lambda n: (-found[n], n))[:_SHOWN]
         )
         for word, found in matching.items()
+        if query.numbers[word] != unknown or word in query.verbatim
     }

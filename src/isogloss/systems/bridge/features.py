@@ -122,10 +122,14 @@ class Tables:
 
 @dataclass(frozen=True)
 class Features:
-    """One row a document, one column a feature; ``passages`` is the number of each document's best passage."""
+    """One row a document, one column a feature; ``passages`` is the number of each document's best passage.
+
+    ``vectors`` are the vectors of these passages, where there are any.
+    """
 
     values: Values
     passages: Numbers
+    vectors: Floats | None = None
 
 
 @dataclass(frozen=True)
@@ -181,20 +185,24 @@ def compute_features(
     values[:, 4], values[:, 5] = np.log(passage / length), np.log(whole / length)
     values[:, 7] = table.bm25(matches.passage_frequencies, matches.lengths[:, 0], table.mean_length).sum(axis=1)
     values[:, 8] = table.bm25(matches.frequencies, matches.lengths[:, 1], table.mean_document).sum(axis=1)
+    vectors = np.zeros((len(rows), tables.document.shape[1]), np.float32) if tables.trained else None
     for part, part_rows, which in documents.split(rows):
-        if tables.trained:  # compiled code, which takes half a second to load
-            passages = part.words_of(part_rows, matches.best[which])
-            values[which, 6] = products(tables.of_documents(passages), query.vector)
+        if vectors is not None:  # compiled code, which takes half a second to load
+            vectors[which] = tables.of_documents(part.words_of(part_rows, matches.best[which]))
         if query.pretrained is not None and part.vectors is not None:
             values[which, 9] = products(part.vectors[part_rows], query.pretrained)
-    return Features(values, matches.best)
+    if vectors is not None:
+        values[:, 6] = products(vectors, query.vector)
+    return Features(values, matches.best, vectors)
 
 
 def forward_parts(table: QueryTable, counts: Values, lengths: Values) -> Values:
     """The summands of forward(q, d): one row a text, one column a word of the query."""
-    return np.log1p(table.odds * counts / np.maximum(1, lengths)[:, None]) * table.each
+    parts: Values = np.log1p(table.odds * counts / np.maximum(1, lengths)[:, None]) * table.each
+    return parts
 
 
-def products(vectors: Floats, vector: NDArray[np.floating]) -> NDArray[np.floating]:
+def products(vectors: NDArray[np.floating], vector: NDArray[np.floating]) -> Values:
     """The inner product of each row and a vector: equal rows have equal products, which BLAS does not promise."""
-    return np.einsum("ij,j->i", vectors, vector, optimize=False)
+    found: Values = np.einsum("ij,j->i", vectors, vector, optimize=False).astype(np.float64, copy=False)
+    return found

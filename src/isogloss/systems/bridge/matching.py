@@ -78,12 +78,8 @@ class DocumentMatches(NamedTuple):
     @classmethod
     def empty(cls, rows: int, words: int) -> DocumentMatches:
         """All zeros."""
-        tables = np.zeros((6, rows, words))
-        return cls(*tables, np.zeros((rows, 2)), np.zeros(rows, np.int64))
-
-    def take(self, which: NDArray[np.integer] | NDArray[np.bool_]) -> DocumentMatches:
-        """Those of some of the documents."""
-        return DocumentMatches(*(array[which] for array in self))
+        one, two, three, four, five, six = np.zeros((6, rows, words))
+        return cls(one, two, three, four, five, six, np.zeros((rows, 2)), np.zeros(rows, np.int64))
 
 
 class CollectionStatistics:
@@ -248,12 +244,10 @@ def match_documents(table: QueryTable, tokens: Tokens, verbatim: Ids, rows: Numb
         return found._replace(best=best)
     passages, _, firsts = _all_passages(table, tokens, verbatim, rows)
     own = firsts + best
-    whole = [
-        np.add.reduceat(each, firsts, axis=0) for each in (passages.counts, passages.frequencies, passages.reverse)
-    ]
     lengths = np.stack([passages.lengths[own], np.add.reduceat(passages.lengths, firsts)], axis=1)
-    of_best = passages.counts[own], passages.frequencies[own], passages.reverse[own]
-    return DocumentMatches(*of_best, *whole, lengths, best)
+    each = passages.counts, passages.frequencies, passages.reverse
+    of_best, of_whole = [array[own] for array in each], [np.add.reduceat(array, firsts, axis=0) for array in each]
+    return DocumentMatches._make([*of_best, *of_whole, lengths, best])
 
 
 def _all_passages(

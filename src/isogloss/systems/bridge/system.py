@@ -43,7 +43,7 @@ from isogloss.systems.base import Contribution, SystemOptions
 from isogloss.systems.bridge.characters import CHARACTER_FEATURES, CharacterStage
 from isogloss.systems.bridge.documents import Documents, Part, Vectors
 from isogloss.systems.bridge.expansion import SCALE
-from isogloss.systems.bridge.explaining import Found, explain
+from isogloss.systems.bridge.explaining import Found, explain, word_scores
 from isogloss.systems.bridge.features import FEATURES, Features, QueryFeatures, compute_features, products
 from isogloss.systems.bridge.matching import DocumentMatches, QueryTable
 from isogloss.systems.bridge.model import (
@@ -103,6 +103,11 @@ class Retrieved(NamedTuple):
     scores: Scores
     context: Values
     placed: dict[int, float]
+
+    def position_of(self, row: int) -> int | None:
+        """Where a document is among them."""
+        found = np.flatnonzero(self.scored.rows == row)
+        return int(found[0]) if len(found) else None
 
 
 class Bridge(FindsPassages, Trainable):
@@ -171,11 +176,11 @@ class Bridge(FindsPassages, Trainable):
 
     def search(self, query: str, k: int, allowed: Allowed | None = None) -> Ranking:
         live = self.documents.live
-        everything = allowed is None or allowed is live
-        found = self._retrieved(query) if everything else self._retrieve_among(query, allowed)
+        within = None if allowed is live else allowed
+        found = self._retrieved(query) if within is None else self._retrieve_among(query, within)
         ranking, placed = top_k(found.scores, k, self.id_order, found.scored.rows), found.placed
         if k > len(ranking.rows):
-            rest = self._rest(query, k, live if everything else allowed, found)
+            rest = self._rest(query, k, live if within is None else within, found)
             placed = placed | dict(zip(rest.rows.tolist(), rest.scores.tolist(), strict=True))
             ranking = Ranking(*(np.concatenate(both) for both in zip(ranking, rest, strict=True)))
         self._last = query, placed
@@ -206,37 +211,50 @@ class Bridge(FindsPassages, Trainable):
     def passage(self, query: str, row: int) -> Span | None:
         if not self.options.passages:
             return None
-        return self.documents.span(row, int(self._found(query, row).features.passages[0]))
+        return self.documents.span(row, int(self._found(query, row).passage[0]))
 
     def explain(self, query: str, row: int, text: str) -> list[Contribution]:
         """Each word of the query with the terms that match it; what belongs to no word has a line of its own.
 
         Which documents are raised depends on the filter: it is that of the last search, where this was for the query.
         """
-        written = dict(zip(self._query_terms.terms(words := tokenize(query)), words, strict=True))
         lines = explain(
-            self.query_features(query), self.query_table(query), self._found(query, row), self._ready, written,
-            self.characters, query,
+            self.query_features(query), self.query_table(query), self._found(query, row), self._ready,
+            self._written(query), self.characters, query,
         )  # fmt: skip
-        lines = [line._replace(score=line.score * self._ready.scale) for line in lines]
-        found = self._retrieved(query)
+        scale, found = self._ready.scale, self._retrieved(query)
+        lines = [Contribution(word, terms, score * scale) for word, terms, score in lines]
         context = float(self._ready.calibrated(np.zeros(1), found.context)[0])
         lines += [Contribution("(the whole query)", (), context)] if context else []
         placed = self._last[1] if self._last[0] == query else found.placed
         if row in placed:
-            name = "(verbatim)" if placed[row] > sum(line.score for line in lines) else "(first stage)"
-            lines.append(Contribution(name, (), placed[row] - sum(line.score for line in lines)))
+            rest = placed[row] - sum(line.score for line in lines)
+            lines.append(Contribution("(verbatim)" if rest > 0 else "(first stage)", (), rest))
         return lines
 
+    def _compute_written(self, query: str) -> dict[str, str]:
+        """The terms of a query as they are written in it."""
+        words = tokenize(query)
+        return dict(zip(self._query_terms.terms(words), words, strict=True))
+
     def _found(self, query: str, row: int) -> Found:
-        """A document with its match statistics: those of the last search where it was re-scored there."""
-        found = self._retrieved(query).scored
-        which = np.flatnonzero(found.rows == row)
+        """A document with what each word adds to its score; what a search has computed of it is not computed again."""
+        retrieved = self._retrieved(query)
+        position, scored = retrieved.position_of(row), retrieved.scored
+        if position is None:
+            scored, position = self._score(query, np.asarray([row])), 0
+            scores = self._word_scores(query, scored)
+        else:
+            scores = self._retrieved_word_scores(query)
         ((part, rows, _),) = self.documents.split(np.asarray([row]))
-        if not len(which):
-            found, which = self._score(query, np.asarray([row])), np.zeros(1, np.int64)
-        features = Features(found.features.values[which], found.features.passages[which])
-        return Found(part, int(rows[0]), found.matches.take(which), features)
+        here = slice(position, position + 1)
+        return Found(
+            part, int(rows[0]), scored.features.passages[here], scored.features.values[position], scores[position]
+        )
+
+    def _word_scores(self, query: str, scored: Scored) -> Values:
+        features, table = self.query_features(query), self.query_table(query)
+        return word_scores(features, table, self._ready, scored.matches, scored.features)
 
     def best_possible(self, query: str) -> float:
         statistics = self.query_features(query).statistics
@@ -259,7 +277,7 @@ class Bridge(FindsPassages, Trainable):
         model = self._ready.translation
         found = []
         for word in dict.fromkeys(tokenize(query)):
-            number = model.query_words.find(self._query_terms.terms([word])[0])
+            number = model.find_word(self._query_terms.terms([word])[0])
             if number is not None:
                 terms, forward, reverse = model.translations(number)
                 order = np.argsort(-forward * reverse, kind="stable")[:_SHOWN]
@@ -387,7 +405,7 @@ class Bridge(FindsPassages, Trainable):
     def _first_stage(self, query: str, count: int, allowed: Allowed | None, rare: Sequence[list[int]]) -> Scored:
         """The documents to re-score: the best by translations, by the encoder if there is one, and rare words."""
         features, documents = self.query_features(query), self.documents
-        rows = documents.best(features.statistics, _FETCHED * count, self.id_order, allowed).rows
+        rows = documents.best(features.statistics, _FETCHED * count, self.id_order, allowed).rows.astype(np.int64)
         others = [row for of_word in rare for row in of_word]
         if features.pretrained is not None:
             cosines = documents.cosines(features.pretrained)
@@ -430,6 +448,10 @@ class Bridge(FindsPassages, Trainable):
         self.query_features = lru_cache(_KEPT)(self._compute_query_features)
         self.query_table = lru_cache(_KEPT)(self._compute_query_table)
         self._retrieved = lru_cache(_KEPT)(self._retrieve)
+        self._written = lru_cache(_KEPT)(self._compute_written)
+        self._retrieved_word_scores = lru_cache(_KEPT)(
+            lambda query: self._word_scores(query, self._retrieved(query).scored)
+        )
         self._last = "", {}
 
     def _retrieve(self, query: str) -> Retrieved:
@@ -502,7 +524,7 @@ class Bridge(FindsPassages, Trainable):
     def _is_name(self, word: str, term: str) -> bool:
         """Whether a word has no translation, or stays as it is."""
         translation = self._ready.translation
-        number, own = translation.query_words.find(word), translation.document_words.find(term)
+        number, own = translation.find_word(word), translation.find_term(term)
         if number is None or not word.isalpha():
             return True
         terms, _, reverse = translation.translations(number)
