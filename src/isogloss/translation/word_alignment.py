@@ -192,12 +192,13 @@ class Model1:
         ]
         found = []
         met = self._map(partial(meeting_pairs, self._window, target_terms), map(self._texts, self._blocks))
-        for block, of_block in zip(track(self._blocks, "finding words that meet"), met, strict=True):
-            block.pairs = of_block["pairs"]
-            found.append(of_block["keys"])
-        table = np.unique(np.concatenate([prior, *found]))
-        for block, keys in zip(self._blocks, found, strict=True):
-            block.rows = np.asarray(np.searchsorted(table, keys) + 1, dtype=np.int32)
+        for block, pairs in zip(track(self._blocks, "finding words that meet"), met, strict=True):
+            block.pairs = pairs["pairs"]
+            found.append(pairs["keys"])
+        keys = np.sort(np.concatenate([prior, *found]), kind="stable")  # it merges what is sorted; unique() would hash
+        table = keys[np.flatnonzero(np.diff(keys, prepend=-1))]
+        for block, of_block in zip(self._blocks, found, strict=True):
+            block.rows = np.asarray(np.searchsorted(table, of_block) + 1, dtype=np.int32)
         return np.concatenate([np.zeros(1, np.int64), table])
 
     @property
