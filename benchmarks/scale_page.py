@@ -144,7 +144,7 @@ def _at_a_billion(name: str, points: Points) -> list[str] | None:
 def _checks(ways: Mapping[str, Points]) -> str:
     for found in ways.get("checks", {}).values():
         ratios = "; ".join(f"{name}: x {value:.2f}" for name, value in found.items())
-        return f"Two one-thread Ray workers against one process, encoding: {ratios}."
+        return f"Two one-thread Ray workers against one process, indexing: {ratios}."
     return ""
 
 

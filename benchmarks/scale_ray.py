@@ -1,10 +1,10 @@
-r"""Ray against one process: documents encoded a second.
+r"""Ray against one process: documents indexed a second.
 
-python benchmarks/scale_ray.py                                        made-up text, a quick and a slow encoder
+python benchmarks/scale_ray.py                                        made-up text: bm25, a quick and a slow encoder
 python benchmarks/scale_ray.py wikiclir:DIR fr RUN [RUN ...]          a collection, and trained runs
 
-Both sides read the documents, encode them and write shards to disk. One process with one thread does all of it, one
-block after the other; on Ray one process reads and writes, and the tasks of Ray Data encode on two cores. The time of a
+Both sides read the documents, index them and write shards to disk. One process with one thread does all of it, one
+block after the other; on Ray one process reads and writes, and the tasks of Ray Data index on two cores. The time of a
 job of a few documents, which is Ray's overhead, is subtracted and shown. The rounds are interleaved. Two cores are
 needed.
 """
@@ -20,13 +20,13 @@ from functools import partial
 from itertools import count
 from pathlib import Path
 
-from scale_texts import TEXT, Documents, blocks, made_up_pages, repeated, untrained
+from scale_texts import TEXT, Documents, made_up_pages, repeated, untrained
 from side_by_side import best_times
 
-from isogloss.data.documents import Document
-from isogloss.engines.ray.data import SLOW, dense_part, encode, encode_on_ray
-from isogloss.storage.arrays import write_tensors
+from isogloss.data.documents import Document, joined_fields
+from isogloss.engines.ray.data import QUICK, SLOW, cut, dense_part, index_block, make_shards
 from isogloss.systems.base import System
+from isogloss.systems.registry import make_system
 
 DOCUMENTS = {"average": 150_000, "lstm": 4_000}
 ROUNDS = 3
@@ -40,18 +40,18 @@ def main(arguments: list[str]) -> None:
     with connected(num_cpus=2, object_store_memory=512 * 2**20):
         print(f"a cluster of this machine was started in {time.perf_counter() - started:.1f} s")
         for name, system, documents in _given(*arguments) if arguments else _made_up():
-            encoding_ratio(name, system, documents)
+            indexing_ratio(name, system, documents)
 
 
 def checks() -> dict[str, float]:
-    """How many times faster two cores of Ray encode made-up text."""
+    """How many times faster two cores of Ray index made-up text."""
     from isogloss.engines.ray.cluster import connected
 
     with connected(num_cpus=2, object_store_memory=512 * 2**20):
-        return {name: encoding_ratio(name, system, documents) for name, system, documents in _made_up()}
+        return {name: indexing_ratio(name, system, documents) for name, system, documents in _made_up()}
 
 
-def encoding_ratio(name: str, system: System, documents: Documents) -> float:
+def indexing_ratio(name: str, system: System, documents: Documents) -> float:
     """Print and return how many times faster two cores of Ray are than one process."""
     pages = list(documents())
     with tempfile.TemporaryDirectory() as scratch:
@@ -71,18 +71,20 @@ def encoding_ratio(name: str, system: System, documents: Documents) -> float:
 
 
 def _one_process(system: System, pages: list[Document], folder: Path) -> None:
-    folder.mkdir()
-    for block in blocks(dense_part(system), lambda: iter(pages)):
-        write_tensors(folder / f"{block.number}.safetensors", encode(system, block.texts))
+    dense = dense_part(system)
+    for block in cut((joined_fields(page, TEXT) for page in pages), SLOW if dense and not dense.is_quick else QUICK):
+        (folder / str(block.number)).mkdir(parents=True)
+        index_block(system, block.texts, folder / str(block.number))
 
 
 def _on_ray(system: System, pages: list[Document], folder: Path) -> None:
-    encode_on_ray(system, pages, TEXT, folder)
+    make_shards(system, pages, TEXT, folder)
 
 
 def _made_up() -> Iterator[tuple[str, System, Documents]]:
-    """Models that nobody has trained, and documents for them."""
+    """``bm25``, models that nobody has trained, and documents for them."""
     words, pages = made_up_pages()
+    yield "bm25", make_system("bm25", ("en", "fr")), partial(repeated, pages, DOCUMENTS["average"])
     for encoder, number in DOCUMENTS.items():
         yield f"smooth, {encoder}", untrained(encoder, words), partial(repeated, pages, number)
 
@@ -102,9 +104,9 @@ def _given(source: str, language: str, *runs: str) -> Iterator[tuple[str, System
         else:
             system = ready_system(run, open_source(source), ("en", language))
         dense = dense_part(system)
-        if dense.weighs:
+        if dense and dense.weighs:
             system.index_texts(pages)
-        number = DOCUMENTS["average" if dense.is_quick else "lstm"]
+        number = DOCUMENTS["lstm" if dense and not dense.is_quick else "average"]
         yield f"{run} on {source}", system, partial(repeated, pages, number)
 
 

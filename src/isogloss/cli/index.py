@@ -74,7 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="with --engine: search vectors approximately (HNSW of pgvector), where there are many of them unless "
         "you say (default auto); vectors in files always decide by themselves",
     )  # fmt: skip
-    shared.add_cluster(parser, "encode the documents on")
+    shared.add_cluster(parser, "align words and index the documents on")
 
 
 def run(options: argparse.Namespace) -> None:
@@ -139,12 +139,12 @@ def _translations(options: argparse.Namespace) -> OwnTranslations | None:
 
 
 def _encoding(options: argparse.Namespace) -> AbstractContextManager[Encode | None]:
-    """The cluster that encodes the documents, if one does."""
+    """The cluster that indexes the documents, if one does."""
     if not wants_ray(options.on):
         return nullcontext()
-    from isogloss.engines.ray.data import encoding_on_ray
+    from isogloss.engines.ray.data import indexing_on_ray
 
-    return encoding_on_ray(Path(options.output))
+    return indexing_on_ray(Path(options.output))
 
 
 def tell_index(path: str, manifest: Manifest, quiet: bool) -> None:

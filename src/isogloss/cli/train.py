@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -51,8 +52,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="try all combinations of these values first, then train with the best on dev (repeatable); all trials are "
         "kept in grid.jsonl; paper: what the system's paper chose from ('isogloss systems NAME' shows it)",
     )  # fmt: skip
-    shared.add_cluster(parser, "share the work among processes of")
-    parser.add_argument("--workers", type=count, metavar="N", help="with --on ray: how many processes (default 2)")
+    shared.add_cluster(parser, "share batches among processes of, or align words on,")
+    parser.add_argument("--workers", type=count, metavar="N", help="with --on ray: how many share batches (default 2)")
     shared.add_json(parser, "the dev measures")
     shared.add_output(parser, what="the run: config.toml, metrics.jsonl, model/, run.trec (a directory)")
 
@@ -62,7 +63,7 @@ def run(options: argparse.Namespace) -> None:
     from isogloss.training.distributed import team_of_environment
     from isogloss.training.run_directory import RunDirectory
 
-    with team_of_environment() as team:
+    with team_of_environment() as team, _aligning(options):
         if team.rank:
             set_quiet(True)
             logging.getLogger("isogloss").setLevel(logging.CRITICAL)
@@ -100,12 +101,35 @@ def _sharing(options: argparse.Namespace, team: Team) -> dict[str, Any]:
     if options.workers is not None and not wants_ray(options.on):
         raise InputError("train: --workers is about Ray; add --on ray, or use torchrun --nproc-per-node")
     if team.size == 1 and wants_ray(options.on):
+        if not _has_epochs(options):
+            return {}
         from isogloss.engines.ray.train import on_ray
 
         return {"launch": on_ray(options.workers or 2)}
     if options.on:
         raise InputError("train: --on ray starts processes of its own; leave torchrun out")
     return {"team": team}
+
+
+def _aligning(options: argparse.Namespace) -> AbstractContextManager[None]:
+    """The cluster that aligns words, for a system that is not trained by epochs."""
+    if not wants_ray(options.on) or _has_epochs(options):
+        return nullcontext()
+    if options.workers is not None:
+        raise InputError("train: words are aligned on all cores of the cluster; leave --workers out")
+    from isogloss.engines.ray.mapping import aligning_on_ray
+
+    return aligning_on_ray()
+
+
+def _has_epochs(options: argparse.Namespace) -> bool:
+    """Whether processes share the batches of the system; a wrong name is an error later."""
+    from isogloss.systems.registry import system_names, system_type
+    from isogloss.systems.trained import TrainedSystem
+    from isogloss.training.run_directory import RunDirectory
+
+    name = RunDirectory.open(Path(options.output)).config["system"] if options.resume else options.system
+    return name not in system_names() or issubclass(system_type(name), TrainedSystem)
 
 
 def _check_resumed(options: argparse.Namespace) -> None:

@@ -28,28 +28,32 @@ from isogloss.storage.errors import InputError
 from isogloss.text.batches import available_cores
 from isogloss.training.distributed import PeerLost, ProcessRank, Rows, Team, Value
 
-_PATIENCE = timedelta(hours=2)  # the others wait while the first process measures on dev; a lost one is noticed at once
-_FAILED = "isogloss.failed"
+PATIENCE = timedelta(hours=2)
+"""The others wait while the first process measures on dev; a lost one is noticed at once."""
+GLOO, NCCL = "gloo", "cpu:gloo,cuda:nccl"
+_FAILED, _REASON = "isogloss.failed", "isogloss.reason"
 Result = TypeVar("Result")
 _untyped: Any = dist
 
 
 class TorchTeam(Team):
-    """Processes that have met at a store; ``leave`` it when done."""
+    """Processes that have met at a store; ``leave`` it when done. A process group is made where there is none."""
 
     def __init__(self, store: Any, process: ProcessRank, threads: int = 0) -> None:
         self.rank, self.size = process.rank, process.size
         self.threads = threads or max(1, available_cores() // process.local_size)
-        self._store, self._group = store, _untyped.PrefixStore("isogloss", store)
-        self._on_gpus = _has_gpu_for_each(process)
+        self._store = store
+        if not dist.is_initialized():
+            group = _untyped.PrefixStore("isogloss", store)
+            backend = NCCL if _has_gpu_for_each(process) else GLOO
+            _guarded(
+                lambda: dist.init_process_group(
+                    backend, store=group, rank=process.rank, world_size=process.size, timeout=PATIENCE
+                )
+            )
+        self._on_gpus = "nccl" in _untyped.get_backend_config()
         if self._on_gpus:
             torch.cuda.set_device(process.local_rank % torch.cuda.device_count())
-        backend = "cpu:gloo,cuda:nccl" if self._on_gpus else "gloo"
-        _guarded(
-            lambda: dist.init_process_group(
-                backend, store=self._group, rank=process.rank, world_size=process.size, timeout=_PATIENCE
-            )
-        )
 
     def agree(self, value: Value) -> Value:
         box: list[Value] = [value]
@@ -80,11 +84,21 @@ class TorchTeam(Team):
         if carried is not tensor:
             tensor.copy_(carried)
 
-    def fails_first(self) -> bool:
+    def fails_first(self, reason: str = "") -> bool:
         """Whether this is the first process that failed, and so the one to report it."""
         with suppress(RuntimeError):  # where the store is gone, so is the process that reported
-            return int(self._store.add(_FAILED, 1)) == 1
+            is_first = int(self._store.add(_FAILED, 1)) == 1
+            if is_first:
+                self._store.set(_REASON, reason)
+            return is_first
         return self.rank <= 1
+
+    def failure(self) -> str | None:
+        """Why the first process failed; None where none did, and one is lost."""
+        with suppress(RuntimeError):
+            if self._store.check([_REASON]):
+                return str(self._store.get(_REASON).decode())
+        return None
 
     def leave(self) -> None:
         """Leave; processes that wait for this one notice."""
@@ -96,13 +110,15 @@ class TorchTeam(Team):
         return tensor if self._on_gpus else tensor.cpu()
 
 
-def meet(process: ProcessRank) -> TorchTeam:
-    """Wait for the others at the address that ``torchrun`` sets."""
+def meet(process: ProcessRank, threads: int = 0) -> TorchTeam:
+    """Wait for the others at the address that ``torchrun`` sets; Ray Train has made a process group already."""
+    if dist.is_initialized():
+        return TorchTeam(_untyped.distributed_c10d._get_default_store(), process, threads)
     try:
-        store, _, _ = next(_untyped.rendezvous("env://", timeout=_PATIENCE))
+        store, _, _ = next(_untyped.rendezvous("env://", timeout=PATIENCE))
     except RuntimeError as error:
         raise InputError(f"the {process.size} processes could not meet: {str(error).splitlines()[0]}") from error
-    return TorchTeam(store, process)
+    return TorchTeam(store, process, threads)
 
 
 def _has_gpu_for_each(process: ProcessRank) -> bool:

@@ -14,6 +14,10 @@ to 1 over i. It is fixed and not estimated, so a round of expectation maximisati
 At the start p(t | s) is the same for all t that stand near s; or, where other texts or a dictionary tell something of
 the pair, as their pseudo-counts are, with one more count for all of the former together.
 
+The sum over pairs of texts is a sum over blocks of them: the expected counts of each block are computed by themselves
+(map) and added up by pair of words in the order of the blocks (reduce). So whoever computes the blocks
+(:func:`blocks_mapped_by`), the result is the same to the last bit on processors of one kind.
+
 Plain model 1 has the same a_ij for all i: every word meets every other. On pages of hundreds of words that costs the
 square of their length and finds worse translations; with the window, work and memory are proportional to the text.
 
@@ -27,10 +31,13 @@ stand beside, and search with it is worse.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,9 +51,23 @@ from isogloss.translation.lexicon import Lexicon
 Ids = NDArray[np.int32]
 Floats = NDArray[np.float64]
 _Positions = NDArray[np.int64]
+Arrays = dict[str, NDArray[Any]]
+Mapper = Callable[[Callable[[Arrays], Arrays], Iterable[Arrays]], Iterable[Arrays]]
+"""What ``map`` is: applies a function to each of some blocks; the results in the order of the blocks."""
 
+_mapper: ContextVar[Mapper] = ContextVar("mapper", default=map)
 _BLOCK_MEETINGS = 1_000_000
 _LONGEST_TEXT = 1_000  # longer ones are cut, both sides in proportion: few words lose a neighbour, blocks stay small
+
+
+@contextmanager
+def blocks_mapped_by(mapper: Mapper) -> Iterator[None]:
+    """Words that are aligned meanwhile in more than one block are aligned by this ``map``, on other machines say."""
+    before = _mapper.set(mapper)
+    try:
+        yield
+    finally:
+        _mapper.reset(before)
 
 
 class WordPairs(NamedTuple):
@@ -88,18 +109,11 @@ class _Direction:
         self.null: Floats = np.ones(word_count)
         self._normalize()
 
-    def expect(self, block: _Block, positions: _Positions, nearness: Floats, words: Ids, null: float) -> None:
-        """Add what a block expects; ``positions`` are those of the words that are explained."""
-        weights = self.probabilities[block.rows][block.pairs]
-        weights *= nearness
-        widths = np.bincount(positions, nearness, len(words))
-        share = (1 - null) / np.where(widths > 0, widths, 1)
-        from_null = null * self.null[words]
-        likelihood = from_null + share * np.bincount(positions, weights, len(words))
-        weights *= (share / likelihood)[positions]
-        self._counts[block.rows] += np.bincount(block.pairs, weights, len(block.rows))
-        self._null_counts += np.bincount(words, from_null / likelihood, len(self.null))
-        self._log_likelihood += float(np.log(likelihood).sum())
+    def add(self, rows: Ids, counts: Floats, words: Ids, null_counts: Floats, log_likelihood: Floats) -> None:
+        """Add what a block expects of its pairs and of each of its words that are explained."""
+        self._counts[rows] += counts
+        self._null_counts += np.bincount(words, null_counts, len(self.null))
+        self._log_likelihood += float(log_likelihood)
 
     def maximize(self) -> float:
         """Make the expected counts the new probabilities; the log likelihood of the old ones."""
@@ -142,7 +156,7 @@ class Model1:
         self._window, self._null, self._floor = window, null, floor
         prior = prior or WordPairs(*np.zeros((2, 0), np.int32), *np.zeros((2, 0)))
         prior_keys = prior.sources.astype(np.int64) * len(target.terms) + prior.targets
-        self._blocks, keys = self._find_pairs(len(target.terms), prior_keys)
+        keys = self._find_pairs(len(target.terms), prior_keys)
         sources, targets = (ids.astype(np.int32) for ids in np.divmod(keys, max(1, len(target.terms))))
         counts = np.zeros((2, len(keys)))
         counts[:, 1 + np.searchsorted(keys[1:], prior_keys)] = prior.forward, prior.backward
@@ -151,12 +165,11 @@ class Model1:
 
     def step(self) -> tuple[float, float]:
         """One round of both directions; the log likelihoods before it, of the target texts and of the source texts."""
-        for block in self._blocks:
-            meetings = self._meet(block.texts)
-            targets = _tokens(self._target_ids, self._target_offsets, block.texts)
-            sources = _tokens(self._source_ids, self._source_offsets, block.texts)
-            self._forward.expect(block, meetings.targets, meetings.nearness, targets, self._null)
-            self._backward.expect(block, meetings.sources, meetings.nearness, sources, self._null)
+        expect = partial(expected_counts, self._window, self._null)
+        for block, found in zip(self._blocks, self._map(expect, map(self._inputs, self._blocks)), strict=True):
+            sources, targets = self._tokens(block.texts)
+            self._forward.add(block.rows, found["forward"], targets, found["no_source"], found["target_likelihood"])
+            self._backward.add(block.rows, found["backward"], sources, found["no_target"], found["source_likelihood"])
         likelihoods = self._forward.maximize(), self._backward.maximize()
         self._prune()
         return likelihoods
@@ -168,43 +181,56 @@ class Model1:
             forward.sources[1:], backward.sources[1:], forward.probabilities[1:], backward.probabilities[1:]
         )
 
-    def _find_pairs(self, target_terms: int, prior: NDArray[np.int64]) -> tuple[list[_Block], NDArray[np.int64]]:
-        """The blocks, and the key of each row: source id * number of target terms + target id, ascending.
+    def _find_pairs(self, target_terms: int, prior: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Find the blocks; the key of each row: source id * number of target terms + target id, ascending.
 
         ``prior`` has the keys of pairs that need no meeting.
         """
-        blocks, found = [], []
-        spans = _blocks(self._source_offsets, self._target_offsets, self._window)
-        for texts in track(spans, "finding words that meet"):
-            meetings = self._meet(texts)
-            sources = _tokens(self._source_ids, self._source_offsets, texts)[meetings.sources].astype(np.int64)
-            targets = _tokens(self._target_ids, self._target_offsets, texts)[meetings.targets]
-            keys, pairs = np.unique(sources * target_terms + targets, return_inverse=True)
-            found.append(keys)
-            blocks.append(_Block(texts, np.zeros(0, np.int32), pairs.astype(np.int32)))
-        table = np.unique(np.concatenate([prior, *found]))
-        for block, keys in zip(blocks, found, strict=True):
-            block.rows = np.asarray(np.searchsorted(table, keys) + 1, dtype=np.int32)
-        return blocks, np.concatenate([np.zeros(1, np.int64), table])
+        self._blocks = [
+            _Block(texts, np.zeros(0, np.int32), np.zeros(0, np.int32))
+            for texts in _blocks(self._source_offsets, self._target_offsets, self._window)
+        ]
+        found = []
+        met = self._map(partial(meeting_pairs, self._window, target_terms), map(self._texts, self._blocks))
+        for block, pairs in zip(track(self._blocks, "finding words that meet"), met, strict=True):
+            block.pairs = pairs["pairs"]
+            found.append(pairs["keys"])
+        keys = np.sort(np.concatenate([prior, *found]), kind="stable")  # it merges what is sorted; unique() would hash
+        table = keys[np.flatnonzero(np.diff(keys, prepend=-1))]
+        for block, of_block in zip(self._blocks, found, strict=True):
+            block.rows = np.asarray(np.searchsorted(table, of_block) + 1, dtype=np.int32)
+        return np.concatenate([np.zeros(1, np.int64), table])
 
-    def _meet(self, texts: slice) -> _Meetings:
-        """All i, j with d_ij <= w (to the next whole word), target token by target token."""
-        source_starts, source_lengths = _spans(self._source_offsets, texts)
-        target_starts, target_lengths = _spans(self._target_offsets, texts)
-        text = np.repeat(np.arange(len(target_lengths)), target_lengths)
-        lengths = source_lengths[text]
-        scale = lengths / target_lengths[text]
-        unit = np.maximum(1.0, scale)  # a word of the shorter text, in words of the source text
-        centre = (np.arange(len(text)) - target_starts[text] + 0.5) * scale
-        low = np.maximum(0, np.floor(centre - self._window * unit)).astype(np.int64)
-        high = np.minimum(lengths, np.ceil(centre + self._window * unit)).astype(np.int64)
-        counts = high - low
-        ends = np.cumsum(counts)
-        number = np.arange(ends[-1] if len(ends) else 0)
-        sources = number + np.repeat(low + source_starts[text] - (ends - counts), counts)
-        distances = sources - np.repeat(source_starts[text] + centre - 0.5, counts)
-        nearness = np.exp(-np.abs(distances) / np.repeat(self._window * unit, counts))
-        return _Meetings(sources, np.repeat(np.arange(len(text)), counts), nearness)
+    @property
+    def _map(self) -> Mapper:
+        return _mapper.get() if len(self._blocks) > 1 else map
+
+    def _tokens(self, texts: slice) -> tuple[Ids, Ids]:
+        """The words of both sides of some texts."""
+        sides = (self._source_ids, self._source_offsets), (self._target_ids, self._target_offsets)
+        source, target = (ids[offsets[texts.start] : offsets[texts.stop]] for ids, offsets in sides)
+        return source, target
+
+    def _offsets(self, texts: slice) -> Arrays:
+        inside = slice(texts.start, texts.stop + 1)
+        return {"source_offsets": self._source_offsets[inside], "target_offsets": self._target_offsets[inside]}
+
+    def _texts(self, block: _Block) -> Arrays:
+        """What :func:`meeting_pairs` needs."""
+        sources, targets = self._tokens(block.texts)
+        return {**self._offsets(block.texts), "sources": sources, "targets": targets}
+
+    def _inputs(self, block: _Block) -> Arrays:
+        """What :func:`expected_counts` needs: the probabilities of this block's pairs and words alone."""
+        sources, targets = self._tokens(block.texts)
+        return {
+            **self._offsets(block.texts),
+            "pairs": block.pairs,
+            "forward": self._forward.probabilities[block.rows],
+            "backward": self._backward.probabilities[block.rows],
+            "no_source": self._forward.null[targets],
+            "no_target": self._backward.null[sources],
+        }
 
     def _prune(self) -> None:
         likely = np.maximum(self._forward.probabilities, self._backward.probabilities) >= self._floor
@@ -218,6 +244,58 @@ class Model1:
         self._backward.keep(likely)
 
 
+def meeting_pairs(window: int, target_terms: int, block: Arrays) -> Arrays:
+    """The keys of the pairs of words that meet in a block, ascending, and of which of them each meeting is one."""
+    meetings = _meet(block["source_offsets"], block["target_offsets"], window)
+    sources = block["sources"][meetings.sources].astype(np.int64)
+    keys, pairs = np.unique(sources * target_terms + block["targets"][meetings.targets], return_inverse=True)
+    return {"keys": keys, "pairs": pairs.astype(np.int32)}
+
+
+def expected_counts(window: int, null: float, block: Arrays) -> Arrays:
+    """The E step of a block: c(s, t) of its pairs and the count of NULL of each of its words, in both directions."""
+    meetings, pairs = _meet(block["source_offsets"], block["target_offsets"], window), block["pairs"]
+
+    def expect(probabilities: Floats, positions: _Positions, from_null: Floats) -> tuple[Floats, Floats, Floats]:
+        """``positions`` are those of the words that are explained."""
+        from_null = null * from_null
+        weights = probabilities[pairs]
+        weights *= meetings.nearness
+        widths = np.bincount(positions, meetings.nearness, len(from_null))
+        share = (1 - null) / np.where(widths > 0, widths, 1)
+        likelihood = from_null + share * np.bincount(positions, weights, len(from_null))
+        weights *= (share / likelihood)[positions]
+        counts: Floats = np.bincount(pairs, weights, len(probabilities)).astype(np.float64, copy=False)
+        return counts, from_null / likelihood, np.asarray(np.log(likelihood).sum())
+
+    forward, no_source, target_likelihood = expect(block["forward"], meetings.targets, block["no_source"])
+    backward, no_target, source_likelihood = expect(block["backward"], meetings.sources, block["no_target"])
+    return {
+        "forward": forward, "no_source": no_source, "target_likelihood": target_likelihood,
+        "backward": backward, "no_target": no_target, "source_likelihood": source_likelihood,
+    }  # fmt: skip
+
+
+def _meet(source_offsets: _Positions, target_offsets: _Positions, window: int) -> _Meetings:
+    """All i, j of each text with d_ij <= w (to the next whole word), target token by target token."""
+    source_starts, source_lengths = source_offsets[:-1] - source_offsets[0], np.diff(source_offsets)
+    target_starts, target_lengths = target_offsets[:-1] - target_offsets[0], np.diff(target_offsets)
+    text = np.repeat(np.arange(len(target_lengths)), target_lengths)
+    lengths = source_lengths[text]
+    scale = lengths / target_lengths[text]
+    unit = np.maximum(1.0, scale)  # a word of the shorter text, in words of the source text
+    centre = (np.arange(len(text)) - target_starts[text] + 0.5) * scale
+    low = np.maximum(0, np.floor(centre - window * unit)).astype(np.int64)
+    high = np.minimum(lengths, np.ceil(centre + window * unit)).astype(np.int64)
+    counts = high - low
+    ends = np.cumsum(counts)
+    number = np.arange(ends[-1] if len(ends) else 0)
+    sources = number + np.repeat(low + source_starts[text] - (ends - counts), counts)
+    distances = sources - np.repeat(source_starts[text] + centre - 0.5, counts)
+    nearness = np.exp(-np.abs(distances) / np.repeat(window * unit, counts))
+    return _Meetings(sources, np.repeat(np.arange(len(text)), counts), nearness)
+
+
 def align_words(
     source: TokenizedTexts, target: TokenizedTexts, iterations: int = 5, window: int = 20, null: float = 0.25,
     prior: WordPairs | None = None,
@@ -227,16 +305,6 @@ def align_words(
     for _ in track(range(iterations), "aligning words"):
         model.step()
     return model.pairs()
-
-
-def _tokens(ids: Ids, offsets: _Positions, texts: slice) -> Ids:
-    return ids[offsets[texts.start] : offsets[texts.stop]]
-
-
-def _spans(offsets: _Positions, texts: slice) -> tuple[_Positions, _Positions]:
-    """Where each text begins, counted from the first, and how long it is."""
-    inside = offsets[texts.start : texts.stop + 1]
-    return inside[:-1] - inside[0], np.diff(inside)
 
 
 def _cut(source: _Positions, target: _Positions) -> tuple[_Positions, _Positions]:

@@ -6,6 +6,8 @@ import pytest
 
 from isogloss.cli.main import main
 from isogloss.cli.options import wants_ray
+from isogloss.engines.ray import mapping
+from isogloss.translation import word_alignment
 
 pytest.importorskip("ray", reason="the extra 'ray' is not installed")
 
@@ -35,8 +37,9 @@ def hits(run, tmp_path):
     return found
 
 
-def test_an_index_made_on_ray_finds_what_a_plain_one_finds(run, hits, tmp_path, monkeypatch):
-    made = ["index", "demo", "--system", "aligned", "--language", "fr", "-o"]
+@pytest.mark.parametrize("system", ["aligned", "bridge"])
+def test_an_index_made_on_ray_finds_what_a_plain_one_finds(run, hits, tmp_path, monkeypatch, system):
+    made = ["index", "demo", "--system", system, "--language", "fr", "-o"]
     assert wants_ray(None)  # the cluster of these tests is named in the environment
     run(*made, "on-ray", "--on", "ray")
     monkeypatch.delenv("RAY_ADDRESS")
@@ -48,7 +51,23 @@ def test_an_index_made_on_ray_finds_what_a_plain_one_finds(run, hits, tmp_path, 
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
 
 
-def test_what_makes_no_vectors_is_indexed_here(run, hits, caplog):
-    run("index", "demo", "--system", "bm25", "--language", "fr", "-o", "words", "--on", "ray")
-    assert hits("words", "miel")
-    assert "bm25 makes no vectors: its documents are indexed here, not on Ray" in caplog.text
+def test_what_is_not_trained_by_epochs_aligns_its_words_on_ray(run, tmp_path, monkeypatch):
+    map_on_ray, calls = mapping.map_on_ray, []
+    monkeypatch.setattr(mapping, "map_on_ray", lambda *arguments: calls.append(1) or map_on_ray(*arguments))
+    monkeypatch.setattr(word_alignment, "_BLOCK_MEETINGS", 100_000)
+    made = ["train", "bridge", "--data", "demo", "--pair", "en-fr", "-o"]
+    run(*made, "on-ray", "--on", "ray")
+    monkeypatch.delenv("RAY_ADDRESS")
+    run(*made, "plain")
+    there, here = (
+        {path.name: path.read_bytes() for path in (tmp_path / name / "model").iterdir() if path.suffix != ".md"}
+        for name in ("on-ray", "plain")
+    )
+    assert there == here
+    assert calls
+
+
+def test_workers_are_counted_for_systems_trained_by_epochs(capsys):
+    arguments = ["train", "bridge", "--data", "demo", "--pair", "en-fr", "-o", "run", "--on", "ray", "--workers", "3"]
+    assert main(arguments) == 2
+    assert "words are aligned on all cores of the cluster; leave --workers out" in capsys.readouterr().err

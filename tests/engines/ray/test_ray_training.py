@@ -1,36 +1,56 @@
-"""Training on a real Ray cluster: a node that is killed meanwhile changes nothing of what is learned."""
+"""Training on a real Ray cluster: a worker that is killed meanwhile changes nothing of what is learned."""
 
 import json
 import os
-import subprocess
-import sys
-from pathlib import Path
+import signal
 
 import pytest
 
 import isogloss
+from isogloss.engines.ray.train import on_ray
 from isogloss.storage.errors import InputError
 
 pytest.importorskip("torch")
 pytest.importorskip("numba")
 pytest.importorskip("ray", reason="the extra ray is not installed")
 
-SCRIPT = Path(__file__).with_name("losing_a_node.py")
-HOME = Path(isogloss.__file__).parents[1]
 EPOCHS = 4
 
 
 @pytest.fixture(scope="module")
-def disturbed(tmp_path_factory):
-    """A run on three nodes, one of which is lost in the third epoch, and what was said meanwhile."""
-    folder = tmp_path_factory.mktemp("disturbed")
-    paths = os.pathsep.join(filter(None, (str(HOME), os.environ.get("PYTHONPATH"))))
-    done = subprocess.run(
-        [sys.executable, str(SCRIPT), str(folder), str(EPOCHS)], env={**os.environ, "PYTHONPATH": paths}, timeout=300,
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return folder, done.stderr
+def disturbed(cluster, tmp_path_factory):
+    """A run of two workers, one of which is killed after its second epoch; when how many began is written down."""
+    folder, second = tmp_path_factory.mktemp("disturbed"), cluster.add_node(num_cpus=1)
+    cluster.wait_for_nodes()
+
+    def launch(job, gpu):
+        def disturb(team):
+            """In each worker: a checkpoint whenever it can be."""
+            from isogloss.training import loop
+
+            begin, close_epoch = loop.Training._begin, loop.Training._close_epoch
+            loop._CHECKPOINT_SECONDS = loop._RECORD_SECONDS = 0.0
+
+            def begin_and_tell(self):
+                begin(self)
+                if self._team.rank == 0:
+                    with open(folder / "begun", "a") as file:
+                        file.write(json.dumps({"workers": self._team.size, "epoch": self._position.epoch}) + "\n")
+
+            def close(self, *arguments):
+                close_epoch(self, *arguments)
+                if self._team.rank == 1 and self._position.epoch == 2 and not (folder / "killed").exists():
+                    (folder / "killed").touch()
+                    os.kill(os.getpid(), signal.SIGKILL)
+
+            loop.Training._begin, loop.Training._close_epoch = begin_and_tell, close
+            return job(team)
+
+        return on_ray(2)(disturb, gpu)
+
+    isogloss.train("smooth", "demo", "en-fr", folder / "run", launch=launch, epochs=EPOCHS, dimension=8, batch=512)
+    cluster.remove_node(second)
+    return folder
 
 
 def parameters(run):
@@ -38,28 +58,33 @@ def parameters(run):
 
 
 def test_what_is_learned_is_what_one_process_learns_undisturbed(disturbed, tmp_path):
-    folder, _ = disturbed
     isogloss.train("smooth", "demo", "en-fr", tmp_path / "alone", epochs=EPOCHS, dimension=8, batch=512)
-    assert parameters(folder / "run") == parameters(tmp_path / "alone")
+    assert parameters(disturbed / "run") == parameters(tmp_path / "alone")
     for name in ("finished.json", "run.trec"):
-        assert (folder / "run" / name).is_file()
+        assert (disturbed / "run" / name).is_file()
 
 
-def test_the_log_says_who_was_lost_and_who_goes_on(disturbed):
-    folder, said = disturbed
-    node = (folder / "killed").read_text()
-    assert f"a worker is lost (on {(folder / 'address').read_text()}, node {node[:8]})" in said
-    assert "going on from the last checkpoint with 2 workers" in said
-
-
-def test_epochs_that_were_kept_are_not_learned_twice(disturbed):
+def test_workers_go_on_from_the_last_checkpoint(disturbed):
     """The second time the first epochs come from the checkpoint, with the times they had."""
-    folder, _ = disturbed
-    epochs = [json.loads(line) for line in (folder / "run" / "metrics.jsonl").read_text().splitlines()]
+    epochs = [json.loads(line) for line in (disturbed / "run" / "metrics.jsonl").read_text().splitlines()]
     assert [entry["epoch"] for entry in epochs] == [1, 2, 3, 4]
-    begun = [json.loads(line) for line in (folder / "begun").read_text().splitlines()]
-    assert begun[0] == {"rank": 0, "epoch": 0}
-    assert begun[-1]["epoch"] >= 2
+    begun = [json.loads(line) for line in (disturbed / "begun").read_text().splitlines()]
+    assert begun == [{"workers": 2, "epoch": 0}, {"workers": 2, "epoch": 2}]
+
+
+def test_an_error_in_a_worker_is_one_sentence_and_not_tried_again(cluster, node, tmp_path):
+    tried = tmp_path / "tried"
+
+    def fail(team):
+        if team.rank == team.size - 1:
+            with open(tried, "a") as file:
+                file.write("once ")
+            raise InputError("train: this cannot work")
+        team.any(True)
+
+    with pytest.raises(InputError, match=r"^train: this cannot work$"):
+        on_ray(2)(fail, False)
+    assert tried.read_text() == "once "
 
 
 @pytest.mark.parametrize(
