@@ -83,8 +83,13 @@ def _collection(
     return collection
 
 
-def load_dataset(source: Source | str, pair: Pair | str, seed: int = 0, problems: Problems | None = None) -> Dataset:
+def load_dataset(
+    source: Source | str, pair: Pair | str, seed: int = 0, problems: Problems | None = None,
+    documents: Collection | None = None,
+) -> Dataset:  # fmt: skip
     """Read one language pair of a source; every line is checked, and every id in a judgment exists.
+
+    ``documents`` are those of the source, where they were read before.
 
     >>> len(load_dataset("demo", "en-fr").documents)
     104
@@ -99,7 +104,7 @@ def load_dataset(source: Source | str, pair: Pair | str, seed: int = 0, problems
         raise InputError(f"seed: {seed} is below 0; choose 0 or more")
     problems = problems or Problems()
     judgment_lines = source.judgments(pair, problems)  # first: an unknown pair is an error before much is read
-    documents = load_collection(source, pair[1], problems)
+    documents = documents or load_collection(source, pair[1], problems)
     queries = {query.id: query for query in _unique(source.queries(pair[0], problems), "query", problems)}
     judgments = Judgments(_checked(judgment_lines, queries, documents.row_of, problems), source.top_grade)
     splits = source.splits(pair, queries, problems)
@@ -108,13 +113,16 @@ def load_dataset(source: Source | str, pair: Pair | str, seed: int = 0, problems
     return Dataset(source, pair, documents, queries, judgments, dict(splits), problems)
 
 
-def load_training(source: Source, pair: Pair, problems: Problems | None = None) -> Dataset:
+def load_training(
+    source: Source, pair: Pair, problems: Problems | None = None, documents: Collection | None = None
+) -> Dataset:
     """What a system may be trained on: a dataset, or the documents alone where the source has no judgments."""
     try:
         source.judgments(pair, Problems(stop_at_errors=False))  # opened, not read
     except InputError:
-        return Dataset(source, pair, load_collection(source, pair[1], problems), {}, Judgments(), {"train": []})
-    return load_dataset(source, pair, problems=problems)
+        documents = documents or load_collection(source, pair[1], problems)
+        return Dataset(source, pair, documents, {}, Judgments(), {"train": []})
+    return load_dataset(source, pair, problems=problems, documents=documents)
 
 
 def all_for_training(dataset: Dataset, keep_dev: bool = False) -> Dataset:

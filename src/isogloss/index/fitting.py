@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from isogloss.data.dataset import all_for_training, load_training
+from isogloss.data.documents import Collection
 from isogloss.data.problems import Problems
 from isogloss.data.source import Pair, Source
 from isogloss.index.language_systems import LanguageSystems, system_for
@@ -23,15 +24,21 @@ Check = Callable[[System], object]
 def ready_systems(
     name: str, source: Source | None, query_languages: Sequence[str], language: str,
     settings: Mapping[str, str] | None = None, problems: Problems | None = None, check: Check | None = None,
+    documents: Collection | None = None,
 ) -> LanguageSystems:  # fmt: skip
-    """The systems for documents of one language, one for each language of the queries."""
+    """The systems for documents of one language, one for each language of the queries.
+
+    ``documents`` are those of the source, where they were read before.
+    """
     pairs = [(query_language, language) for query_language in query_languages]
-    return LanguageSystems({pair[0]: ready_system(name, source, pair, settings, problems, check) for pair in pairs})
+    return LanguageSystems(
+        {pair[0]: ready_system(name, source, pair, settings, problems, check, documents) for pair in pairs}
+    )
 
 
 def ready_system(
     name: str, source: Source | None, pair: Pair, settings: Mapping[str, str] | None = None,
-    problems: Problems | None = None, check: Check | None = None,
+    problems: Problems | None = None, check: Check | None = None, documents: Collection | None = None,
 ) -> System:  # fmt: skip
     """A system by name, fitted to the source where it learns; or a trained one, by its directory.
 
@@ -46,7 +53,8 @@ def ready_system(
     if system.learns:
         if source is None:
             raise InputError(f"{name}: has to learn first; give it data with --documents SOURCE")
-        system.fit(all_for_training(load_training(source, pair, problems), keep_dev=system.measures_on_dev))
+        training = load_training(source, pair, problems, documents)
+        system.fit(all_for_training(training, keep_dev=system.measures_on_dev))
     return system
 
 

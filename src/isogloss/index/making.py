@@ -72,20 +72,27 @@ def make_index(
         source, languages = detected.source, languages_to_index(detected, query_languages)
     if translations is not None:
         source, languages = translations.added_to(source, languages, query_languages, named, problems)
-    check, settings = for_engine if engine else None, dict(settings or {})
-    systems = (ready_systems(name, source, query_languages, each, settings, problems, check) for each in languages)
+    settings = dict(settings or {})
+    systems = (ready_systems(name, source, query_languages, each, settings, problems, for_engine) for each in languages)
     with ExitStack() as stack:
         stack.enter_context(dropping_the_old_engine_index(path))
         in_engine = stack.enter_context(new_engine_index(engine, path, systems)) if engine else None
         partial = stack.enter_context(replacing(path, overwrite))
         builder = IndexBuilder(partial, query_languages, fields, encode=encode, in_engine=in_engine)
-        for language, of_language in zip(languages, in_engine.systems if in_engine else systems, strict=True):
-            documents = _of_language(load_collection(source, language, problems), languages, source)
-            builder.add(language, of_language, documents)
+        for number, language in enumerate(languages):
+            documents = load_collection(source, language, problems)  # once, for fitting and for indexing
+            of_language = (
+                in_engine.systems[number]
+                if in_engine
+                else ready_systems(name, source, query_languages, language, settings, problems, documents=documents)
+            )
+            builder.add(language, of_language, _of_language(documents, languages, source))
+            indexed = documents[0]
+            del documents  # a large collection is in memory once
         sources = {}
         if source_documents:
             asked = [language for language in query_languages if language not in languages]
-            kept = {each: _keep_sources(partial / SOURCES / each, source, each, documents[0]) for each in asked}
+            kept = {each: _keep_sources(partial / SOURCES / each, source, each, indexed) for each in asked}
             sources = {language: count for language, count in kept.items() if count}
         return builder.finish(name, settings, sources)
 
@@ -175,8 +182,12 @@ def _keep_sources(folder: Path, source: Source, language: str, indexed: Document
     They are a convenience, so errors in them are ignored. Some formats have the same documents in every language that
     is asked for: those are not stored.
     """
+    lenient = Problems(stop_at_errors=False)
     try:
-        found = load_source_documents(source, language, Problems(stop_at_errors=False))
+        first = next((document for _, document in source.source_documents(language, lenient)), None)
+        if first is None or replace(first, language=indexed.language) == indexed:
+            return 0  # a million documents are not read for that
+        found = load_source_documents(source, language, lenient)
     except InputError:
         return 0  # it has none
     kept = Collection((document for document in found if document.language == language), language)

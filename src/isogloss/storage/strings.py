@@ -5,6 +5,7 @@ Several tables are searched as one (``JoinedStrings``), or copied into one table
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -29,10 +30,12 @@ class StringTable(Sequence[str]):
     @classmethod
     def of(cls, strings: Iterable[str]) -> StringTable:
         """A table in memory."""
-        encoded = [string.encode("utf-8", "surrogatepass") for string in strings]
-        offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
-        np.cumsum([len(string) for string in encoded], out=offsets[1:])
-        return cls(np.frombuffer(b"".join(encoded), dtype=np.uint8), offsets)
+        data, lengths = bytearray(), array("q", [0])
+        for string in strings:
+            encoded = string.encode("utf-8", "surrogatepass")
+            lengths.append(len(encoded))
+            data += encoded
+        return cls(np.frombuffer(data, dtype=np.uint8), np.cumsum(np.frombuffer(lengths, dtype=np.int64)))
 
     def __len__(self) -> int:
         return len(self.offsets) - 1

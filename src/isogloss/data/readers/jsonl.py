@@ -100,9 +100,9 @@ class Jsonl(Source):
                 yield from ((location, query) for query in self.graded.queries_of(page))
 
     def judgments(self, pair: Pair, problems: Problems) -> Iterator[tuple[Location, Judgment]]:
-        missing = [language for language in pair if language not in self.graded.languages]
+        missing = [language for language in pair if language not in self._languages]
         if missing:
-            known = ", ".join(self.graded.languages) or "none marked"
+            known = ", ".join(sorted(self._languages)) or "none marked"
             self._refuse(f"has no pages in {missing[0]!r}; languages here: {known}", problems)
         pages = [(location, page) for location, page in self._pages if page.language == pair[0]]
         lines = [(location, line) for location, page in pages for line in self.graded.judgments_of(page, pair[1])]
@@ -131,13 +131,22 @@ class Jsonl(Source):
         return GradedPages(page for _, page in self._pages)
 
     @cached_property
+    def _languages(self) -> set[str]:
+        """The languages of the pages, which are not kept: most files have one language, and no judgments."""
+        problems = Problems(stop_at_errors=False)
+        found = {page.language for _, page in self.check(problems)} - {""}
+        self._is_whole = not problems.errors
+        return found
+
+    @cached_property
     def _pages(self) -> list[tuple[Location, Document]]:
         problems = Problems(stop_at_errors=False)  # reported where documents are read
         return list(self.check(problems))
 
     def _refuse(self, what: str, problems: Problems) -> NoReturn:
-        for _ in self.check(problems):  # malformed pages may be the reason
-            pass
+        if not self._is_whole:  # malformed pages may be the reason
+            for _ in self.check(problems):
+                pass
         raise NoJudgmentsError(f"{self.path}: {what}")
 
     def _warn_of_links(self, pair: Pair, problems: Problems) -> None:

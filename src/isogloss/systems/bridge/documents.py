@@ -73,12 +73,14 @@ class Part:
         cls, translation: TranslationModel, texts: TokenizedTexts, words: int, spans: NDArray[np.int32],
         vectors: Vectors,
     ) -> Part:  # fmt: skip
-        """Index tokenised texts."""
+        """Index tokenised texts, whose ids become the part's."""
         number_of = {word: number for number, word in enumerate(translation.document_words)}
         others = sorted(term for term in texts.terms if term not in number_of)  # as their UTF-8 bytes sort too
         number_of |= {term: number for number, term in enumerate(others, translation.unknown + 1)}
         numbers = np.fromiter((number_of[term] for term in texts.terms), np.int32, len(texts.terms))
-        ids = numbers[texts.ids] if len(numbers) else texts.ids
+        ids = texts.ids
+        if len(numbers):
+            np.take(numbers, ids, out=ids, mode="clip")  # in place: they may be many
         tokens = Tokens(ids, texts.offsets, translation.unknown, len(others), words)
         lists, times = expand(tokens, translation)
         return cls(translation, StringTable.of(others), tokens, times, spans, lists, vectors)
