@@ -192,6 +192,9 @@ class Service:
         query = "what is known about water and stones"
         names: tuple[models.IndexName, ...] = ("main", "compare") if self.compare else ("main",)
         for name in names:
+            for of_query in self.index(name).by_query_language.values():
+                for language_index in of_query.values():
+                    language_index.system.warm()
             self.search(models.SearchRequest(q=query, k=1, index=name))
             self.search_batch(models.BatchRequest(queries=[query, query], k=1, index=name))
 

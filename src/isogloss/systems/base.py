@@ -208,6 +208,9 @@ class System(ABC):
         """The scores of some documents; systems that can score few without scoring all override this."""
         return self.scores(query)[rows]
 
+    def warm(self) -> None:  # noqa: B027 - most have nothing to load
+        """Load compiled code now, and use it: many queries are expected. Otherwise that is done after many."""
+
     def about(self) -> dict[str, Any]:
         """Facts about the indexed documents: how vectors are stored, say."""
         return {}

@@ -77,6 +77,9 @@ class LexicalSystem(System):
         with ThreadPoolExecutor(available_cores()) as threads:
             return list(threads.map(lambda query: self.search(query, k, allowed), queries))
 
+    def warm(self) -> None:
+        compile_ahead()
+
     def best_possible(self, query: str) -> float:
         return self._bm25.best_possible(self.concepts(query)) or 1.0
 

@@ -234,6 +234,10 @@ class Hybrid(FindsPassages):
         rows = self._lists.candidates(query, k, allowed)
         return top_k(self.score(query, rows), k, self.id_order, rows)
 
+    def warm(self) -> None:
+        for part in self._parts.values():
+            part.warm()
+
     def passage(self, query: str, row: int) -> Span | None:
         """The lexical part's passage, where it matches any word; else the dense part's."""
         lexical = self._parts["lexical"]

@@ -76,6 +76,9 @@ class Passages(FindsPassages):
         self.take(cut.counts, cut.spans)
         self.inner.index_texts(cut.passages)
 
+    def warm(self) -> None:
+        self.inner.warm()
+
     def cut(self, texts: Sequence[str]) -> Cut:
         """The passages of some texts."""
         counts, spans = passages_of_texts(texts, self.options.passages)

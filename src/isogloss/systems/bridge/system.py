@@ -45,7 +45,7 @@ from isogloss.systems.bridge.documents import Documents, Part, Vectors
 from isogloss.systems.bridge.expansion import SCALE
 from isogloss.systems.bridge.explaining import Found, explain, word_scores
 from isogloss.systems.bridge.features import FEATURES, Features, QueryFeatures, compute_features, products
-from isogloss.systems.bridge.matching import DocumentMatches, QueryTable
+from isogloss.systems.bridge.matching import COMPILED, DocumentMatches, QueryTable
 from isogloss.systems.bridge.model import (
     DEFAULT_CALIBRATIONS,
     BridgeModel,
@@ -194,6 +194,9 @@ class Bridge(FindsPassages, Trainable):
 
         with ThreadPoolExecutor(available_cores()) as threads:
             return list(threads.map(lambda query: self.search(query, k, allowed), queries))
+
+    def warm(self) -> None:
+        COMPILED.begin()
 
     def score(self, query: str, rows: Rows) -> Scores:
         found = self._retrieved(query)
