@@ -66,6 +66,13 @@ class Concept(NamedTuple):
     times: float = 1.0
 
 
+class Matches(NamedTuple):
+    """What a concept adds to the scores of some documents, and how often each of them has each of its terms."""
+
+    contributions: Floats
+    counts: dict[str, NDArray[np.int32]]
+
+
 class BM25:
     """Scores the documents of inverted lists. ``expected_df`` chooses sum_t w_t df(t) over the size of the union.
 
@@ -97,15 +104,20 @@ class BM25:
 
     def contributions_at(self, concept: Concept, rows: NDArray[np.int64]) -> NDArray[np.float32]:
         """What a concept adds to the score of each of some documents. Only these documents are looked up."""
+        return self.matches_at(concept, rows).contributions
+
+    def matches_at(self, concept: Concept, rows: NDArray[np.int64]) -> Matches:
+        """The same, with the counts of the terms."""
+        counts = {term: self.postings.counts_at(term, rows) for term, _ in concept.terms}
         frequencies = np.zeros(len(rows), dtype=np.float32)
         for term, weight in concept.terms:
             if weight:
-                frequencies += self.postings.counts_at(term, rows).astype(np.float32) * np.float32(weight)
+                frequencies += counts[term].astype(np.float32) * np.float32(weight)
         found = np.flatnonzero(frequencies)
         parts = np.zeros(len(rows), dtype=np.float32)
         parts[found] = frequencies[found] / (self.saturation[rows[found]] + frequencies[found])
         parts *= np.float32(concept.times * self.idf(concept.terms))
-        return parts
+        return Matches(parts, counts)
 
     def contributions(self, concept: Concept) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
         """The documents a concept occurs in and what it adds to the score of each."""

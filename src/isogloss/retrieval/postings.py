@@ -91,8 +91,10 @@ class Postings:
     """The inverted lists of a collection, and the length of each of its documents in terms."""
 
     def __init__(self, terms: StringTable, offsets: Numbers, documents: Ids, frequencies: Ids, lengths: Ids) -> None:
-        self.terms, self.lengths = terms, lengths
-        self.offsets, self.documents, self.frequencies = offsets, documents, frequencies
+        arrays = (offsets, documents, frequencies, lengths)
+        # Views of mapped arrays that are not of type memmap, whose every slice costs a microsecond.
+        self.offsets, self.documents, self.frequencies, self.lengths = map(np.asarray, arrays)
+        self.terms = terms
         self._find = lru_cache(maxsize=50_000)(terms.find)
 
     @classmethod

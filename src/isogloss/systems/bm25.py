@@ -20,6 +20,8 @@ from isogloss.text.tokenizer import Tokenizer, tokenize
 from isogloss.translation.queries import untranslated
 
 _ROWS_TO_READ_ALL = 8  # where more than one in so many documents is to be scored, all are
+_SHOWN = 100  # hits of a query that are explained together
+_SHOWN_QUERIES = 100  # whose hits are remembered, because they may be explained
 _MANY_DOCUMENTS = 100_000  # with fewer, a query takes less time than a thread costs
 
 
@@ -66,7 +68,11 @@ class LexicalSystem(System):
         return self._bm25.scores_at(self.concepts(query), rows)
 
     def search(self, query: str, k: int, allowed: Allowed | None = None) -> Ranking:
-        return self._search.best(self.concepts(query), k, self.id_order, allowed)
+        ranking = self._search.best(self.concepts(query), k, self.id_order, allowed)
+        if len(self._shown) >= _SHOWN_QUERIES:
+            self._shown = {}
+        self._shown[query] = ranking.rows[:_SHOWN].astype(np.int64), None
+        return ranking
 
     def search_texts(self, queries: Sequence[str], k: int, allowed: Allowed | None = None) -> list[Ranking]:
         """In a large collection, one thread a query: numpy releases the interpreter lock."""
@@ -84,13 +90,21 @@ class LexicalSystem(System):
         return next(iter(self.tokenizer.terms([word])), None)
 
     def explain(self, query: str, row: int, text: str) -> list[Contribution]:
-        rows, found = np.asarray([row]), []
+        """The hits of a search are looked up together, when the first of them is explained."""
+        rows, lines = self._shown.get(query, (np.zeros(0, np.int64), None))
+        if lines is None and row in rows:
+            lines = dict(zip(rows.tolist(), self._explain(query, rows), strict=True))
+            self._shown[query] = rows, lines
+        return lines[row] if lines and row in lines else self._explain(query, np.asarray([row]))[0]
+
+    def _explain(self, query: str, rows: NDArray[np.int64]) -> list[list[Contribution]]:
+        found: list[list[Contribution]] = [[] for _ in rows]
         for concept in self.concepts(query):
-            (score,) = self._bm25.contributions_at(concept, rows).tolist()
-            if score:
-                terms = [term for term, _ in concept.terms if self._lists.counts_at(term, rows)[0]]
-                found.append(Contribution(concept.words, tuple(terms), score))
-        return sorted(found, key=lambda contribution: -contribution.score)
+            scores, counts = self._bm25.matches_at(concept, rows)
+            for number in np.flatnonzero(scores).tolist():
+                terms = tuple(term for term, of_term in counts.items() if of_term[number])
+                found[number].append(Contribution(concept.words, terms, float(scores[number])))
+        return [sorted(each, key=lambda contribution: -contribution.score) for each in found]
 
     def count_only(self, live: Allowed) -> None:
         self._use(self._lists.counting_only(live))
@@ -105,6 +119,7 @@ class LexicalSystem(System):
 
     def _use(self, postings: JoinedPostings) -> None:
         self._lists = postings
+        self._shown: dict[str, tuple[NDArray[np.int64], dict[int, list[Contribution]] | None]] = {}
         self._bm25 = BM25(postings, self.options.k1, self.options.b, self.expected_df)
         self._search = BM25Search(self._bm25)
 

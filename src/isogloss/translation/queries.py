@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import islice
 
 from isogloss.retrieval.bm25 import Concept
@@ -20,6 +20,8 @@ from isogloss.text.stemming import stem
 from isogloss.text.stopwords import stop_words
 from isogloss.text.tokenizer import Tokenizer, tokenize
 from isogloss.translation.lexicon import Lexicon, Phrase, Translation
+
+_CACHED_PHRASES = 20_000
 
 
 def untranslated(query: str, tokenizer: Tokenizer) -> list[Concept]:
@@ -46,6 +48,9 @@ class QueryTranslator:
     decay: float = 0.9
     drop_stop_words: bool = False
 
+    def __post_init__(self) -> None:
+        self._concepts = lru_cache(_CACHED_PHRASES)(self._make_concepts)
+
     @cached_property
     def _by_stem(self) -> dict[Phrase, list[Phrase]]:
         """Stems to the phrases of the lexicon that have them."""
@@ -59,7 +64,11 @@ class QueryTranslator:
     def __call__(self, query: str) -> list[Concept]:
         """The concepts of a query."""
         counts = Counter(self._content_phrases(list(self.lexicon.cut(tokenize(query)))))
-        return [concept for phrase, count in counts.items() for concept in self._concepts(phrase, count)]
+        return [
+            concept._replace(times=count * concept.times)
+            for phrase, count in counts.items()
+            for concept in self._concepts(phrase)
+        ]
 
     def translate(self, phrase: Phrase) -> tuple[Translation, ...]:
         """What the lexicon has for a phrase, or else for phrases with the same stem; nothing if it knows neither."""
@@ -80,16 +89,17 @@ class QueryTranslator:
             return phrases
         return [phrase for phrase in phrases if not self._is_stop_word(phrase)] or phrases
 
-    def _concepts(self, phrase: Phrase, count: int) -> list[Concept]:
+    def _make_concepts(self, phrase: Phrase) -> list[Concept]:
+        """The concepts of a phrase that the query has once."""
         words = " ".join(phrase)
         translations = self.translate(phrase)
         if not translations:
             verbatim = () if self._is_stop_word(phrase) else self.tokenizer.terms(phrase)
-            return [Concept(words, ((term, 1.0),), count) for term in verbatim]
+            return [Concept(words, ((term, 1.0),)) for term in verbatim]
         weighted = self._weighted_terms(translations)
         if self.structure == "independent":
-            return [Concept(words, ((term, 1.0),), count * weight) for term, weight in weighted.items()]
-        return [Concept(words, tuple(weighted.items()), count)] if weighted else []
+            return [Concept(words, ((term, 1.0),), weight) for term, weight in weighted.items()]
+        return [Concept(words, tuple(weighted.items()))] if weighted else []
 
     def _weighted_terms(self, translations: Sequence[Translation]) -> dict[str, float]:
         chosen = sorted(translations, key=lambda translation: -translation.probability)[: self.translations]

@@ -405,7 +405,11 @@ class Bridge(FindsPassages, Trainable):
         return self._score(query, rows, matches, rare)
 
     def _score(
-        self, query: str, rows: NDArray[np.int64], matches: DocumentMatches | None = None, rare: Sequence[list[int]] = ()
+        self,
+        query: str,
+        rows: NDArray[np.int64],
+        matches: DocumentMatches | None = None,
+        rare: Sequence[list[int]] = (),
     ) -> Scored:
         features, table = self.query_features(query), self.query_table(query)
         if matches is None:
