@@ -46,7 +46,6 @@ from isogloss.text.batches import TokenizedTexts
 
 MANY = 100_000_000
 """Documents, summed over queries, that numpy searches in the time in which compiled code is loaded."""
-_CACHED_FREQUENCIES = 1024  # concepts: a query's hits are explained one by one
 _CACHED_CONCEPTS = 20_000
 _FEW_RESULTS = 10_000  # for more, all scores are sorted
 _FEW_DOCUMENTS = 200_000  # that numpy scores all in less time than it takes to choose
@@ -85,7 +84,7 @@ class BM25:
         self.postings = JoinedPostings([postings]) if isinstance(postings, Postings) else postings
         self.expected_df = expected_df
         mean = self.postings.total_length / max(1, self.postings.counted)
-        self._document_frequency = lru_cache(_CACHED_FREQUENCIES)(self._count_documents)
+        self._document_frequency = lru_cache(_CACHED_CONCEPTS)(self._count_documents)
         self.saturation = (k1 * (1 - b + b * self.postings.lengths / (mean or 1.0))).astype(np.float32)
 
     def scores(self, concepts: Sequence[Concept]) -> NDArray[np.float32]:
@@ -149,15 +148,25 @@ class BM25:
 
     def _count_documents(self, terms: Terms) -> float:
         """df(c)."""
-        lists = [(self.postings[term].documents, weight) for term, weight in terms if weight]
+        weights = {term: weight for term, weight in terms if weight}
         if self.expected_df:
-            return float(sum(weight * len(documents) for documents, weight in lists))
-        if len(lists) == 1:
-            return float(len(lists[0][0]))
+            return float(sum(weight * self.postings.document_frequency(term) for term, weight in terms if weight))
+        if len(weights) == 1:
+            return float(self.postings.document_frequency(*weights))
+        if compiled := FAST.functions(0):
+            return float(self._count_union(compiled, [*weights]))
         found = np.zeros(self.postings.document_count, dtype=bool)
-        for documents, _ in lists:
-            found[documents] = True
+        for term in weights:
+            found[self.postings[term].documents] = True
         return float(np.count_nonzero(found))
+
+    def _count_union(self, compiled: ModuleType, terms: Sequence[str]) -> int:
+        count = 0
+        for part, live in zip(self.postings.parts, self.postings.live_parts, strict=True):
+            seen = np.zeros(part.document_count, dtype=bool) if live is None else ~live
+            spans = np.asarray([part.span(term) for term in terms], dtype=np.int64)
+            count += compiled.count_unseen(_fixed(part.documents, np.int32), spans, seen)
+        return count
 
     def _frequencies(self, lists: Sequence[tuple[Posting, float]]) -> tuple[NDArray[np.int32], Floats]:
         """The documents of several lists, each once, and their weighted frequencies added up."""

@@ -42,6 +42,8 @@ class LexicalSystem(System):
     joins = True
     expected_df = False
     options: LexicalOptions
+    _shown: dict[str, tuple[NDArray[np.int64], dict[int, list[Contribution]] | None]]
+    """The first hits of queries; their explanations, once one of them was explained."""
 
     def __init__(self, options: LexicalOptions, query_language: str, document_language: str) -> None:
         super().__init__(options, query_language, document_language)
@@ -119,7 +121,7 @@ class LexicalSystem(System):
 
     def _use(self, postings: JoinedPostings) -> None:
         self._lists = postings
-        self._shown: dict[str, tuple[NDArray[np.int64], dict[int, list[Contribution]] | None]] = {}
+        self._shown = {}
         self._bm25 = BM25(postings, self.options.k1, self.options.b, self.expected_df)
         self._search = BM25Search(self._bm25)
 
