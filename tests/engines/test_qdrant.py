@@ -6,7 +6,9 @@
 import os
 import subprocess
 import sys
+import tempfile
 import uuid
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -65,10 +67,17 @@ def not_flushed(monkeypatch):
     monkeypatch.setattr(EdgePoints, "flush", lambda self: None)
 
 
+@pytest.fixture
+def folder(tmp_path):
+    """A folder in memory, where the system has such: an index begins with a log of 32 MB."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else tmp_path) as folder:
+        yield Path(folder) / "qdrant"
+
+
 class TestInThisProcess(EngineConformance):
     @pytest.fixture
-    def opener(self, tmp_path):
-        return AtAnAddress(f"qdrant:{tmp_path / 'qdrant'}")
+    def opener(self, folder):
+        return AtAnAddress(f"qdrant:{folder}")
 
 
 @pytest.mark.filterwarnings("ignore:Payload indexes have no effect", "ignore:Local mode performs exact")
@@ -87,8 +96,8 @@ class TestAServer(EngineConformance):
         opener.drop()
 
 
-def test_indexes_of_one_folder_are_kept_apart_and_dropped_apart(tmp_path):
-    url = f"qdrant:{tmp_path / 'qdrant'}"
+def test_indexes_of_one_folder_are_kept_apart_and_dropped_apart(folder):
+    url = f"qdrant:{folder}"
     first, second = (QdrantEngine.create(url, DIMENSION, name=name) for name in ("first", "second"))
     first.add([page("a")], unit(0))
     second.add([page("b")], unit(0))
@@ -99,11 +108,11 @@ def test_indexes_of_one_folder_are_kept_apart_and_dropped_apart(tmp_path):
     with pytest.raises(InputError, match="no such index"):
         QdrantEngine.open(url, name="first")
     second.drop()
-    assert not (tmp_path / "qdrant").exists()
+    assert not folder.exists()
 
 
-def test_a_store_may_be_closed_twice_while_another_uses_the_folder(tmp_path):
-    url = f"qdrant:{tmp_path / 'qdrant'}"
+def test_a_store_may_be_closed_twice_while_another_uses_the_folder(folder):
+    url = f"qdrant:{folder}"
     store, other = QdrantEngine.create(url, DIMENSION, name="pages"), QdrantEngine.open(url, name="pages")
     store.close()
     store.close()
@@ -112,8 +121,8 @@ def test_a_store_may_be_closed_twice_while_another_uses_the_folder(tmp_path):
     other.close()
 
 
-def test_a_folder_is_one_process_s_own(tmp_path):
-    url = f"qdrant:{tmp_path / 'qdrant'}"
+def test_a_folder_is_one_process_s_own(folder):
+    url = f"qdrant:{folder}"
     store = QdrantEngine.create(url, DIMENSION, name="pages")
     code = f"from isogloss.engines.qdrant import QdrantEngine; QdrantEngine.open({url!r}, name='pages')"
     told = subprocess.run(
@@ -127,17 +136,17 @@ def test_a_folder_is_one_process_s_own(tmp_path):
     store.close()
 
 
-def test_a_damaged_folder_is_an_error_of_one_line(tmp_path):
-    url = f"qdrant:{tmp_path / 'qdrant'}"
+def test_a_damaged_folder_is_an_error_of_one_line(folder):
+    url = f"qdrant:{folder}"
     QdrantEngine.create(url, DIMENSION, name="pages").close()
-    (tmp_path / "qdrant" / "pages" / "edge_config.json").write_text("{")
+    (folder / "pages" / "edge_config.json").write_text("{")
     with pytest.raises(InputError, match="Qdrant cannot read it") as raised:
         QdrantEngine.open(url, name="pages")
     assert "\n" not in str(raised.value)
 
 
-def test_many_vectors_are_searched_through_a_graph_whose_recall_is_measured(tmp_path, monkeypatch):
-    store = QdrantEngine.create(f"qdrant:{tmp_path / 'qdrant'}", DIMENSION, name="pages")
+def test_many_vectors_are_searched_through_a_graph_whose_recall_is_measured(folder, monkeypatch):
+    store = QdrantEngine.create(f"qdrant:{folder}", DIMENSION, name="pages")
     vectors = np.random.default_rng(0).standard_normal((600, DIMENSION), dtype=np.float32)
     store.add([page(f"d{row}") for row in range(600)], vectors)
     exact = [ids_of(answer) for answer in store.search("fr", vectors[:5], 5)]
@@ -148,7 +157,7 @@ def test_many_vectors_are_searched_through_a_graph_whose_recall_is_measured(tmp_
     assert store.about()["search"] == {"fr": "hnsw"}
     assert [ids_of(answer) for answer in store.search("fr", vectors[:5], 5)] == exact
     store.close()
-    store = QdrantEngine.open(f"qdrant:{tmp_path / 'qdrant'}", name="pages")
+    store = QdrantEngine.open(f"qdrant:{folder}", name="pages")
     assert store.recalls() == reached
     assert store.approximate("no") == {}
     assert [ids_of(answer) for answer in store.search("fr", vectors[:5], 5)] == exact

@@ -95,6 +95,7 @@ class PostgresEngine:
         name, maker, self._maker = self.schema.name, self._maker, None
         if maker is None:
             return
+        self._vacuum()
         with self._database.errors():
             try:
                 schemas.mark_finished(maker, name)
@@ -310,6 +311,12 @@ class PostgresEngine:
             known = schemas.known_languages(connection, self.schema)
             schemas.add_languages(connection, self.schema, sorted(languages - known))
         self._languages = known | languages
+
+    def _vacuum(self) -> None:
+        """Let searches read postings from their index alone, with plans that fit; later PostgreSQL does so by itself."""
+        with self._database.separate_connection() as connection:
+            connection.execute("SET statement_timeout TO 0")
+            connection.execute(self.schema.statement("VACUUM (ANALYZE) {postings}, {vectors}, {documents}"))
 
     def _drop_hnsw(self, connection: Connection) -> None:
         for language in self._hnsw.read(connection):
