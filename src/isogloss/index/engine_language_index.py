@@ -20,6 +20,7 @@ from isogloss.systems.base import Contribution, System
 from isogloss.systems.hybrid import BothShares
 
 _RECENT = 1_000  # documents that are cached: hits are explained one by one
+_SHOWN = 32  # documents that are cached as they are indexed
 _KEPT = 128  # queries whose lists are cached
 
 
@@ -37,6 +38,7 @@ class EngineLanguageIndex:
         self.count, self._fields = count, fields
         self._recent: OrderedDict[str, Document] = OrderedDict()
         self._whole_list = lru_cache(_KEPT)(self._list)
+        self._alone = lru_cache(_SHOWN)(encoder.of_one)
         if encoder.hybrid is not None:
             encoder.hybrid.take_lists(self._ranking)
 
@@ -77,7 +79,7 @@ class EngineLanguageIndex:
 
     def explain(self, query: str, key: str, text: str) -> list[Contribution]:
         """The words that made the score; the document is encoded again, as the only one of a copy of the system."""
-        alone = self._encoder.of_one(Document(key, text), ("text",))
+        alone = self._alone(key, text)
         hybrid = self._encoder.hybrid
         if hybrid is None:
             return alone.explain(query, 0, text)
@@ -91,7 +93,7 @@ class EngineLanguageIndex:
         if not self.system.options.passages:
             return None
         document = self._recent.get(key) or self.documents([key])[0]
-        return None if document is None else self._encoder.of_one(document, self._fields).passage(query, 0)
+        return None if document is None else self._alone(key, joined_fields(document, self._fields)).passage(query, 0)
 
     def about(self) -> dict[str, Any]:
         """The measured recall, where the language is searched approximately."""

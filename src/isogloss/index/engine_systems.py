@@ -77,10 +77,10 @@ class EngineSystem:
             dense = None if matrix is None else padded(matrix[rows], dimension)
             yield batch, Points(counts, dense, None if self.sparse is None else self.sparse.sparse_documents(texts))
 
-    def of_one(self, document: Document, fields: tuple[str, ...]) -> System:
+    def of_one(self, id_: str, text: str) -> System:
         """A copy of the system with one document indexed, to explain its score and to find its best passage."""
         alone = copy(self.system)
-        alone.index(Collection([document]), fields)
+        alone.index(Collection([Document(id_, text)]), ("text",))
         return alone
 
     def _observe(self, documents: Collection, fields: tuple[str, ...]) -> None:

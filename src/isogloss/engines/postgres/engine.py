@@ -313,7 +313,7 @@ class PostgresEngine:
         self._languages = known | languages
 
     def _vacuum(self) -> None:
-        """Let searches read postings from their index alone, with plans that fit; later PostgreSQL does so by itself."""
+        """Let searches read postings from their index alone, with fitting plans; later PostgreSQL vacuums by itself."""
         with self._database.separate_connection() as connection:
             connection.execute("SET statement_timeout TO 0")
             connection.execute(self.schema.statement("VACUUM (ANALYZE) {postings}, {vectors}, {documents}"))

@@ -17,7 +17,17 @@ from qdrant_client import QdrantClient, models
 from qdrant_client.http.exceptions import ApiException
 
 from isogloss.engines.base import EngineUnavailableError
-from isogloss.engines.qdrant.points import DENSE, INTEGERS, KEYWORDS, SPARSE, Payload, StoredPoint, Where
+from isogloss.engines.qdrant.points import (
+    DENSE,
+    INTEGERS,
+    KEYWORDS,
+    SPARSE,
+    FoundPoint,
+    Payload,
+    StoredPoint,
+    Where,
+    sparse_vector,
+)
 from isogloss.storage.errors import InputError
 from isogloss.systems.sparse import SparseVector
 
@@ -85,14 +95,19 @@ class ClientPoints:
 
     def query(
         self, query: NDArray[np.float32] | SparseVector, where: Where, limit: int, ef: int | None
-    ) -> list[tuple[str, float]]:
+    ) -> list[FoundPoint]:
         is_sparse = isinstance(query, SparseVector)
         found = self._client.query_points(
             self._name, _sparse(query) if isinstance(query, SparseVector) else query.tolist(),
             using=SPARSE if is_sparse else DENSE, query_filter=_filter(where), limit=limit, with_payload=["document"],
             search_params=models.SearchParams(hnsw_ef=ef, exact=ef is None),
         )  # fmt: skip
-        return [((point.payload or {})["document"], point.score) for point in found.points]
+        return [FoundPoint(str(point.id), (point.payload or {})["document"], point.score) for point in found.points]
+
+    def sparse(self, ids: Sequence[str]) -> dict[str, SparseVector]:
+        points = self._client.retrieve(self._name, list(ids), with_payload=False, with_vectors=[SPARSE])
+        found: Any = {str(point.id): point.vector for point in points}
+        return {id_: sparse_vector(named[SPARSE].indices, named[SPARSE].values) for id_, named in found.items()}
 
     def payloads(self, ids: Sequence[str], keys: Sequence[str]) -> dict[str, Payload]:
         found = self._client.retrieve(self._name, list(ids), with_payload=list(keys))

@@ -16,7 +16,17 @@ import numpy as np
 import qdrant_edge
 from numpy.typing import NDArray
 
-from isogloss.engines.qdrant.points import DENSE, INTEGERS, KEYWORDS, SPARSE, Payload, StoredPoint, Where
+from isogloss.engines.qdrant.points import (
+    DENSE,
+    INTEGERS,
+    KEYWORDS,
+    SPARSE,
+    FoundPoint,
+    Payload,
+    StoredPoint,
+    Where,
+    sparse_vector,
+)
 from isogloss.storage.errors import InputError
 from isogloss.systems.sparse import SparseVector
 
@@ -93,7 +103,7 @@ class EdgePoints:
 
     def query(
         self, query: NDArray[np.float32] | SparseVector, where: Where, limit: int, ef: int | None
-    ) -> list[tuple[str, float]]:
+    ) -> list[FoundPoint]:
         nearest = (
             qdrant_edge.Query.Nearest(_sparse(query), using=SPARSE)
             if isinstance(query, SparseVector)
@@ -103,7 +113,12 @@ class EdgePoints:
         request = qdrant_edge.QueryRequest(
             limit, query=nearest, filter=_filter(where), with_payload=["document"], params=params
         )
-        return [((point.payload or {})["document"], point.score) for point in self._shard.query(request)]
+        found = self._shard.query(request)
+        return [FoundPoint(str(point.id), (point.payload or {})["document"], point.score) for point in found]
+
+    def sparse(self, ids: Sequence[str]) -> dict[str, SparseVector]:
+        found: Any = {str(point.id): point.vector for point in self._shard.retrieve(list(ids), False, [SPARSE])}
+        return {id_: sparse_vector(named[SPARSE].indices, named[SPARSE].values) for id_, named in found.items()}
 
     def payloads(self, ids: Sequence[str], keys: Sequence[str]) -> dict[str, Payload]:
         return {str(point.id): point.payload or {} for point in self._shard.retrieve(list(ids), list(keys), False)}

@@ -17,6 +17,7 @@ import json
 import threading
 import uuid
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from numpy.typing import NDArray
 
 from isogloss.data.documents import Document, document_of, page_object
 from isogloss.engines.base import EngineHit, Filters, Matrix, Points, Queries, checked_points, checked_queries
-from isogloss.engines.qdrant.points import PointStore, StoredPoint, Where
+from isogloss.engines.qdrant.points import FoundPoint, PointStore, StoredPoint, Where
 from isogloss.engines.recall import chosen_languages, ef_search_for, measured_levels, reached_recalls
 from isogloss.retrieval.field_lists import field_keys
 from isogloss.retrieval.vectors.approximate import TARGET, sample_queries
@@ -36,6 +37,7 @@ _SETTINGS = str(uuid.uuid5(uuid.NAMESPACE_URL, "isogloss settings"))
 _FIRST = ("passage", 0)
 _BATCH = 500  # points sent at a time: a server takes 32 MB
 _POINTS = 4  # fetched for each document that is wanted, after the first try
+_ROUNDING = 2e-6  # of a score, at most, is lost by sums in float32
 _QUERIES, _SAMPLED = 200, 2_000  # queries that measure the recall, vectors that they are made of
 
 
@@ -160,17 +162,34 @@ class QdrantEngine:
         self._points.drop()
 
     def _best(self, query: NDArray[np.float32] | SparseVector, k: int, where: Where, ef: int | None) -> list[EngineHit]:
-        """Points are fetched until there are ``k`` documents and all that score like the last: ids decide then."""
+        """Points are fetched until there are ``k`` documents and all that may score like the last: then ids decide."""
         limit = k + 1
         while True:
             found, best = self._points.query(query, where, limit, ef), dict[str, float]()
-            for document, score in found:
-                best.setdefault(document, score)
+            for point in found:
+                best.setdefault(point.document, point.score)
             scores = list(best.values())
-            if len(found) < limit or (len(scores) > k and found[-1][1] < scores[k - 1]):
-                hits = [EngineHit(document, score) for document, score in best.items()]
-                return sorted(hits, key=lambda hit: (-hit.score, hit.id))[:k]
+            if len(found) < limit or (len(scores) > k and not _is_near(scores[k - 1], found[-1].score)):
+                break
             limit *= _POINTS
+        if isinstance(query, SparseVector):
+            best = {}
+            for document, score in self._settled(query, found):
+                best[document] = max(score, best.get(document, -np.inf))
+        hits = [EngineHit(document, score) for document, score in best.items()]
+        return sorted(hits, key=lambda hit: (-hit.score, hit.id))[:k]
+
+    def _settled(self, query: SparseVector, found: Sequence[FoundPoint]) -> list[tuple[str, float]]:
+        """Documents and scores of points; those that are nearly equal are summed again, exactly.
+
+        Qdrant sums in float32, in an order that may differ from point to point: equal sums may differ in the last bits.
+        """
+        ends = [place for place in range(1, len(found)) if not _is_near(found[place - 1].score, found[place].score)]
+        groups = [found[start:end] for start, end in pairwise([0, *ends, len(found)])]
+        doubtful = [point.id for group in groups if len({point.score for point in group}) > 1 for point in group]
+        vectors = self._points.sparse(doubtful) if doubtful else {}
+        exact = {id_: float(np.float32(vector.product(query))) for id_, vector in vectors.items()}
+        return [(point.document, exact.get(point.id, point.score)) for point in found]
 
     def _measured(self, language: str) -> list[dict[str, Any]]:
         where = [("language", language)]
@@ -190,6 +209,11 @@ class QdrantEngine:
             what = f"the points in Qdrant are not of version {VERSION}, which this isogloss reads"
             raise InputError(f"{what}; make the index again, or use the isogloss that made it")
         return settings
+
+
+def _is_near(score: float, lower: float) -> bool:
+    """Whether two scores may be equal but for rounding."""
+    return score - lower <= _ROUNDING * abs(score)
 
 
 def _write_settings(points: PointStore, settings: dict[str, Any]) -> None:

@@ -29,6 +29,14 @@ class StoredPoint(NamedTuple):
     sparse: SparseVector | None = None
 
 
+class FoundPoint(NamedTuple):
+    """A point, its document, and its score."""
+
+    id: str
+    document: str
+    score: float
+
+
 class PointStore(Protocol):
     """The points of one index."""
 
@@ -46,8 +54,11 @@ class PointStore(Protocol):
 
     def query(
         self, query: NDArray[np.float32] | SparseVector, where: Where, limit: int, ef: int | None
-    ) -> list[tuple[str, float]]:
-        """The ``document`` of the best points and their scores, best first; exactly, or through HNSW with this ef."""
+    ) -> list[FoundPoint]:
+        """The best points, best first; exactly, or through HNSW with this ef."""
+
+    def sparse(self, ids: Sequence[str]) -> dict[str, SparseVector]:
+        """The sparse vectors of points."""
 
     def payloads(self, ids: Sequence[str], keys: Sequence[str]) -> dict[str, Payload]:
         """These keys of the payloads of the points that are there."""
@@ -69,3 +80,9 @@ class PointStore(Protocol):
 
     def drop(self) -> None:
         """Delete all of it, and let go."""
+
+
+def sparse_vector(dimensions: Sequence[int], weights: Sequence[float]) -> SparseVector:
+    """A sparse vector as Qdrant has it, whose dimensions are in any order."""
+    order = np.argsort(dimensions)
+    return SparseVector(np.asarray(dimensions, np.uint32)[order], np.asarray(weights, np.float32)[order])
