@@ -265,6 +265,11 @@ def refuse_another_model(
     """Raise unless the documents of a language were encoded by these models, made by ``ready_systems``."""
     if language not in index.fingerprints:
         return
+    if index.engine is not None:  # statistics of its documents are part of the index, and not of the model
+        for query_language, system in systems.items():
+            new, old = for_engine(system).sparse, for_engine(index.systems[language][query_language]).sparse
+            if new is not None and old is not None:
+                new.statistics = old.statistics
     with TemporaryDirectory(prefix="isogloss-") as scratch:
         systems.save_shared(Path(scratch))
         shared = write_checksums(Path(scratch)).hash

@@ -62,6 +62,8 @@ class SparseSystem(System):
 
     candidates: int = 0
     """How many documents are fetched to be re-scored by ``rescore``; 0: the inner product is the score."""
+    statistics: Any = None
+    """The frozen statistics of the collection; None before ``freeze``."""
 
     @abstractmethod
     def observe(self, texts: Sequence[str]) -> None:
@@ -69,7 +71,7 @@ class SparseSystem(System):
 
     @abstractmethod
     def freeze(self) -> None:
-        """Use the observed statistics from now on; ``save_shared`` writes them."""
+        """Make what was observed the ``statistics`` from now on; ``save_shared`` writes them."""
 
     @abstractmethod
     def sparse_documents(self, texts: Sequence[str]) -> list[SparseVector]:
