@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -28,6 +29,7 @@ from isogloss.engines.qdrant.points import (
     Where,
     sparse_vector,
 )
+from isogloss.engines.qdrant.turns import Turns
 from isogloss.storage.errors import InputError
 from isogloss.systems.sparse import SparseVector
 
@@ -38,18 +40,29 @@ _TIMEOUT = 60  # seconds
 _PAUSE = 0.2  # seconds between two looks at whether a graph is built
 
 
+@contextmanager
+def _answering() -> Iterator[None]:
+    """Say in one line that the server does not answer, or what it answers instead."""
+    try:
+        yield
+    except (ApiException, OSError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise EngineUnavailableError(f"Qdrant does not answer ({reason}); is it there?") from error
+
+
 class ClientPoints:
     """The points of a collection."""
 
     def __init__(self, client: QdrantClient, name: str, mode: str = "server") -> None:
-        self._client, self._name, self.mode = client, name, mode
+        self._client, self._name, self.mode, self.turns = client, name, mode, Turns()
 
     @classmethod
+    @_answering()
     def create(cls, url: str, name: str, dimension: int, sparse: bool) -> ClientPoints:
         """A new collection of that name; an ``InputError`` if there is one."""
         client = _connect(url)
         try:
-            if _exists(client, name):
+            if client.collection_exists(name):
                 raise InputError(f"{name}: there is such a collection in Qdrant already; choose another name")
             return cls.created(client, name, dimension, sparse)
         except BaseException:
@@ -72,27 +85,31 @@ class ClientPoints:
         return cls(client, name, mode)
 
     @classmethod
+    @_answering()
     def open(cls, url: str, name: str) -> ClientPoints:
         """The collection of that name; an ``InputError`` if there is none."""
         client = _connect(url)
         try:
-            if not _exists(client, name):
+            if not client.collection_exists(name):
                 raise InputError(f"{name}: there is no such collection in Qdrant; make the index again")
             return cls(client, name)
         except BaseException:
             client.close()
             raise
 
+    @_answering()
     def upsert(self, points: Sequence[StoredPoint]) -> None:
         made = [models.PointStruct(id=each.id, vector=_vectors(each), payload=dict(each.payload)) for each in points]
         self._client.upsert(self._name, made, wait=True)
 
+    @_answering()
     def delete(self, ids: Sequence[str]) -> None:
         self._client.delete(self._name, models.PointIdsList(points=list(ids)), wait=True)
 
     def flush(self) -> None:
         """Nothing to do: every change was waited for."""
 
+    @_answering()
     def query(
         self, query: NDArray[np.float32] | SparseVector, where: Where, limit: int, ef: int | None
     ) -> list[FoundPoint]:
@@ -104,11 +121,13 @@ class ClientPoints:
         )  # fmt: skip
         return [FoundPoint(str(point.id), (point.payload or {})["document"], point.score) for point in found.points]
 
+    @_answering()
     def sparse(self, ids: Sequence[str]) -> dict[str, SparseVector]:
         points = self._client.retrieve(self._name, list(ids), with_payload=False, with_vectors=[SPARSE])
         found: Any = {str(point.id): point.vector for point in points}
         return {id_: sparse_vector(named[SPARSE].indices, named[SPARSE].values) for id_, named in found.items()}
 
+    @_answering()
     def payloads(self, ids: Sequence[str], keys: Sequence[str]) -> dict[str, Payload]:
         found = self._client.retrieve(self._name, list(ids), with_payload=list(keys))
         return {str(point.id): point.payload or {} for point in found}
@@ -116,10 +135,11 @@ class ClientPoints:
     def scroll(self, where: Where, keys: Sequence[str], dense: bool = False) -> Iterator[StoredPoint]:
         offset: Any = None
         while True:
-            found, offset = self._client.scroll(
-                self._name, _filter(where), limit=_PAGE, offset=offset, with_payload=list(keys),
-                with_vectors=[DENSE] if dense else False,
-            )  # fmt: skip
+            with _answering():
+                found, offset = self._client.scroll(
+                    self._name, _filter(where), limit=_PAGE, offset=offset, with_payload=list(keys),
+                    with_vectors=[DENSE] if dense else False,
+                )  # fmt: skip
             for point in found:
                 named: Any = point.vector
                 vector = np.asarray(named[DENSE], np.float32) if dense else None
@@ -127,10 +147,12 @@ class ClientPoints:
             if offset is None:
                 return
 
+    @_answering()
     def counts(self, key: str, where: Where) -> dict[str, int]:
         hits = self._client.facet(self._name, key, facet_filter=_filter(where), limit=_VALUES, exact=True).hits
         return {str(hit.value): hit.count for hit in hits if hit.count}
 
+    @_answering()
     def use_graph(self, wanted: bool, dimension: int, sparse: bool) -> None:
         self._client.update_collection(self._name, hnsw_config=models.HnswConfigDiff(m=_LINKS if wanted else 0))
         while self._client.get_collection(self._name).status == models.CollectionStatus.YELLOW:
@@ -139,6 +161,7 @@ class ClientPoints:
     def close(self) -> None:
         self._client.close()
 
+    @_answering()
     def drop(self) -> None:
         self._client.delete_collection(self._name)
         self.close()
@@ -151,14 +174,6 @@ def _connect(url: str) -> QdrantClient:
     key = address.password or os.environ.get("QDRANT_API_KEY")
     server = f"{address.scheme}://{host}{address.path}"
     return QdrantClient(url=server, api_key=key, check_compatibility=False, timeout=_TIMEOUT)
-
-
-def _exists(client: QdrantClient, name: str) -> bool:
-    try:
-        return client.collection_exists(name)
-    except (ApiException, OSError) as error:
-        reason = " ".join(str(error).split())[:200]
-        raise EngineUnavailableError(f"Qdrant does not answer ({reason}); is it there?") from error
 
 
 def _vectors(point: StoredPoint) -> dict[str, Any]:

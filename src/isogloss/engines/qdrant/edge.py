@@ -27,6 +27,7 @@ from isogloss.engines.qdrant.points import (
     Where,
     sparse_vector,
 )
+from isogloss.engines.qdrant.turns import Turns
 from isogloss.storage.errors import InputError
 from isogloss.systems.sparse import SparseVector
 
@@ -40,7 +41,7 @@ class _Shared:
     """A shard, open once for all that use it in this process."""
 
     def __init__(self, path: Path, shard: qdrant_edge.EdgeShard) -> None:
-        self.path, self.shard, self.users = path, shard, 0
+        self.path, self.shard, self.users, self.turns = path, shard, 0, Turns()
 
 
 _open: dict[Path, _Shared] = {}
@@ -53,7 +54,7 @@ class EdgePoints:
     mode = "in this process (qdrant-edge)"
 
     def __init__(self, shared: _Shared) -> None:
-        self._shared, self._is_open = shared, True
+        self._shared, self.turns, self._is_open = shared, shared.turns, True
 
     @property
     def _shard(self) -> qdrant_edge.EdgeShard:

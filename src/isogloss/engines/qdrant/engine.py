@@ -14,7 +14,6 @@ the middle leaves part of it; add the batch again then.
 from __future__ import annotations
 
 import json
-import threading
 import uuid
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -45,7 +44,7 @@ class QdrantEngine:
     """Documents as points of Qdrant; ``create`` and ``open`` connect to one."""
 
     def __init__(self, points: PointStore) -> None:
-        self._points, self._turn = points, threading.RLock()
+        self._points, self._turns = points, points.turns
         self._settings = self._read_settings()
 
     @classmethod
@@ -80,7 +79,7 @@ class QdrantEngine:
         ]
         if not new:
             return
-        with self._turn:
+        with self._turns.writing():
             firsts = [_number(document.language, document.id) for document in documents]
             before = self._points.payloads(firsts, ["points"])
             for start in range(0, len(new), _BATCH):
@@ -96,7 +95,7 @@ class QdrantEngine:
 
     def delete(self, language: str, ids: Sequence[str]) -> int:
         firsts = {_number(language, id_): id_ for id_ in ids}
-        with self._turn:
+        with self._turns.writing():
             found = self._points.payloads(list(firsts), ["points"]) if firsts else {}
             if found:
                 counts = ((firsts[first], payload["points"]) for first, payload in found.items())
@@ -116,12 +115,12 @@ class QdrantEngine:
         ef = None
         if isinstance(checked, np.ndarray) and ids is None:
             ef = ef_search_for(self._settings["hnsw"].get(language), k)
-        with self._turn:
+        with self._turns.reading():
             return [self._best(query, k, where, ef) for query in checked]
 
     def get(self, language: str, ids: Sequence[str]) -> list[Document | None]:
         numbers = [_number(language, id_) for id_ in ids]
-        with self._turn:
+        with self._turns.reading():
             found = self._points.payloads(numbers, ["page"]) if numbers else {}
         return [document_of(json.loads(found[number]["page"])) if number in found else None for number in numbers]
 
@@ -131,7 +130,7 @@ class QdrantEngine:
             yield document_of(json.loads(point.payload["page"]))
 
     def counts(self) -> dict[str, int]:
-        with self._turn:
+        with self._turns.reading():
             return self._points.counts("language", [_FIRST])
 
     def about(self) -> dict[str, Any]:
@@ -144,7 +143,7 @@ class QdrantEngine:
         languages = chosen_languages(self.counts(), how) if self._settings["dimension"] else []
         if not languages and not self._settings["hnsw"]:
             return {}
-        with self._turn:
+        with self._turns.writing():
             self._points.use_graph(bool(languages), self._settings["dimension"], self._settings["sparse"])
             levels = {language: {"levels": self._measured(language)} for language in languages}
             _write_settings(self._points, {**self._settings, "hnsw": levels})

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from isogloss.engines.qdrant.turns import Turns
 from isogloss.systems.sparse import SparseVector
 
 DENSE, SPARSE = "dense", "sparse"
@@ -42,6 +43,8 @@ class PointStore(Protocol):
 
     mode: str
     """Which Qdrant it is, for people."""
+    turns: Turns
+    """Of all in this process that use these points."""
 
     def upsert(self, points: Sequence[StoredPoint]) -> None:
         """Add or replace points."""
