@@ -1,8 +1,16 @@
-"""``bm25``, and the base of lexical systems: inverted lists of the documents, BM25 over the concepts of a query."""
+"""``bm25``, and the base of lexical systems: inverted lists of the documents, BM25 over the concepts of a query.
+
+As sparse vectors (:mod:`isogloss.systems.sparse`), with N, df and avg|d| of the frozen statistics, ``bm25`` is
+
+    d_t = tf(t, d) / (tf(t, d) + k1 (1 - b + b |d| / avg|d|))
+    q_t = n(t, q) ln(1 + (N - df(t) + 0.5) / (df(t) + 0.5))
+"""
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,10 +19,11 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.retrieval.bm25 import BM25, BM25Search, Concept, compile_ahead
+from isogloss.retrieval.bm25 import BM25, BM25Search, Concept, Terms, compile_ahead
 from isogloss.retrieval.postings import JoinedPostings, Postings
 from isogloss.retrieval.ranking import Allowed, Ranking, Scores
 from isogloss.systems.base import Contribution, System, SystemOptions, option
+from isogloss.systems.sparse import DimensionCounts, SparseSystem, SparseVector, TermStatistics
 from isogloss.text.batches import available_cores, tokenize_texts
 from isogloss.text.tokenizer import Tokenizer, tokenize
 from isogloss.translation.queries import untranslated
@@ -35,8 +44,48 @@ class LexicalOptions(SystemOptions):
     b: float = option(0.75, "length normalisation", 0, 1)
 
 
+class FrozenBM25(BM25):
+    """BM25 of a few documents by the statistics of a collection, which they may not be part of."""
+
+    def __init__(
+        self, postings: JoinedPostings, options: LexicalOptions, expected_df: bool, statistics: TermStatistics
+    ) -> None:
+        super().__init__(postings, options.k1, options.b, expected_df)
+        self._frozen = statistics
+        self.saturation = saturation(options, self.postings.lengths, statistics)
+
+    def scores(self, concepts: Sequence[Concept]) -> Scores:
+        return self.scores_at(concepts, np.arange(self.postings.document_count))
+
+    def _idf(self, document_frequency: float) -> float:
+        return idf(self._frozen.texts, document_frequency)
+
+    def _count_documents(self, terms: Terms) -> float:
+        """df(c): expected; or that of the union of the terms, of which only an upper bound is known."""
+        found = [(self._frozen.frequency(term), weight) for term, weight in terms if weight]
+        if self.expected_df:
+            return float(sum(weight * frequency for frequency, weight in found))
+        return float(min(self._frozen.texts, sum(frequency for frequency, _ in found)))
+
+
+def idf(documents: int, document_frequency: float) -> float:
+    """ln(1 + (N - df + 0.5) / (df + 0.5)) of a collection of N documents."""
+    return math.log1p((documents - document_frequency + 0.5) / (document_frequency + 0.5))
+
+
+def saturation(
+    options: LexicalOptions, lengths: NDArray[np.integer], statistics: TermStatistics
+) -> NDArray[np.float32]:
+    """k1 (1 - b + b |d| / avg|d|) of texts of these lengths."""
+    return (options.k1 * (1 - options.b + options.b * lengths / statistics.mean_length)).astype(np.float32)
+
+
 class LexicalSystem(System):
-    """A system that scores by words."""
+    """A system that scores by words.
+
+    ``statistics`` are those of the collection where an engine holds it (:mod:`isogloss.systems.sparse`); without them,
+    they are those of the indexed documents.
+    """
 
     found_above = 0.0
     joins = True
@@ -44,6 +93,8 @@ class LexicalSystem(System):
     options: LexicalOptions
     _shown: dict[str, tuple[NDArray[np.int64], dict[int, list[Contribution]] | None]]
     """The first hits of queries; their explanations, once one of them was explained."""
+    statistics: TermStatistics | None = None
+    _observed: TermStatistics | None = None
 
     def __init__(self, options: LexicalOptions, query_language: str, document_language: str) -> None:
         super().__init__(options, query_language, document_language)
@@ -59,6 +110,16 @@ class LexicalSystem(System):
         self._use(JoinedPostings([Postings.build(tokens)]))
         if len(texts) >= _MANY_DOCUMENTS:
             compile_ahead()
+
+    def observe(self, texts: Sequence[str]) -> None:
+        """Add texts to the statistics that ``freeze`` freezes."""
+        self._observed = self._observed or TermStatistics()
+        self._observed.observe(tokenize_texts(texts, self.tokenizer))
+
+    def freeze(self) -> None:
+        """Use the observed statistics from now on."""
+        self.statistics, self._observed = self._observed or TermStatistics(), None
+        self._use(self._lists)
 
     def scores(self, query: str) -> Scores:
         return self._bm25.scores(self.concepts(query))
@@ -111,6 +172,15 @@ class LexicalSystem(System):
     def count_only(self, live: Allowed) -> None:
         self._use(self._lists.counting_only(live))
 
+    def save_shared(self, directory: Path) -> None:
+        if self.statistics is not None:
+            self.statistics.save(directory)
+
+    def load_shared(self, directory: Path) -> Self:
+        self.statistics = TermStatistics.load(directory)
+        self._use(self._lists)
+        return self
+
     def save_part(self, directory: Path, keep: Allowed | None = None) -> None:
         self._lists.merged(keep).save(directory)
 
@@ -122,11 +192,14 @@ class LexicalSystem(System):
     def _use(self, postings: JoinedPostings) -> None:
         self._lists = postings
         self._shown = {}
-        self._bm25 = BM25(postings, self.options.k1, self.options.b, self.expected_df)
+        if self.statistics is None:
+            self._bm25 = BM25(postings, self.options.k1, self.options.b, self.expected_df)
+        else:
+            self._bm25 = FrozenBM25(postings, self.options, self.expected_df, self.statistics)
         self._search = BM25Search(self._bm25)
 
 
-class UntranslatedBM25(LexicalSystem):
+class UntranslatedBM25(LexicalSystem, SparseSystem):
     """BM25 without translation, the lower bound: query words match document words of the same spelling or stem."""
 
     name = "bm25"
@@ -137,9 +210,26 @@ class UntranslatedBM25(LexicalSystem):
     def concepts(self, query: str) -> list[Concept]:
         return untranslated(query, self.tokenizer)
 
+    def sparse_documents(self, texts: Sequence[str]) -> list[SparseVector]:
+        assert self.statistics is not None, "the statistics are not frozen yet"
+        tokens = tokenize_texts(texts, self.tokenizer)
+        counted, lengths = DimensionCounts.of(tokens), np.diff(tokens.offsets)
+        frequencies = counted.counts.astype(np.float32)
+        saturations = np.repeat(saturation(self.options, lengths, self.statistics), np.diff(counted.offsets))
+        return counted.vectors(frequencies / (frequencies + saturations))
+
+    def sparse_query(self, query: str) -> SparseVector:
+        weights: dict[str, float] = defaultdict(float)
+        for concept in self.concepts(query):
+            ((term, _),) = concept.terms
+            weights[term] += concept.times * self._bm25.idf(concept.terms)
+        return SparseVector.of(weights)
+
     def unknown_words(self, query: str) -> list[str]:
         """The words that no document has."""
-        words = tokenize(query)
-        return [
-            word for word in words if any(not len(self._lists[term].documents) for term in self.tokenizer.terms([word]))
-        ]
+        return [word for word in tokenize(query) if not all(map(self._is_known, self.tokenizer.terms([word])))]
+
+    def _is_known(self, term: str) -> bool:
+        if self.statistics is not None:
+            return self.statistics.frequency(term) > 0
+        return len(self._lists[term].documents) > 0
