@@ -1,4 +1,4 @@
-"""Sparse vectors, the statistics they are weighed by, and ``bm25`` as a sparse system."""
+"""Sparse vectors, the statistics they are weighed by, and the lexical systems as sparse systems."""
 
 import numpy as np
 import pytest
@@ -25,11 +25,55 @@ class TestBM25WithoutStopWords(SparseConformance):
         return lambda: make_system("bm25", ("en", "fr"), {"drop_stop_words": "yes", "k1": "0.9", "b": "0.3"})
 
 
+LEXICON = """\
+volcano	volcan	0.9
+volcano	mont Etna	0.1
+volcanoes	volcans	0.5
+volcanoes	éruption	0.5
+honey	miel	1
+bees	abeilles	0.6
+bees	berger	0
+bees	miel	0.4
+salt	sel	0.7
+salt	marais salants	0.3
+sea	mer	0
+sea	terre	0
+of the	de	0
+"""
+
+
+@pytest.fixture(scope="module")
+def lexicon(tmp_path_factory):
+    path = tmp_path_factory.mktemp("lexicon") / "words.tsv"
+    path.write_text(LEXICON, encoding="utf-8")
+    return str(path)
+
+
+class Translating(SparseConformance):
+    """One query has a word that only has the stem of two words of the lexicon, another has a word twice."""
+
+    queries = (*SparseConformance.queries, "volcanoe", "volcanos sea sea", "of the bees")
+
+
+class TestPSQ(Translating):
+    @pytest.fixture
+    def make(self, lexicon):
+        return lambda: make_system("psq", ("en", "fr"), {"lexicon": lexicon})
+
+
+@pytest.mark.parametrize("structure", ["synonym", "independent"])
+class TestDictionary(Translating):
+    @pytest.fixture
+    def make(self, lexicon, structure):
+        return lambda: make_system("bm25-dict", ("en", "fr"), {"lexicon": lexicon, "structure": structure})
+
+
 @given(st.lists(WORDS, max_size=6))
 def test_statistics_are_those_of_counting_by_hand(texts):
     statistics = TermStatistics()
     for text in texts:
-        statistics.observe(tokenize_texts([text]))
+        tokens = tokenize_texts([text])
+        statistics.observe(tokens, DimensionCounts.of(tokens))
     assert statistics.texts == len(texts)
     assert statistics.length == sum(len(text.split()) for text in texts)
     for word in ("mer", "sel", "rien"):

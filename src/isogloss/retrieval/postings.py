@@ -91,10 +91,12 @@ class Postings:
     """The inverted lists of a collection, and the length of each of its documents in terms."""
 
     def __init__(self, terms: StringTable, offsets: Numbers, documents: Ids, frequencies: Ids, lengths: Ids) -> None:
-        arrays = (offsets, documents, frequencies, lengths)
-        # Views of mapped arrays that are not of type memmap, whose every slice costs a microsecond.
-        self.offsets, self.documents, self.frequencies, self.lengths = map(np.asarray, arrays)
         self.terms = terms
+        # Mapped arrays become plain ones: every slice of a map costs a microsecond.
+        self.offsets: Numbers = np.asarray(offsets)
+        self.documents: Ids = np.asarray(documents)
+        self.frequencies: Ids = np.asarray(frequencies)
+        self.lengths: Ids = np.asarray(lengths)
         self._find = lru_cache(maxsize=50_000)(terms.find)
 
     @classmethod

@@ -1,9 +1,11 @@
 """``bm25``, and the base of lexical systems: inverted lists of the documents, BM25 over the concepts of a query.
 
-As sparse vectors (:mod:`isogloss.systems.sparse`), with N, df and avg|d| of the frozen statistics, ``bm25`` is
+As sparse vectors (:mod:`isogloss.systems.sparse`), with N, df and avg|d| of the frozen statistics, BM25 is
 
-    d_t = tf(t, d) / (tf(t, d) + k1 (1 - b + b |d| / avg|d|))
-    q_t = n(t, q) ln(1 + (N - df(t) + 0.5) / (df(t) + 0.5))
+    d_c = tf(c, d) / (tf(c, d) + k1 (1 - b + b |d| / avg|d|))
+    q_c = n_c ln(1 + (N - df(c) + 0.5) / (df(c) + 0.5))
+
+The concepts c are terms for ``bm25``, and terms and concepts of the lexicon for systems that translate the query.
 """
 
 from __future__ import annotations
@@ -23,8 +25,9 @@ from isogloss.retrieval.bm25 import BM25, BM25Search, Concept, Terms, compile_ah
 from isogloss.retrieval.postings import JoinedPostings, Postings
 from isogloss.retrieval.ranking import Allowed, Ranking, Scores
 from isogloss.systems.base import Contribution, System, SystemOptions, option
+from isogloss.systems.concept_dimensions import concept_name
 from isogloss.systems.sparse import DimensionCounts, SparseSystem, SparseVector, TermStatistics
-from isogloss.text.batches import available_cores, tokenize_texts
+from isogloss.text.batches import TokenizedTexts, available_cores, tokenize_texts
 from isogloss.text.tokenizer import Tokenizer, tokenize
 from isogloss.translation.queries import untranslated
 
@@ -61,11 +64,9 @@ class FrozenBM25(BM25):
         return idf(self._frozen.texts, document_frequency)
 
     def _count_documents(self, terms: Terms) -> float:
-        """df(c): expected; or that of the union of the terms, of which only an upper bound is known."""
-        found = [(self._frozen.frequency(term), weight) for term, weight in terms if weight]
         if self.expected_df:
-            return float(sum(weight * frequency for frequency, weight in found))
-        return float(min(self._frozen.texts, sum(frequency for frequency, _ in found)))
+            return float(sum(weight * self._frozen.frequency(term) for term, weight in terms if weight))
+        return float(self._frozen.frequency(concept_name(terms)))
 
 
 def idf(documents: int, document_frequency: float) -> float:
@@ -114,7 +115,12 @@ class LexicalSystem(System):
     def observe(self, texts: Sequence[str]) -> None:
         """Add texts to the statistics that ``freeze`` freezes."""
         self._observed = self._observed or TermStatistics()
-        self._observed.observe(tokenize_texts(texts, self.tokenizer))
+        tokens = tokenize_texts(texts, self.tokenizer)
+        self._observed.observe(tokens, self.counted(tokens))
+
+    def counted(self, tokens: TokenizedTexts) -> DimensionCounts:
+        """The dimensions of texts as sparse vectors: the terms, and concepts where queries have such."""
+        return DimensionCounts.of(tokens)
 
     def freeze(self) -> None:
         """Use the observed statistics from now on."""
@@ -172,6 +178,20 @@ class LexicalSystem(System):
     def count_only(self, live: Allowed) -> None:
         self._use(self._lists.counting_only(live))
 
+    def sparse_documents(self, texts: Sequence[str]) -> list[SparseVector]:
+        assert self.statistics is not None, "the statistics are not frozen yet"
+        tokens = tokenize_texts(texts, self.tokenizer)
+        counted, lengths = self.counted(tokens), np.diff(tokens.offsets)
+        frequencies = counted.counts.astype(np.float32)
+        saturations = np.repeat(saturation(self.options, lengths, self.statistics), np.diff(counted.offsets))
+        return counted.vectors(frequencies / (frequencies + saturations))
+
+    def sparse_query(self, query: str) -> SparseVector:
+        weights: dict[str, float] = defaultdict(float)
+        for concept in self.concepts(query):
+            weights[concept_name(concept.terms)] += concept.times * self._bm25.idf(concept.terms)
+        return SparseVector.of(weights)
+
     def save_shared(self, directory: Path) -> None:
         if self.statistics is not None:
             self.statistics.save(directory)
@@ -198,6 +218,11 @@ class LexicalSystem(System):
             self._bm25 = FrozenBM25(postings, self.options, self.expected_df, self.statistics)
         self._search = BM25Search(self._bm25)
 
+    def _is_known(self, term: str) -> bool:
+        if self.statistics is not None:
+            return self.statistics.frequency(term) > 0
+        return len(self._lists[term].documents) > 0
+
 
 class UntranslatedBM25(LexicalSystem, SparseSystem):
     """BM25 without translation, the lower bound: query words match document words of the same spelling or stem."""
@@ -210,26 +235,6 @@ class UntranslatedBM25(LexicalSystem, SparseSystem):
     def concepts(self, query: str) -> list[Concept]:
         return untranslated(query, self.tokenizer)
 
-    def sparse_documents(self, texts: Sequence[str]) -> list[SparseVector]:
-        assert self.statistics is not None, "the statistics are not frozen yet"
-        tokens = tokenize_texts(texts, self.tokenizer)
-        counted, lengths = DimensionCounts.of(tokens), np.diff(tokens.offsets)
-        frequencies = counted.counts.astype(np.float32)
-        saturations = np.repeat(saturation(self.options, lengths, self.statistics), np.diff(counted.offsets))
-        return counted.vectors(frequencies / (frequencies + saturations))
-
-    def sparse_query(self, query: str) -> SparseVector:
-        weights: dict[str, float] = defaultdict(float)
-        for concept in self.concepts(query):
-            ((term, _),) = concept.terms
-            weights[term] += concept.times * self._bm25.idf(concept.terms)
-        return SparseVector.of(weights)
-
     def unknown_words(self, query: str) -> list[str]:
         """The words that no document has."""
         return [word for word in tokenize(query) if not all(map(self._is_known, self.tokenizer.terms([word])))]
-
-    def _is_known(self, term: str) -> bool:
-        if self.statistics is not None:
-            return self.statistics.frequency(term) > 0
-        return len(self._lists[term].documents) > 0

@@ -87,11 +87,11 @@ class SparseSystem(System):
 
 
 class DimensionCounts(NamedTuple):
-    """``dimensions[offsets[i]:offsets[i + 1]]`` are those of text ``i``, ascending, ``counts`` their numbers."""
+    """``dimensions[offsets[i]:offsets[i + 1]]`` are those of text ``i``, ascending, ``counts`` their frequencies."""
 
     offsets: NDArray[np.int64]
     dimensions: Dimensions
-    counts: NDArray[np.int64]
+    counts: NDArray[np.int64] | NDArray[np.float64]
 
     @classmethod
     def of(cls, tokens: TokenizedTexts) -> DimensionCounts:
@@ -116,9 +116,8 @@ class TermStatistics:
         self.texts, self.length = 0, 0
         self._dimensions, self._frequencies = np.zeros(0, np.uint32), np.zeros(0, np.int64)
 
-    def observe(self, tokens: TokenizedTexts) -> None:
-        """Add tokenized texts."""
-        counted = DimensionCounts.of(tokens)
+    def observe(self, tokens: TokenizedTexts, counted: DimensionCounts) -> None:
+        """Add tokenized texts, whose dimensions are counted."""
         self.texts += len(tokens)
         self.length += len(tokens.ids)
         both = np.concatenate([self._dimensions, counted.dimensions])

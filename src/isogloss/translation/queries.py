@@ -10,12 +10,12 @@ There are three ways to combine the translations of a word:
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import islice
+from itertools import chain, islice
 
-from isogloss.retrieval.bm25 import Concept
+from isogloss.retrieval.bm25 import Concept, Terms
 from isogloss.text.stemming import stem
 from isogloss.text.stopwords import stop_words
 from isogloss.text.tokenizer import Tokenizer, tokenize
@@ -76,7 +76,15 @@ class QueryTranslator:
             return self.lexicon[phrase]
         if self._is_stop_word(phrase):
             return ()
-        relatives = self._by_stem.get(tuple(stem(phrase, self.query_language)), ())
+        return self._translations_of(self._by_stem.get(tuple(stem(phrase, self.query_language)), ()))
+
+    def every_concept(self) -> Iterable[Terms]:
+        """The terms of every concept that the lexicon makes of a phrase, or of phrases with the same stem."""
+        groups = (relatives for relatives in self._by_stem.values() if len(relatives) > 1)
+        found = chain((self.lexicon[phrase] for phrase in self.lexicon), map(self._translations_of, groups))
+        return dict.fromkeys(concept.terms for each in found for concept in self._translated("", each))
+
+    def _translations_of(self, relatives: Sequence[Phrase]) -> tuple[Translation, ...]:
         found = {target: p for relative in relatives for target, p in self.lexicon[relative]}
         return tuple(Translation(*item) for item in found.items())
 
@@ -96,6 +104,9 @@ class QueryTranslator:
         if not translations:
             verbatim = () if self._is_stop_word(phrase) else self.tokenizer.terms(phrase)
             return [Concept(words, ((term, 1.0),)) for term in verbatim]
+        return self._translated(words, translations)
+
+    def _translated(self, words: str, translations: Sequence[Translation]) -> list[Concept]:
         weighted = self._weighted_terms(translations)
         if self.structure == "independent":
             return [Concept(words, ((term, 1.0),), weight) for term, weight in weighted.items()]
