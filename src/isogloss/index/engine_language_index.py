@@ -4,7 +4,6 @@ fuses is re-scored and fused here, from the texts and scores that the engine giv
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
@@ -36,7 +35,7 @@ class EngineLanguageIndex:
     ) -> None:  # fmt: skip
         self._encoder, self._engine, self._language, self._dimension = encoder, engine, language, dimension
         self.count, self._fields = count, fields
-        self._recent: OrderedDict[str, Document] = OrderedDict()
+        self._recent: dict[str, Document] = {}
         self._whole_list = lru_cache(_KEPT)(self._list)
         self._alone = lru_cache(_SHOWN)(encoder.of_one)
         if encoder.hybrid is not None:
@@ -62,12 +61,9 @@ class EngineLanguageIndex:
 
     def documents(self, keys: Sequence[str]) -> list[Document | None]:
         found = self._engine.get(self._language, keys)
-        for key, document in zip(keys, found, strict=True):
-            if document is not None:
-                self._recent[key] = document
-                self._recent.move_to_end(key)
-        while len(self._recent) > max(_RECENT, len(keys)):
-            self._recent.popitem(last=False)
+        recent = self._recent if len(self._recent) < _RECENT else {}
+        recent |= {key: each for key, each in zip(keys, found, strict=True) if each is not None}
+        self._recent = recent
         return found
 
     def find(self, id_: str) -> str | None:

@@ -17,8 +17,6 @@ from isogloss.engines.base import EngineUnavailableError, IndexEngine
 from isogloss.engines.registry import open_engine
 from isogloss.index.commit import Commit, LanguageEntry
 from isogloss.index.documents import DocumentStore, JoinedDocuments, LiveDocuments
-from isogloss.index.engine_language_index import EngineLanguageIndex
-from isogloss.index.engine_systems import for_engine
 from isogloss.index.language_index import LanguageIndex, MappedLanguageIndex
 from isogloss.index.language_systems import LanguageSystems, bare_systems
 from isogloss.index.manifest import Manifest
@@ -214,6 +212,9 @@ class _Opening:
         return {language: indexes for language, indexes in opened.items() if indexes}
 
     def _in_engine(self, systems: Mapping[str, LanguageSystems], engine: IndexEngine) -> dict[str, LanguageIndexes]:
+        from isogloss.index.engine_language_index import EngineLanguageIndex  # with all that engines need
+        from isogloss.index.engine_systems import for_engine
+
         assert self.manifest.engine is not None
         counts, dimension, fields = engine.counts(), self.manifest.engine.dimension, self.manifest.fields
         return {

@@ -95,7 +95,6 @@ class PostgresEngine:
         name, maker, self._maker = self.schema.name, self._maker, None
         if maker is None:
             return
-        self._vacuum()
         with self._database.errors():
             try:
                 schemas.mark_finished(maker, name)
@@ -107,6 +106,7 @@ class PostgresEngine:
                     schemas.mark_finished(connection, name)
             finally:
                 maker.close()
+        self._vacuum()
 
     @classmethod
     def sweep(cls, url: str) -> list[str]:
