@@ -13,6 +13,9 @@ from isogloss.search.searcher import Searcher
 SYSTEMS = {
     "bm25": {},
     "bm25 by passages": {"passages": "20"},
+    "bm25-dict": {},
+    "psq": {},
+    "psq by passages": {"passages": "20"},
     "hybrid": {"lexical": "bm25", "weight": "0.5", "dense_options": "dimension=16"},
     "hybrid by passages": {"lexical": "bm25", "weight": "0.5", "passages": "20", "dense_options": "dimension=16"},
 }
