@@ -19,7 +19,7 @@ from scale_searching import of_store, timed_search
 from scale_vectors import LANGUAGE, Vectors
 
 from isogloss.engines.base import IndexEngine
-from isogloss.index.in_engine import BATCH
+from isogloss.index.engine_systems import BATCH
 
 if TYPE_CHECKING:
     from isogloss.engines.postgres import PostgresEngine
