@@ -136,6 +136,22 @@ def test_a_folder_is_one_process_s_own(folder):
     store.close()
 
 
+def test_what_a_killed_process_has_begun_is_swept(folder):
+    url = f"qdrant:{folder}"
+    code = (
+        "import os, signal; from isogloss.engines.qdrant import QdrantEngine;"
+        f"QdrantEngine.begin({url!r}, 8, name='left'); os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=False, env={**os.environ, "PYTHONPATH": ":".join(sys.path)})
+    QdrantEngine.create(url, DIMENSION, name="finished").close()
+    making = QdrantEngine.begin(url, DIMENSION, name="making")
+    assert QdrantEngine.sweep(url) == ["left"]
+    making.finish()
+    making.close()
+    assert QdrantEngine.sweep(url) == []
+    assert sorted(path.name for path in folder.iterdir()) == ["finished", "making"]
+
+
 def test_a_damaged_folder_is_an_error_of_one_line(folder):
     url = f"qdrant:{folder}"
     QdrantEngine.create(url, DIMENSION, name="pages").close()

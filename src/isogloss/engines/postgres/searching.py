@@ -9,8 +9,8 @@ are re-scored as above. If the last of those few is not below the k-th by more t
 belong to the first k; then all within 2 m of the k-th are re-scored, as a stream. So the ranking, scores and ties are
 those of the exact index in files, to the last bit. A document scores like the best of its points.
 
-Sparse products are sums over a plain table of postings, in float64, rounded once to float32. That takes 41 ms (median;
-at most 80) for queries of 12 dimensions among 100,000 points of 250, where the lists of a query have 120,000 entries.
+Sparse products are sums over a plain table of postings, in float64, rounded once to float32. ``benchmarks/engines.py``
+measures how long that takes.
 """
 
 from __future__ import annotations

@@ -97,6 +97,19 @@ class ClientPoints:
             client.close()
             raise
 
+    @classmethod
+    def begin(cls, url: str, name: str, dimension: int, sparse: bool) -> ClientPoints:
+        """A new collection; nobody can tell later whether who began it still lives."""
+        return cls.create(url, name, dimension, sparse)
+
+    def finish(self) -> None:
+        """Nothing to do."""
+
+    @classmethod
+    def sweep(cls, url: str) -> list[str]:
+        """None."""
+        return []
+
     @_answering()
     def upsert(self, points: Sequence[StoredPoint]) -> None:
         made = [models.PointStruct(id=each.id, vector=_vectors(each), payload=dict(each.payload)) for each in points]

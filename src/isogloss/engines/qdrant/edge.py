@@ -34,6 +34,7 @@ from isogloss.systems.sparse import SparseVector
 _SEGMENT_KB = 100_000_000  # one segment for all points: searches need not merge several
 _PAGE = 1_000  # points of a scroll
 _VALUES = 10_000  # of a key that are counted
+_MAKING = ".making"
 _LINKS = 16  # of a node of the graph
 
 
@@ -91,6 +92,29 @@ class EdgePoints:
         with _opening:
             _open[path].users += 1
             return cls(_open[path])
+
+    @classmethod
+    def begin(cls, url: str, name: str, dimension: int, sparse: bool) -> EdgePoints:
+        """A new folder, with a file beside it until ``finish``."""
+        _mark(_path(url, name)).parent.mkdir(parents=True, exist_ok=True)
+        _mark(_path(url, name)).touch()
+        return cls.create(url, name, dimension, sparse)
+
+    def finish(self) -> None:
+        """Take the mark of an unfinished folder away."""
+        _mark(self._shared.path).unlink(missing_ok=True)
+
+    @classmethod
+    def sweep(cls, url: str) -> list[str]:
+        """Remove unfinished folders that no process has open; their names."""
+        left = []
+        for mark in sorted(_path(url, "").glob(f"*{_MAKING}")):
+            path = mark.with_name(mark.name.removesuffix(_MAKING))
+            if path not in _open and not _is_busy(path):
+                shutil.rmtree(path, ignore_errors=True)
+                mark.unlink(missing_ok=True)
+                left.append(path.name)
+        return left
 
     def upsert(self, points: Sequence[StoredPoint]) -> None:
         made = [qdrant_edge.Point(point.id, _vectors(point), dict(point.payload)) for point in points]
@@ -159,6 +183,7 @@ class EdgePoints:
     def drop(self) -> None:
         self.close()
         shutil.rmtree(self._shared.path)
+        self.finish()
         with suppress(OSError):  # others are in the same folder
             self._shared.path.parent.rmdir()
 
@@ -188,6 +213,19 @@ def _load(path: Path, config: qdrant_edge.EdgeConfig | None = None) -> qdrant_ed
             raise InputError(f"{path.parent}: {what}; {way}") from error
         reason = " ".join(str(error).split())[:200]
         raise InputError(f"{path}: Qdrant cannot read it ({reason}); make the index again") from error
+
+
+def _is_busy(path: Path) -> bool:
+    """Whether another process has it open."""
+    try:
+        qdrant_edge.EdgeShard.load(str(path)).close()
+    except Exception as error:  # of this very class; what cannot be read is not busy
+        return "WouldBlock" in str(error)
+    return False
+
+
+def _mark(path: Path) -> Path:
+    return path.with_name(f"{path.name}{_MAKING}")
 
 
 def _path(url: str, name: str) -> Path:

@@ -50,7 +50,22 @@ class QdrantEngine:
     @classmethod
     def create(cls, url: str, dimension: int, *, name: str, sparse: bool = False) -> QdrantEngine:
         """A new and empty one of that name."""
-        return cls.begun(_module(url).create(url, name, dimension, sparse), dimension, sparse)
+        return cls.begun(_store(url).create(url, name, dimension, sparse), dimension, sparse)
+
+    @classmethod
+    def begin(cls, url: str, dimension: int, *, name: str, sparse: bool = False) -> QdrantEngine:
+        """A new one that ``sweep`` removes, if it is in a folder, unless ``finish`` is called."""
+        return cls.begun(_store(url).begin(url, name, dimension, sparse), dimension, sparse)
+
+    @classmethod
+    def sweep(cls, url: str) -> list[str]:
+        """Remove from a folder what ended processes have begun and not finished; the names."""
+        names: list[str] = _store(url).sweep(url)
+        return names
+
+    def finish(self) -> None:
+        """Mark it as complete."""
+        self._points.finish()
 
     @classmethod
     def begun(cls, points: PointStore, dimension: int, sparse: bool) -> QdrantEngine:
@@ -61,7 +76,7 @@ class QdrantEngine:
     @classmethod
     def open(cls, url: str, *, name: str) -> QdrantEngine:
         """The one of that name."""
-        points: PointStore = _module(url).open(url, name)
+        points: PointStore = _store(url).open(url, name)
         try:
             return cls(points)
         except BaseException:
@@ -242,8 +257,8 @@ def _number(language: str, id_: str, point: int = 0) -> str:
     return str(uuid.uuid5(uuid.NAMESPACE_URL, json.dumps([language, id_, point])))
 
 
-def _module(url: str) -> Any:
-    """The module that connects to an address; each imports a package of its own."""
+def _store(url: str) -> Any:
+    """The class of the points at an address; each imports a package of its own."""
     if "+" in url.partition(":")[0]:
         from isogloss.engines.qdrant import client
 

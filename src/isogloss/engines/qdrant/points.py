@@ -46,6 +46,9 @@ class PointStore(Protocol):
     turns: Turns
     """Of all in this process that use these points."""
 
+    def finish(self) -> None:
+        """Mark them as complete."""
+
     def upsert(self, points: Sequence[StoredPoint]) -> None:
         """Add or replace points."""
 
