@@ -61,7 +61,7 @@ def test_features_that_help_have_weights_and_change_scores(kept, without):
         assert np.all(weights[len(FEATURES) :] != 0)
     assert not np.array_equal(kept.scores("honey bees"), without.scores("honey bees"))
     rows = np.arange(20)
-    values, base = (system.features("honey bees", rows).values for system in (kept, without))
+    values, base = (system.retriever.features("honey bees", rows).values for system in (kept, without))
     np.testing.assert_array_equal(values[:, : len(FEATURES)], base)
 
 
@@ -128,12 +128,12 @@ def test_the_characters_of_an_indexed_text_are_those_of_its_words(kept):
     texts = ["CSS属性，蜂蜜 Zzyzx", "", "蜜蜂"]
     system.index_texts(texts)
     (part,) = system.documents.parts
-    found = system.characters.passages_of(part, np.arange(3), np.zeros(3, np.int64))
+    found = system.retriever.characters.passages_of(part, np.arange(3), np.zeros(3, np.int64))
     known = [*translation.document_words, "?"]
     read = [[known[unit] for unit in found.ids[begin:end]] for begin, end in itertools.pairwise(found.offsets)]
     written = [[unit if unit in known else "?" for unit in tokenize(spaced(text))] for text in texts]
     assert read == written
-    again = system.characters.passages_of(part, np.array([2, 0]), np.zeros(2, np.int64))
+    again = system.retriever.characters.passages_of(part, np.array([2, 0]), np.zeros(2, np.int64))
     assert again.ids.tolist() == [*found.ids[found.offsets[2] :], *found.ids[: found.offsets[1]]]
 
 
@@ -201,9 +201,9 @@ def test_more_short_documents_are_re_scored(kept, without, tmp_path):
         system = copy(kept)
         system.index_texts(texts)
         assert int(system.documents.passages.sum()) in (900, 5 * 26, 900 + 5 * 26)
-        assert system.depth == depth
+        assert system.retriever.depth == depth
         live = np.arange(len(texts)) < 900
         system.count_only(live)
-        assert system.depth == (300 if len(texts) > 5 else 100)
-    assert without.depth == 100
-    assert copy(kept).depth == 100
+        assert system.retriever.depth == (300 if len(texts) > 5 else 100)
+    assert without.retriever.depth == 100
+    assert copy(kept).retriever.depth == 100

@@ -54,7 +54,7 @@ def alike(one, other, rows=None):
     for query in QUERIES:
         np.testing.assert_allclose(one.score(query, rows), other.scores(query), rtol=1e-5, atol=1e-5)
         first = [
-            each.documents.best(each.query_features(query).statistics, 99, each.id_order, each.documents.live)
+            each.documents.best(each.retriever.query_features(query).statistics, 99, each.id_order, each.documents.live)
             for each in (one, other)
         ]
         assert first[0].rows.tolist() == rows[first[1].rows].tolist()

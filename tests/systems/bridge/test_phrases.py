@@ -94,7 +94,7 @@ def test_the_vector_of_a_query_is_that_of_its_words_and_phrases(fitted):
     model = fitted.model
     first, second = divmod(int(model.tables.query_phrases.keys[0]), model.tables.query_phrases.words)
     known = model.translation.query_words
-    query = fitted.query_features(f"{known[first]} {known[second]} {known[first]}")
+    query = fitted.retriever.query_features(f"{known[first]} {known[second]} {known[first]}")
     statistics, positions = query.statistics, query.positions
     assert positions.tolist() == ([0, 1, 0] if first != second else [0, 0, 0])
     text = text_ids([statistics.numbers[positions].tolist()])
@@ -109,7 +109,7 @@ def test_the_order_of_the_words_tells(fitted):
     """Phrases know it, and nothing else does."""
     model = fitted.model
     words = ["the", "sea", "is", "salti"]
-    statistics = fitted.query_features("the sea is salty").statistics
+    statistics = fitted.retriever.query_features("the sea is salty").statistics
     assert list(statistics.words) == words
 
     def vector(terms, tables):

@@ -111,7 +111,7 @@ def test_a_word_that_stays_as_it_is_is_a_name(fitted):
     system = of(fitted, f"{REST} robusta {REST}", f"{REST} night {REST}")
     assert 12 in first(system, f"{STRONG} robusta")
     assert raised(system, f"{STRONG} robusta night") == [12]
-    assert [system._is_name(word, word) for word in ("proton", "night", "n8ght")] == [True, False, True]
+    assert [system.retriever.is_name(word, word) for word in ("proton", "night", "n8ght")] == [True, False, True]
 
 
 def test_stop_words_raise_nothing(fitted):

@@ -26,7 +26,7 @@ class TestBridge(SparseConformance):
     def make(self, fitted):
         def made():
             system = copy(fitted)
-            system._contexts = {}
+            system._contexts, system._placed = {}, {}
             return system
 
         return made
@@ -54,7 +54,7 @@ def test_the_product_is_the_score_of_the_first_stage(fitted):
     frozen.freeze()
     vectors = frozen.sparse_documents(texts)
     for query in ("why is the sea salty", "honey bees", "Assurbanipal of Ninive", "the of and"):
-        ranking = files.documents.best(files.query_features(query).statistics, 200, files.id_order, None)
+        ranking = files.documents.best(files.retriever.query_features(query).statistics, 200, files.id_order, None)
         products = np.asarray([vector.product(frozen.sparse_query(query)) for vector in vectors])
         assert set(ranking.rows.tolist()) == set(np.flatnonzero(products).tolist())
         np.testing.assert_allclose(products[ranking.rows], ranking.scores / SCALE, rtol=1e-4, atol=1e-4)
@@ -68,13 +68,13 @@ def test_texts_are_re_scored_as_in_files(fitted):
     frozen.observe(texts)
     frozen.freeze()
     for query in ("why is the sea salty", "honey bees", "Assurbanipal of Ninive"):
-        statistics = files.query_features(query).statistics
+        statistics = files.retriever.query_features(query).statistics
         order = files.documents.best(statistics, 200, files.id_order, None).rows.tolist()
         scores = frozen.rescore(query, [texts[row] for row in order])
         expected = files.search(query, 200)
         ranked = sorted(range(len(order)), key=lambda number: (-scores[number], files.id_order[order[number]]))
         assert [order[number] for number in ranked] == expected.rows.tolist()
-        first = min(len(order), files.depth)
+        first = min(len(order), files.retriever.depth)
         assert sorted(scores, reverse=True)[:first] == pytest.approx(expected.scores[:first].tolist(), abs=1e-5)
 
 

@@ -88,7 +88,7 @@ def each(made, encoder, request):
 
 
 def first_stage(system, query, k=1000):
-    statistics = system.query_features(query).statistics
+    statistics = system.retriever.query_features(query).statistics
     return system.documents.best(statistics, k, system.id_order, None)
 
 
@@ -110,7 +110,7 @@ def test_an_explanation_names_words_lengths_and_the_encoder(demo, encoder, made,
     assert "miel" in lines["honey"].document_words
     assert lines["(length)"].document_words == ()
     lengths = [FEATURES.index(name) for name in ("passage length", "document length")]
-    values = fitted.features("honey bees", np.array([row])).values[0]
+    values = fitted.retriever.features("honey bees", np.array([row])).values[0]
     weighted = values * fitted.model.weights.of(2)
     assert lines["(length)"].score == pytest.approx(fitted.model.scale * weighted[lengths].sum())
     with_it = made(pretrained=encoder)
@@ -125,9 +125,9 @@ def test_calibrated_scores_are_log_odds_given_the_context_of_the_query(demo, fit
     shown.model = replace(fitted.model, calibration=Calibration(2.0, (1.4, 0.3, -0.2), (0.0, 1.0), -2.0))
     for system in (plain, shown):
         system.index(demo.documents, ("text",))
-        monkeypatch.setattr(system, "_rare_words", lambda *arguments: [])
+        monkeypatch.setattr(system.retriever, "rare_words", lambda *arguments: [])
     total = np.logaddexp.reduce(plain.search(query, 100).scores.astype(float))
-    context = np.array([total if np.isfinite(total) else 0.0, *shown.known_of(query)])
+    context = np.array([total if np.isfinite(total) else 0.0, *shown.retriever.known_of(query)])
     log_odds = 2 * plain.scores(query) - context @ [1.4, 0.3, -0.2] - 1
     np.testing.assert_allclose(shown.scores(query), log_odds, atol=1e-4)
     allowed = np.arange(len(demo.documents)) % 2 == 0
@@ -143,22 +143,22 @@ def test_in_a_small_collection_the_best_document_is_not_right_just_for_being_bes
     """By the default calibration, which takes a hundred documents for granted; a fitted one knows what it is."""
     small, query = copy(fitted), "honey at night"
     scores = np.array([3.0, 1.0])
-    fitted_context = fitted.context(query, scores)
+    fitted_context = fitted.retriever.context(query, scores)
     assert fitted_context[0] == pytest.approx(np.logaddexp(3, 1))
     small.model = replace(fitted.model, calibration=DEFAULT_CALIBRATIONS[False])
     small.index_texts(["le miel", "la mer", "le pain"])
-    assert small.context(query, scores)[0] > np.logaddexp(3, 1) + 0.1
+    assert small.retriever.context(query, scores)[0] > np.logaddexp(3, 1) + 0.1
     many = np.zeros(100)
-    assert small.context(query, many)[0] == pytest.approx(np.log(100))
+    assert small.retriever.context(query, many)[0] == pytest.approx(np.log(100))
 
 
 @pytest.mark.parametrize("query", [query for query in QUERIES if query.strip("?!")])
 def test_what_is_known_of_a_query_is_its_information_and_its_length(fitted, query):
-    statistics = fitted.query_features(query).statistics
+    statistics = fitted.retriever.query_features(query).statistics
     odds = fitted.documents.statistics.background.of(statistics)
     information = sum(times * np.log1p(each) for times, each in zip(statistics.times, odds, strict=True))
     expected = information / statistics.length, np.log(statistics.length)
-    assert fitted.known_of(query) == pytest.approx(expected, rel=1e-4)
+    assert fitted.retriever.known_of(query) == pytest.approx(expected, rel=1e-4)
 
 
 def test_two_words_of_one_verbatim_term_share_it(fitted):
@@ -166,7 +166,7 @@ def test_two_words_of_one_verbatim_term_share_it(fitted):
     system = copy(fitted)
     system.index_texts(["zogueriez loin", "zoguerions loin", "loin loin"])
     query = "zogueriez zoguerions"
-    statistics = system.query_features(query).statistics
+    statistics = system.retriever.query_features(query).statistics
     assert (len(statistics.verbatim), len(statistics.verbatim_terms)) == (2, 1)
     lines = system.explain(query, 0, "zogueriez loin")
     own = [line for line in lines if line.query_word[0] != "("]
@@ -178,7 +178,7 @@ def test_two_words_of_one_verbatim_term_share_it(fitted):
 @pytest.mark.parametrize("query", QUERIES)
 def test_hits_have_their_scores_whatever_was_searched_for(each, demo, query):
     scores = each.scores(query)
-    everything, first = each.search(query, 1000), each.search(query, each.depth)
+    everything, first = each.search(query, 1000), each.search(query, each.retriever.depth)
     assert len(everything.rows) == len(set(everything.rows.tolist())) <= len(demo.documents)
     np.testing.assert_allclose(first.scores, scores[first.rows], rtol=1e-5, atol=1e-5)
     np.testing.assert_allclose(each.score(query, first.rows), first.scores, rtol=1e-6, atol=1e-6)
@@ -222,7 +222,7 @@ def test_a_query_without_words_finds_nothing(each, query):
 def test_only_the_first_are_re_scored(made):
     system = made(depth="2")
     fetched = first_stage(system, "sea", 10).rows
-    forward = system.features("sea", fetched).values[:, 0]
+    forward = system.retriever.features("sea", fetched).values[:, 0]
     best = fetched[np.lexsort((system.id_order[fetched], -forward))[:2]]
     assert sorted(system.search("sea", 2).rows.tolist()) == sorted(best.tolist())
     assert len(system.search("sea", 7).rows) == 7

@@ -256,7 +256,7 @@ class _FirstHits(NamedTuple):
 def _first_score(system: Bridge, query: str, rows: Rows) -> float:
     """The log odds of the first hit, if these were all documents found."""
     assert system.model is not None
-    weights = system.model.weights.of(system.query_features(query).statistics.length)
-    scores = system.features(query, rows).values @ weights
-    log_odds = system.model.calibrated(scores, system.context(query, scores))
+    weights = system.model.weights.of(system.retriever.query_features(query).statistics.length)
+    scores = system.retriever.features(query, rows).values @ weights
+    log_odds = system.model.calibrated(scores, system.retriever.context(query, scores))
     return float(log_odds.max(initial=-np.inf))

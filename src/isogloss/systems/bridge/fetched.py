@@ -69,6 +69,11 @@ class CollectionCounts:
         """Those of the frozen collection."""
         return CollectionStatistics(self.translation, self.words[0], self.passages, self.documents)
 
+    @cached_property
+    def word_dimensions(self) -> NDArray[np.uint32]:
+        """The dimension of each query word, and of *unknown* after the last."""
+        return dimensions_of([*self.translation.query_words, _UNKNOWN])
+
     def of_terms(self, terms: Sequence[str]) -> Numbers:
         """How often passages have each of some terms (a column), and how many documents do."""
         counts = np.zeros((2, len(terms)), np.int64)
@@ -148,9 +153,9 @@ class FetchedDocuments(Documents):
 
 
 def sparse_documents(
-    frozen: CollectionCounts, texts: Sequence[str], words: int, terms: Tokenizer, names: NDArray[np.uint32]
+    frozen: CollectionCounts, texts: Sequence[str], words: int, terms: Tokenizer
 ) -> list[SparseVector]:
-    """A vector for each text; ``names`` are the dimensions of the query words."""
+    """A vector for each text."""
     translation = frozen.translation
     tokens, others = number_tokens(translation, cut_texts(texts, words, terms, "expanding").terms, words)
     run = expanded(tokens, translation)
@@ -159,7 +164,7 @@ def sparse_documents(
     is_word, is_other = run.dimensions <= translation.unknown_word, run.dimensions >= first
     odds, dimensions = np.zeros(len(run.levels), np.float32), np.zeros(len(run.levels), np.uint32)
     odds[is_word] = frozen.statistics.background.query_odds[run.dimensions[is_word]]
-    dimensions[is_word] = names[run.dimensions[is_word]]
+    dimensions[is_word] = frozen.word_dimensions[run.dimensions[is_word]]
     if len(others):
         own = run.dimensions[is_other] - first
         odds[is_other] = odds_of((frozen.of_terms(list(others))[0] + 1) / size)[own]
@@ -175,11 +180,6 @@ def sparse_documents(
         SparseVector(found[begin:end], summed[begin:end])
         for begin, end in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)
     ]
-
-
-def word_dimensions(translation: TranslationModel) -> NDArray[np.uint32]:
-    """The dimension of each query word, and of *unknown* after the last."""
-    return dimensions_of([*translation.query_words, _UNKNOWN])
 
 
 def sparse_query(frozen: CollectionCounts, query: QueryStatistics) -> SparseVector:
