@@ -10,6 +10,7 @@ import sys
 import pytest
 
 from isogloss.cli.main import main
+from isogloss.storage.errors import InputError
 
 SOURCES = (
     ("e1", "Mill", "Orlane is where the wheat of the village is ground."),
@@ -226,9 +227,11 @@ def test_why_before_any_answer_says_so(talk, index):
         assert talk(index, *lines)[-1] == ":why explains a result, and there is none yet; type a query first"
 
 
-def test_an_error_while_answering_is_one_line_and_the_prompt_goes_on(talk, index):
-    path = index / "shared" / "fr" / "en" / "lexicon.tsv"
-    path.write_bytes(b"x" * path.stat().st_size)  # of the same size: found when it is read
+def test_an_error_while_answering_is_one_line_and_the_prompt_goes_on(talk, index, monkeypatch):
+    def fail(path):
+        raise InputError(f"{path.name}:1: expected a word")
+
+    monkeypatch.setattr("isogloss.systems.dictionary.Lexicon.read", fail)  # it is read when it is needed
     failed, helped = talk(index, "wheat", ":help")
     assert "lexicon.tsv:1: expected a word" in failed
     assert len(failed.splitlines()) == 1

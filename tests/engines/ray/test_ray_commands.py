@@ -46,7 +46,7 @@ def test_an_index_made_on_ray_finds_what_a_plain_one_finds(run, hits, tmp_path, 
     run(*made, "plain")
     for query in QUERIES:
         wanted = hits("plain", query)
-        assert len(wanted) == 10
+        assert wanted
         assert hits("on-ray", query) == wanted
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
 
