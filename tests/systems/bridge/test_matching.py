@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from isogloss.storage.strings import StringTable
 from isogloss.systems.bridge import documents, expansion, matching
-from isogloss.systems.bridge.documents import _COMMON, Documents, Part
+from isogloss.systems.bridge.documents import Documents, Part
 from isogloss.systems.bridge.expansion import LEAST, SCALE, VALUES
 from isogloss.systems.bridge.features import forward_parts
-from isogloss.systems.bridge.matching import _B, _K, _VERBATIM, QueryTable
+from isogloss.systems.bridge.matching import _B, _COMMON, _K, _VERBATIM, QueryTable
 from isogloss.text.batches import tokenize_texts
 from isogloss.text.passages import windows
 from isogloss.translation.model import LAMBDA, TranslationModel
@@ -203,7 +203,16 @@ def table_of(found, query):
 
 
 def forward_of(found, query):
-    return found.best_passages(table_of(found, query), query, np.arange(len(found))).scores
+    """forward(q, p) of the best passage; it is the score where no word is too common."""
+    table, rows = table_of(found, query), np.arange(len(found))
+    scores, best = found.best_passages(table, query, rows)
+    matches = found.match(table, query, rows, best)
+    parts = forward_parts(table, matches.passage_counts, matches.lengths[:, 0])
+    if table.rare.all():
+        np.testing.assert_allclose(scores, parts.sum(axis=1), rtol=1e-9, atol=1e-12)
+    else:
+        assert (scores >= parts[:, table.rare].sum(axis=1) * (1 - 1e-9)).all()
+    return parts.sum(axis=1)
 
 
 def match_of(found, query, rows):

@@ -69,7 +69,7 @@ def expand_documents(
 
 @compiled_arithmetic
 def _count(dimension: int, times: float, sums: Doubles, in_passage: Ids, touched: int) -> int:
-    """Add to the sum of a dimension; how many dimensions have one."""
+    """Add a number above 0 to the sum of a dimension, or of a word; how many have one."""
     if sums[dimension] == 0:
         in_passage[touched] = dimension
         touched += 1
@@ -130,6 +130,7 @@ class Table(NamedTuple):
     reverse: Doubles
     odds: Doubles
     times: Doubles
+    rare: NDArray[np.bool_]
 
 
 class Documents(NamedTuple):
@@ -149,16 +150,16 @@ class _Hits(NamedTuple):
 
 @compiled_arithmetic
 def best_passages(documents: Documents, rows: Numbers, table: Table, scores: Doubles, best: Numbers) -> None:
-    """|q| forward(q, p) of the best passage of some documents, and its number: the first of the best.
+    """The number of the best passage of some documents by forward(q, p), the first of several.
 
-    A product of 1 + odds counts / |p| instead of a sum of logarithms: one logarithm a passage, not one a word.
+    ``scores``: |q| forward(q, p) of the rare words of the query alone, of the passage with the most of that.
     """
     counts, touched = np.zeros(len(table.odds)), np.zeros(len(table.odds), np.int32)
     hits = _room(documents, rows)
     for number in range(len(rows)):
         begin, end = documents.offsets[rows[number]], documents.offsets[rows[number] + 1]
         size = _find_hits(documents.ids, begin, end, table, hits)
-        scores[number], first_hit = -1.0, 0
+        scores[number], highest, first_hit = 0.0, -1.0, 0
         for window in range(_windows(end - begin, documents.passage)):
             first, last = _window(begin, end, documents.passage, window)
             while first_hit < size and hits.positions[first_hit] < first:
@@ -167,25 +168,29 @@ def best_passages(documents: Documents, rows: Numbers, table: Table, scores: Dou
             while hit < size and hits.positions[hit] < last:
                 column = hits.columns[hit]
                 for pair in range(table.starts[column], table.starts[column + 1]):
-                    word = table.words[pair]
-                    if counts[word] == 0:
-                        touched[found] = word
-                        found += 1
-                    counts[word] += table.forward[pair]
+                    if table.forward[pair] > 0:
+                        found = _count(table.words[pair], table.forward[pair], counts, touched, found)
                 hit += 1
-            score = _likelihood(counts, touched, found, table, last - first)
-            if score > scores[number]:
-                scores[number], best[number] = score, window
+            common = _likelihood(counts, touched, found, table, last - first, False)
+            score = _likelihood(counts, touched, found, table, last - first, True)
+            for word in touched[:found]:
+                counts[word] = 0
+            scores[number] = max(scores[number], score)
+            if common + score > highest:
+                highest, best[number] = common + score, window
 
 
 @compiled_arithmetic
-def _likelihood(counts: Doubles, touched: Ids, found: int, table: Table, length: int) -> float:
-    """Sum_w n(w, q) ln(1 + odds counts / |p|) over the touched words, whose counts become 0."""
+def _likelihood(counts: Doubles, touched: Ids, found: int, table: Table, length: int, rare: bool) -> float:
+    """Sum_w n(w, q) ln(1 + odds counts / |p|) over the rare or the common ones of the touched words.
+
+    As a product of the words, of which one logarithm is taken.
+    """
     total, product = 0.0, 1.0
-    for number in range(found):
-        word = touched[number]
+    for word in touched[:found]:
+        if table.rare[word] != rare:
+            continue
         odds = 1 + table.odds[word] * counts[word] / length
-        counts[word] = 0
         if table.times[word] == 1:
             product *= odds
             if product > 1e200:

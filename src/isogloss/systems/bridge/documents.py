@@ -30,6 +30,7 @@ from isogloss.systems.bridge.matching import (
     best_passages,
     match_documents,
     passage_terms,
+    rare_words,
 )
 from isogloss.text.batches import TokenizedTexts
 from isogloss.text.ids import TextIds
@@ -41,7 +42,6 @@ Vectors = NDArray[np.float32] | None
 """The vectors of a pretrained encoder, one a document."""
 _ARRAYS = ("tokens", "offsets", "times", "spans")
 _NO_SPANS = np.zeros((0, 2), np.int32)
-_COMMON = 4 / 0.02  # (1 - lambda) / (lambda P(w)) of a word that is every fiftieth: the first stage leaves it out
 
 
 @dataclass(frozen=True, eq=False)
@@ -296,12 +296,6 @@ def number_tokens(translation: TranslationModel, texts: TokenizedTexts, words: i
     if len(numbers):
         np.take(numbers, texts.ids, out=texts.ids, mode="clip")  # they may be many
     return Tokens(texts.ids, texts.offsets, translation.unknown, len(others), words), StringTable.of(others)
-
-
-def rare_words(odds: Floats) -> Numbers:
-    """The positions of the words that are not too common for the first stage; all where all are."""
-    common = odds < _COMMON
-    return np.flatnonzero(~common if not common.all() else common)
 
 
 def _joined(parts: Sequence[tuple[Part, Allowed]]) -> TokenizedTexts:

@@ -2,7 +2,7 @@
 
 The first stage of ``bridge`` is a sum over the words of a query, whose logarithms depend on a passage p only through
 
-    c(w, p) = sum_t P(w | t) n(t, p) / |p|,        pairs with P(w | t) > .03
+    c(w, p) = sum_t P(w | t) n(t, p) / |p|,        pairs with P(w | t) > .02
 
 So c is computed when a document is indexed: of each word w, the largest of all its passages, as one of 255 levels,
 sixteen to a doubling, rounded up. A query looks a handful of words up, instead of all translations of each. Terms of
@@ -29,7 +29,7 @@ from isogloss.storage.compiled import pays
 from isogloss.text.passages import windows
 from isogloss.translation.model import Floats, Ids, Numbers, TranslationModel
 
-LEAST = 0.03
+LEAST = 0.02
 _BITS = 19  # of a float32 that are dropped: four bits of the fraction stay
 _TOP = int(np.float32(1).view(np.int32)) >> _BITS  # of c = 1, the highest level
 VALUES: Floats = (np.arange(_TOP - LEVELS + 1, _TOP + 1, dtype=np.int32) << _BITS).view(np.float32)

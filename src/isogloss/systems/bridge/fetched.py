@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from isogloss.retrieval.impacts import ImpactLists
 from isogloss.retrieval.ranking import Allowed, Ranking
 from isogloss.storage.arrays import has_array, load_array, save_array
-from isogloss.systems.bridge.documents import Documents, Part, Vectors, number_tokens, rare_words
+from isogloss.systems.bridge.documents import Documents, Part, Vectors, number_tokens
 from isogloss.systems.bridge.expansion import (
     VALUES,
     Tokens,
@@ -29,7 +29,7 @@ from isogloss.systems.bridge.expansion import (
     document_counts,
     expanded,
 )
-from isogloss.systems.bridge.matching import CollectionStatistics, passage_terms
+from isogloss.systems.bridge.matching import CollectionStatistics, passage_terms, rare_words
 from isogloss.systems.sparse import SparseVector, dimensions_of
 from isogloss.text.passages import cut_texts
 from isogloss.text.tokenizer import Tokenizer

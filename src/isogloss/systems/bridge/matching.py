@@ -36,6 +36,7 @@ from isogloss.text.passages import windows
 from isogloss.translation.model import Ids, Numbers, QueryStatistics, TranslationModel
 
 _K, _B = 1.2, 0.75  # of BM25
+_COMMON = 4 / 0.02  # (1 - lambda) / (lambda P(w)) of a word that is every fiftieth
 _VERBATIM = 0.1  # P(t | w) of a word that has translations, t being the word itself
 _MANY_TOKENS = 1_000_000  # matched by a process after which it is expected to match many more
 
@@ -82,6 +83,12 @@ class DocumentMatches(NamedTuple):
         return cls(one, two, three, four, five, six, np.zeros((rows, 2)), np.zeros(rows, np.int64))
 
 
+def rare_words(odds: NDArray[np.floating]) -> Numbers:
+    """The positions of the words of a query that are not too common for the first stage; all where all are."""
+    common = odds < _COMMON
+    return np.flatnonzero(~common if not common.all() else common)
+
+
 class CollectionStatistics:
     """What matching needs of the collection: the background, mean lengths of passages and documents, and IDF.
 
@@ -123,6 +130,8 @@ class QueryTable:
     ) -> None:
         background = collection.background if collection else translation.background
         self.odds: Doubles = background.of(query).astype(np.float64)
+        self.rare = np.zeros(len(query.words), bool)
+        self.rare[rare_words(self.odds)] = True
         self.idf = collection.idf(query) if collection else np.zeros(len(query.words))
         self.mean_length, self.mean_document = (
             (collection.mean_length, collection.mean_document) if collection else (1.0, 1.0)
@@ -216,7 +225,10 @@ def _sums(values: Doubles, starts: Numbers) -> Doubles:
 
 
 class BestPassages(NamedTuple):
-    """forward(q, p) of the best passage of some documents, and the number of the passage."""
+    """The number of the passage with the highest forward(q, p) of some documents.
+
+    ``scores`` is the highest that a passage has without the summands of common words: it chooses documents better.
+    """
 
     scores: Doubles
     numbers: Numbers
@@ -261,9 +273,9 @@ def _all_passages(
     found = match(table, words, starts)
     firsts = np.cumsum(counts) - counts
     totals = found.forward.sum(axis=1)
-    highest = np.maximum.reduceat(totals, firsts)
-    is_best = np.flatnonzero(totals == np.repeat(highest, counts))
-    return found, BestPassages(highest, is_best[np.searchsorted(is_best, firsts)] - firsts), firsts
+    is_best = np.flatnonzero(totals == np.repeat(np.maximum.reduceat(totals, firsts), counts))
+    best = is_best[np.searchsorted(is_best, firsts)] - firsts
+    return found, BestPassages(np.maximum.reduceat(found.forward[:, table.rare].sum(axis=1), firsts), best), firsts
 
 
 def _compiled_input(
@@ -271,7 +283,7 @@ def _compiled_input(
 ) -> tuple[Any, Numbers, Any]:
     documents = compiled.Documents(fixed(tokens.ids), fixed(tokens.offsets), tokens.passage)
     columns = table.columns[: table.unknown + 1], verbatim, table.columns[table.unknown + 1 :]
-    return documents, rows, compiled.Table(*columns, *table.by_column, table.odds, table.times)
+    return documents, rows, compiled.Table(*columns, *table.by_column, table.odds, table.times, table.rare)
 
 
 def passage_terms(tokens: Tokens, rows: Numbers, numbers: Numbers | None = None) -> tuple[Ids, Numbers, Numbers]:

@@ -1,13 +1,14 @@
 """Two-stage retrieval in some documents with a trained model of ``bridge``; what is computed of a query is cached.
 
-1. ``first_stage`` fetches five times ``depth`` documents by what was computed of their words at indexing, and chooses
-   among them by the likelihood of the query given their best passages.
+1. ``first_stage`` fetches five to ten times ``depth`` documents by what was computed of their words at indexing, and
+   chooses among them by the likelihood of the query given their best passages.
 2. ``retrieved`` has the calibrated scores of the chosen ones by all features; ``rest`` are the documents after them, in
    the order of the first stage.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -23,19 +24,28 @@ from isogloss.systems.bridge.documents import Documents
 from isogloss.systems.bridge.expansion import SCALE
 from isogloss.systems.bridge.explaining import Found, word_scores
 from isogloss.systems.bridge.features import Features, QueryFeatures, compute_features, products
-from isogloss.systems.bridge.matching import DocumentMatches, QueryTable
+from isogloss.systems.bridge.matching import CollectionStatistics, DocumentMatches, QueryTable
 from isogloss.systems.bridge.model import DEFAULT_CALIBRATIONS, BridgeModel
 from isogloss.systems.bridge.weights import Values, context_of
 from isogloss.text.stopwords import stop_words
 from isogloss.text.tokenizer import Tokenizer, tokenize
 from isogloss.translation.model import Numbers
 
-FETCHED = 5
-"""Times as many documents as are re-scored: the score at indexing is only an upper bound."""
+FETCHED = 5, 10
+"""Times as many documents as are re-scored, at least and at most."""
 _FIRST, _RARE = 3, 3  # a word that stands verbatim in so few documents puts one of them among the first three
 _TAIL = 0.22  # of the forward log-likelihood that a query could have: what the hundredth document has (median)
 _STAYS = 0.2  # P(w | w) of a word that is not translated
 _KEPT = 64  # queries that are cached: the hits of each are explained one by one
+
+
+def fetched(count: int, collection: CollectionStatistics) -> int:
+    """How many documents to fetch so that the best ``count`` are among them.
+
+    The score at indexing bounds that of the best passage the more loosely the more passages a document has.
+    """
+    least, most = FETCHED
+    return count * min(most, max(least, math.ceil(1.5 * collection.mean_document / collection.mean_length)))
 
 
 class Scored(NamedTuple):
@@ -111,7 +121,9 @@ class Retriever:
     def first_stage(self, query: str, count: int, allowed: Allowed | None, rare: Sequence[list[int]]) -> Scored:
         """The documents to re-score: the best by translations, by the encoder if there is one, and rare words."""
         features, documents = self.query_features(query), self.documents
-        rows = documents.best(features.statistics, FETCHED * count, self.id_order, allowed).rows.astype(np.int64)
+        rows = documents.best(
+            features.statistics, fetched(count, documents.statistics), self.id_order, allowed
+        ).rows.astype(np.int64)
         others = [row for of_word in rare for row in of_word]
         if features.pretrained is not None:
             cosines = documents.cosines(features.pretrained)

@@ -57,7 +57,7 @@ from isogloss.systems.bridge.model import (
     default_weights,
     used_features,
 )
-from isogloss.systems.bridge.retrieving import FETCHED, Retriever
+from isogloss.systems.bridge.retrieving import Retriever, fetched
 from isogloss.systems.bridge.weights import (
     JudgedList,
     Values,
@@ -272,7 +272,7 @@ class Bridge(FindsPassages, Trainable, SparseSystem):
 
     @property
     def candidates(self) -> int:  # type: ignore[override]
-        return FETCHED * self.options.depth
+        return fetched(self.options.depth, self.statistics.statistics) if self.statistics is not None else 0
 
     def observe(self, texts: Sequence[str]) -> None:
         words, translation = self.options.passages, self._ready.translation
@@ -294,17 +294,17 @@ class Bridge(FindsPassages, Trainable, SparseSystem):
 
     def rescore(self, query: str, texts: Sequence[str]) -> Scores:
         """The first of the texts are re-scored; the others keep their order after them."""
-        fetched = copy(self)
-        fetched._contexts, fetched._placed = {}, {}
-        fetched.index_texts(texts)
-        rows, found = fetched.search(query, len(texts))
+        other = copy(self)
+        other._contexts, other._placed = {}, {}
+        other.index_texts(texts)
+        rows, found = other.search(query, len(texts))
         scores = np.zeros(len(texts))
         scores[rows] = found
         if len(self._contexts) >= _KEPT:
             self._contexts.clear()
             self._placed.clear()
-        self._contexts[query] = fetched.retriever.retrieved(query).context
-        self._placed[query] = {texts[row]: score for row, score in fetched._last[1].items()}
+        self._contexts[query] = other.retriever.retrieved(query).context
+        self._placed[query] = {texts[row]: score for row, score in other._last[1].items()}
         return scores
 
     def save_shared(self, directory: Path) -> None:
