@@ -42,9 +42,7 @@ def main() -> None:
     print(f"{options.source} {options.pair}: {len(data.documents):,} documents, {len(queries)} train queries\n")
     print("| P(w given t) above | postings a document | MRR | same 100 | same 10 |\n|--:|--:|--:|--:|--:|")
     _compare("LEAST", LEAST, expansion, system, data, queries)
-    print(
-        "\n| fetched, times the re-scored: from, to | postings a document | MRR | same 100 | same 10 |\n|--:|--:|--:|--:|--:|"
-    )
+    print("\n| fetched, times the re-scored | postings a document | MRR | same 100 | same 10 |\n|--:|--:|--:|--:|--:|")
     _compare("FETCHED", FETCHED, retrieving, system, data, queries)
     print(f"\npruned and exhaustive differ in {_differences(system, data, queries)} of {len(queries)} queries")
 

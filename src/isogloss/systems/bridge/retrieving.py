@@ -121,9 +121,8 @@ class Retriever:
     def first_stage(self, query: str, count: int, allowed: Allowed | None, rare: Sequence[list[int]]) -> Scored:
         """The documents to re-score: the best by translations, by the encoder if there is one, and rare words."""
         features, documents = self.query_features(query), self.documents
-        rows = documents.best(
-            features.statistics, fetched(count, documents.statistics), self.id_order, allowed
-        ).rows.astype(np.int64)
+        wanted = fetched(count, documents.statistics) if len(documents) else count
+        rows = documents.best(features.statistics, wanted, self.id_order, allowed).rows.astype(np.int64)
         others = [row for of_word in rare for row in of_word]
         if features.pretrained is not None:
             cosines = documents.cosines(features.pretrained)
