@@ -146,10 +146,10 @@ class FetchedDocuments(Documents):
         return rows
 
     def best(self, query: QueryStatistics, count: int, id_order: Numbers, allowed: Allowed | None) -> Ranking:
-        """All of them, in their order."""
+        """All of them, in their order; what they score is not known, so no score bounds a likelihood."""
         rows = np.arange(len(self))
         rows = rows[:count] if allowed is None else rows[allowed][:count]
-        return Ranking(rows, (len(self) - rows).astype(np.int32))
+        return Ranking(rows, (np.iinfo(np.int32).max - rows).astype(np.int32))
 
 
 def sparse_documents(

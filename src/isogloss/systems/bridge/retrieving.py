@@ -24,7 +24,7 @@ from isogloss.systems.bridge.documents import Documents
 from isogloss.systems.bridge.expansion import SCALE
 from isogloss.systems.bridge.explaining import Found, word_scores
 from isogloss.systems.bridge.features import Features, QueryFeatures, compute_features, products
-from isogloss.systems.bridge.matching import CollectionStatistics, DocumentMatches, QueryTable
+from isogloss.systems.bridge.matching import BestPassages, CollectionStatistics, DocumentMatches, QueryTable
 from isogloss.systems.bridge.model import DEFAULT_CALIBRATIONS, BridgeModel
 from isogloss.systems.bridge.weights import Values, context_of
 from isogloss.text.stopwords import stop_words
@@ -121,19 +121,35 @@ class Retriever:
     def first_stage(self, query: str, count: int, allowed: Allowed | None, rare: Sequence[list[int]]) -> Scored:
         """The documents to re-score: the best by translations, by the encoder if there is one, and rare words."""
         features, documents = self.query_features(query), self.documents
-        wanted = fetched(count, documents.statistics) if len(documents) else count
-        rows = documents.best(features.statistics, wanted, self.id_order, allowed).rows.astype(np.int64)
         others = [row for of_word in rare for row in of_word]
         if features.pretrained is not None:
             cosines = documents.cosines(features.pretrained)
             others += top_k(
                 cosines if allowed is None else np.where(allowed, cosines, 0), count, self.id_order, above=0.0
             ).rows.tolist()
-        found = documents.best_passages(self.query_table(query), features.statistics, rows)
-        best = top_k(found.scores, count, self.id_order[rows]).rows
-        added = np.setdiff1d(np.asarray(others, np.int64), rows[best])
+        rows, passages = self._likeliest(query, count, allowed)
+        added = np.setdiff1d(np.asarray(others, np.int64), rows)
         more = documents.best_passages(self.query_table(query), features.statistics, added)
-        return self._score(query, np.append(rows[best], added), np.append(found.numbers[best], more.numbers), rare)
+        return self._score(query, np.append(rows, added), np.append(passages, more.numbers), rare)
+
+    def _likeliest(self, query: str, count: int, allowed: Allowed | None) -> tuple[Numbers, Numbers]:
+        """The documents with the highest likelihoods of the query, and the number of the best passage of each.
+
+        Those that are fetched are taken from the first on, until the bound of the next is below the likelihoods found.
+        """
+        statistics, documents, table = self.query_features(query).statistics, self.documents, self.query_table(query)
+        wanted = fetched(count, documents.statistics) if len(documents) else count
+        rows, bounds = documents.best(statistics, wanted, self.id_order, allowed)
+        taken, found = np.zeros(0, np.int64), BestPassages(np.zeros(0), np.zeros(0, np.int64))
+        for first in range(0, len(rows), count):
+            if first > count and bounds[first] / SCALE < found.scores.min():
+                break
+            here = np.append(taken, rows[first : first + count].astype(np.int64))
+            own = documents.best_passages(table, statistics, here[len(taken) :])
+            both = BestPassages(*(np.append(one, other) for one, other in zip(found, own, strict=True)))
+            best = top_k(both.scores, count, self.id_order[here]).rows
+            taken, found = here[best], BestPassages(both.scores[best], both.numbers[best])
+        return taken, found.numbers
 
     def _score(
         self, query: str, rows: NDArray[np.int64], best: NDArray[np.int64] | None = None,

@@ -80,6 +80,7 @@ if TYPE_CHECKING:
 
 _SHOWN = 5
 _BLOCK = 1000
+_THREADS = 3
 _MANY_DOCUMENTS = 100_000  # with fewer, a query takes less time than a thread costs
 _READ = 40  # words of a document that a pretrained encoder reads: the first ones tell most
 _FEWEST_QUERIES, _ENOUGH_QUERIES = 30, 200  # to fit weights on
@@ -174,12 +175,12 @@ class Bridge(FindsPassages, Trainable, SparseSystem):
         return ranking
 
     def search_texts(self, queries: Sequence[str], k: int, allowed: Allowed | None = None) -> list[Ranking]:
-        """In a large collection, one thread a query: compiled code releases the interpreter lock."""
+        """In a large collection on few threads: compiled code, half of the time, releases the interpreter lock."""
         if len(queries) < 2 or len(self.documents) < _MANY_DOCUMENTS:
             return super().search_texts(queries, k, allowed)
         from concurrent.futures import ThreadPoolExecutor  # slow to import
 
-        with ThreadPoolExecutor(available_cores()) as threads:
+        with ThreadPoolExecutor(min(_THREADS, available_cores())) as threads:
             return list(threads.map(lambda query: self.search(query, k, allowed), queries))
 
     def warm(self) -> None:
