@@ -3,8 +3,7 @@
     python benchmarks/search.py --dimensions "" --documents 200000          this part alone
 
 All get the same words. Queries are four words of a document, the ten most frequent words of all left out. All but the
-last way skip documents that cannot come first, ours also for concepts of several words. What is remembered of words
-that were asked for (the most that each can add to a score) is worked out in the first round; the best round counts.
+last way skip documents that cannot come first, ours also for concepts of several words. The best round counts.
 """
 
 from __future__ import annotations

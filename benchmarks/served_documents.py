@@ -13,7 +13,7 @@ from isogloss.data.source import Pair, Source
 from isogloss.storage.lines import Location
 from isogloss.translation.vectors.word_vectors import WordVectors
 
-WORDS, TOPICS, LENGTH = 20_000, 400, 40
+WORDS, TOPICS, LENGTH, TRANSLATIONS = 20_000, 400, 40, 5
 _SYLLABLES = ("ba", "de", "fi", "go", "ku", "la", "me", "ni", "po", "ru", "sa", "te", "vi", "zo", "chu", "tra")
 _CHUNK = 10_000
 
@@ -55,8 +55,14 @@ class MadeUp(Source):
         return [" ".join(word(int(n), "en") for n in row) for row in numbers]
 
     def lexicon(self, pair: Pair) -> Path | None:
+        """Five translations a word, its own first; the others are about as frequent."""
+        random = np.random.default_rng(self.seed + 3)
+        ranks = np.arange(1, WORDS + 1)[:, None] * 2 ** random.uniform(-1, 1, size=(WORDS, TRANSLATIONS - 1))
+        others = np.minimum(ranks, WORDS - 1).astype(int)
         path = self.folder / "words.tsv"
-        path.write_text("".join(f"{word(n, pair[0])}\t{word(n, pair[1])}\n" for n in range(WORDS)), encoding="utf-8")
+        with open(path, "w", encoding="utf-8") as file:
+            for number, row in enumerate(others.tolist()):
+                file.writelines(f"{word(number, pair[0])}\t{word(each, pair[1])}\n" for each in (number, *row))
         return path
 
     def vectors(self, language: str) -> Path:

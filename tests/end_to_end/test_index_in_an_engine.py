@@ -62,11 +62,8 @@ def test_the_walk(run, here, stored):
 
 
 def test_what_is_refused_leaves_nothing(run, fails, engine, pages):
-    bm25 = ("index", pages, "--system", "bm25", "--language", "fr", "-o", "index")
-    assert "one vector" in fails(*bm25, "--engine", "kept:store")
-    assert "passages=0" in fails(
-        *indexing(pages), "--language", "fr", "-o", "index", "--set", "passages=30", "--engine", "kept:"
-    )
+    translated = ("index", pages, "--system", "translation-lm", "--language", "fr", "-o", "index")
+    assert "neither a vector nor a sparse vector" in fails(*translated, "--engine", "kept:store")
     assert "'milvus' is not one of" in fails(
         *indexing(pages), "--language", "fr", "-o", "index", "--engine", "milvus://x"
     )

@@ -12,11 +12,25 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from tests.engines.inputs import DIMENSION, FAULTS, HOSTILE, Opener, exact, faulty_batch, ids_of, page, unit
+from tests.engines.inputs import (
+    DIMENSION,
+    FAULTS,
+    HOSTILE,
+    Opener,
+    best_points,
+    exact,
+    faulty_batch,
+    ids_of,
+    page,
+    random_sparse,
+    sparse,
+    unit,
+)
 
 from isogloss.data.documents import Document
-from isogloss.engines.base import EngineHit
+from isogloss.engines.base import EngineHit, Points
 from isogloss.storage.errors import InputError
+from isogloss.systems.sparse import SparseVector
 
 MISFITS = [np.ones((1, DIMENSION + 1)), np.full((1, DIMENSION), np.nan), np.ones(DIMENSION)]
 
@@ -157,6 +171,127 @@ class EngineConformance:
     def test_none_are_found_if_none_are_wanted(self, store):
         store.add([page("a")], unit(0))
         assert self.search(store, unit(0), 0) == []
+
+    # sparse vectors, passages, and a choice of documents
+
+    @pytest.fixture
+    def both(self, opener):
+        """A store of points with dense and sparse vectors."""
+        made = opener.create(sparse=True)
+        yield made
+        made.close()
+
+    @pytest.fixture
+    def sparse_store(self, opener):
+        """A store of sparse vectors only."""
+        made = opener.create(dimension=0, sparse=True)
+        yield made
+        made.close()
+
+    @pytest.mark.parametrize("seed", [0, 1])
+    def test_the_best_by_sparse_products_are_found_with_ties_by_id(self, sparse_store, seed):
+        rng = np.random.default_rng(seed)
+        ids = rng.permutation([*HOSTILE, *(f"d{i}" for i in range(60))]).tolist()
+        vectors, queries = random_sparse(rng, len(ids)), random_sparse(rng, 6)
+        sparse_store.add([page(id_) for id_ in ids], Points(np.ones(len(ids), np.int64), sparse=vectors))
+        for query in queries:
+            scores = np.asarray([vector.product(query) for vector in vectors])
+            for k in (1, 7, len(ids) + 5):
+                wanted = best_points(ids, [1] * len(ids), scores, k, scores > 0)
+                assert [list(hits) for hits in sparse_store.search("fr", [query], k)] == [wanted]
+        assert sparse_store.search("fr", [sparse({})], 5) == [[]]
+        assert sparse_store.search("it", queries[:1], 5) == [[]]
+
+    @pytest.mark.parametrize("seed", [0, 1])
+    def test_a_document_scores_like_its_best_passage(self, both, seed):
+        rng = np.random.default_rng(seed)
+        ids = [f"d{i:02}" for i in rng.permutation(50)]
+        counts = rng.integers(1, 9, 50)
+        counts[0] = 60  # more of the best points are of one document than are fetched at first
+        dense = rng.integers(-2, 3, (counts.sum(), DIMENSION)).astype(np.float32)
+        dense[: counts[0]] = 2
+        vectors = random_sparse(rng, int(counts.sum()))
+        both.add([page(id_) for id_ in ids], Points(counts, dense, vectors))
+        assert both.counts() == {"fr": 50}
+        query = np.full((1, DIMENSION), 1, np.float32)
+        for k in (1, 10, 60):
+            wanted = best_points(ids, counts.tolist(), dense.astype(np.float64) @ query[0], k)
+            assert list(both.search("fr", query, k)[0]) == wanted
+            for asked in random_sparse(rng, 3):
+                scores = np.asarray([vector.product(asked) for vector in vectors])
+                wanted = best_points(ids, counts.tolist(), scores, k, scores > 0)
+                assert list(both.search("fr", [asked], k)[0]) == wanted
+
+    def test_a_replaced_document_loses_the_passages_it_has_no_more(self, both):
+        three = Points(np.array([3, 1]), np.concatenate([unit(0), unit(1), unit(2), unit(3)]), [sparse({7: 1.0})] * 4)
+        both.add([page("a"), page("b")], three)
+        both.add([page("a", text="shorter")], Points(np.array([1]), unit(4), [sparse({8: 2.0})]))
+        assert both.counts() == {"fr": 2}
+        assert both.get("fr", ["a"]) == [page("a", text="shorter")]
+        assert self.search(both, unit(2), 1) == [EngineHit("a", 0.0)]
+        assert both.search("fr", [sparse({7: 1.0})], 5) == [[EngineHit("b", 1.0)]]
+        assert both.search("fr", [sparse({8: 1.0})], 5) == [[EngineHit("a", 2.0)]]
+        assert both.delete("fr", ["a", "b"]) == 2
+        assert both.counts() == {}
+        assert both.search("fr", [sparse({7: 1.0, 8: 1.0})], 5) == [[]]
+        assert self.search(both, unit(3)) == []
+
+    def test_some_documents_alone_can_be_scored(self, both):
+        documents = [page(id_, kind="x") for id_ in "abcd"]
+        weights = [sparse({3: float(weight)}) for weight in (1, 2, 3)] + [sparse({9: 1.0})]
+        both.add(documents, Points(np.ones(4, np.int64), np.concatenate([unit(0, n) for n in (4, 3, 2, 1)]), weights))
+        chosen = ["c", "a", "nobody", "d"]
+        dense = [EngineHit("a", 4.0), EngineHit("c", 2.0), EngineHit("d", 1.0)]
+        assert both.search("fr", unit(0), 9, None, chosen) == [dense]
+        assert both.search("fr", [sparse({3: 1.0})], 9, None, chosen) == [[EngineHit("c", 3.0), EngineHit("a", 1.0)]]
+        assert both.search("fr", unit(0), 1, {"kind": "x"}, chosen) == [dense[:1]]
+        assert both.search("fr", unit(0), 9, {"kind": "y"}, chosen) == [[]]
+        assert both.search("fr", unit(0), 9, None, []) == [[]]
+
+    def test_sparse_searches_take_filters(self, both):
+        documents = [page(f"d{i:03}", rare="yes" if i % 100 == 99 else "no") for i in range(300)]
+        weights = [sparse({5: float(300 - i), 4_294_967_295: 1.0}) for i in range(300)]
+        both.add(documents, Points(np.ones(300, np.int64), np.repeat(unit(0), 300, axis=0), weights))
+        (found,) = both.search("fr", [sparse({5: 1.0})], 2, {"rare": "yes"})
+        assert found == [EngineHit("d099", 201.0), EngineHit("d199", 101.0)]
+        (found,) = both.search("fr", [sparse({4_294_967_295: 2.0})], 2)
+        assert found == [EngineHit("d000", 2.0), EngineHit("d001", 2.0)]
+
+    def test_languages_may_have_vectors_of_different_kinds(self, both):
+        both.add([page("a", "fr")], Points(np.array([1]), unit(0)))
+        both.add([page("a", "it"), page("b", "it")], Points(np.array([1, 1]), sparse=[sparse({1: 1.0})] * 2))
+        assert both.counts() == {"fr": 1, "it": 2}
+        assert self.search(both, unit(0)) == [EngineHit("a", 1.0)]
+        assert self.search(both, unit(0), language="it") == []
+        assert both.search("it", [sparse({1: 1.0})], 1) == [[EngineHit("a", 1.0)]]
+        assert both.search("fr", [sparse({1: 1.0})], 1) == [[]]
+
+    def test_vectors_of_a_kind_that_it_does_not_have_are_refused(self, store, sparse_store):
+        with pytest.raises(InputError, match="sparse vector in an engine index without"):
+            store.add([page("a")], Points(np.array([1]), unit(0), [sparse({1: 1.0})]))
+        with pytest.raises(InputError, match="dense vector in an engine index without"):
+            sparse_store.add([page("a")], unit(0))
+        with pytest.raises(InputError, match="points without vectors"):
+            store.add([page("a")], Points(np.array([1])))
+        with pytest.raises(InputError, match="sparse vector in an engine index without"):
+            store.search("fr", [sparse({1: 1.0})], 1)
+        with pytest.raises(InputError, match="dense vector in an engine index without"):
+            sparse_store.search("fr", unit(0), 1)
+        with pytest.raises(InputError, match="not finite"):
+            sparse_store.add([page("a")], Points(np.array([1]), sparse=[sparse({1: np.nan})]))
+        with pytest.raises(InputError, match="do not ascend"):
+            sparse_store.search("fr", [SparseVector(np.array([2, 1], np.uint32), np.ones(2, np.float32))], 1)
+
+    def test_sparse_vectors_are_there_again_after_a_restart(self, opener):
+        store = opener.create(sparse=True)
+        store.add([page("a")], Points(np.array([2]), np.concatenate([unit(0), unit(1)]), [sparse({1: 1.0})] * 2))
+        store = opener.reopen(store)
+        try:
+            assert store.search("fr", [sparse({1: 3.0})], 1) == [[EngineHit("a", 3.0)]]
+            store.add([page("b")], Points(np.array([1]), unit(0), [sparse({1: 2.0})]))
+            assert ids_of(store.search("fr", [sparse({1: 1.0})], 5)[0]) == ["b", "a"]
+        finally:
+            store.close()
 
     # filters
 

@@ -13,6 +13,7 @@ from isogloss.data.readers.demo import Demo
 from isogloss.data.readers.jsonl import Jsonl, write_jsonl
 from isogloss.engines.base import EngineHit, IndexEngine, Matrix
 from isogloss.storage.errors import InputError
+from isogloss.systems.sparse import SparseVector
 
 DIMENSION = 8
 HOSTILE = [
@@ -39,8 +40,8 @@ def few_pages(folder: Path) -> Jsonl:
 class Opener(Protocol):
     """How a backend is made and reopened."""
 
-    def create(self) -> IndexEngine:
-        """A new and empty store for vectors of ``DIMENSION`` components."""
+    def create(self, dimension: int = DIMENSION, sparse: bool = False) -> IndexEngine:
+        """A new and empty store for vectors of so many components (0: none), and for sparse ones if ``sparse``."""
         ...
 
     def reopen(self, store: IndexEngine) -> IndexEngine:
@@ -63,6 +64,31 @@ def exact(ids: Sequence[str], vectors: Matrix, query: np.ndarray, k: int) -> lis
     """What has to be found: all scores, sorted."""
     scores = vectors.astype(np.float64) @ query.astype(np.float64)
     return sorted(zip(ids, scores.tolist(), strict=True), key=lambda found: (-found[1], found[0]))[:k]
+
+
+def sparse(weights: dict[int, float]) -> SparseVector:
+    """A sparse vector of these dimensions."""
+    dimensions = np.asarray(sorted(weights), np.uint32)
+    return SparseVector(dimensions, np.asarray([weights[int(each)] for each in dimensions], np.float32))
+
+
+def random_sparse(rng: np.random.Generator, count: int, dimensions: int = 40) -> list[SparseVector]:
+    """Sparse vectors of small whole weights, so that sums are exact in any order, and many scores are equal."""
+    rows = rng.integers(0, 3, (count, dimensions)) * (rng.random((count, dimensions)) < 0.2)
+    spread = (np.arange(dimensions, dtype=np.uint64) * 107_374_182).astype(np.uint32)  # over all 32 bits
+    return [sparse({int(spread[place]): float(row[place]) for place in np.flatnonzero(row)}) for row in rows]
+
+
+def best_points(
+    ids: Sequence[str], counts: Sequence[int], scores: np.ndarray, k: int, found: np.ndarray | None = None
+) -> list[tuple[str, float]]:
+    """What has to be found where documents have so many points each: the best score of each; only what is ``found``."""
+    best: dict[str, float] = {}
+    owners = [id_ for id_, count in zip(ids, counts, strict=True) for _ in range(count)]
+    for place, (id_, score) in enumerate(zip(owners, scores.tolist(), strict=True)):
+        if found is None or found[place]:
+            best[id_] = max(score, best.get(id_, -np.inf))
+    return sorted(best.items(), key=lambda pair: (-pair[1], pair[0]))[:k]
 
 
 def ids_of(found: Sequence[EngineHit]) -> list[str]:

@@ -7,9 +7,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from isogloss.engines.base import EngineHit, EngineUnavailableError, checked_batch
+import numpy as np
+
+from isogloss.engines.base import EngineHit, EngineUnavailableError, Points, checked_points
 from isogloss.engines.registry import ENGINES
 from isogloss.storage.errors import InputError
+from isogloss.systems.sparse import SparseVector
 
 
 class KeptEngine:
@@ -27,7 +30,7 @@ class KeptEngine:
         self._is_open = True
 
     @classmethod
-    def create(cls, url, dimension, *, name):
+    def create(cls, url, dimension, *, name, sparse=False):
         if (_folder(url) / name).exists():
             raise InputError(f"{name}: is there already")
         return cls(url, name)
@@ -38,13 +41,22 @@ class KeptEngine:
             raise InputError(f"{name}: is not there")
         return cls(url, name)
 
-    def add(self, documents, vectors):
+    def add(self, documents, points):
         if self.additions_left is not None:
             if not self.additions_left:
                 raise InputError("the engine is full")
             KeptEngine.additions_left = self.additions_left - 1
-        matrix = checked_batch(documents, vectors, None)
-        added = {(page.language, page.id): (page, vector) for page, vector in zip(documents, matrix, strict=True)}
+        is_sparse = isinstance(points, Points) and points.sparse is not None
+        is_dense = not isinstance(points, Points) or points.dense is not None
+        points = checked_points(documents, points, None if is_dense else 0, is_sparse)
+        added = {
+            (page.language, page.id): (
+                page,
+                points.dense[start:end] if is_dense else [],
+                points.sparse[start:end] if is_sparse else [],
+            )
+            for page, start, end in zip(documents, points.starts, points.starts[1:], strict=False)
+        }
         self._write({**self._read(), **added})
 
     def delete(self, language, ids):
@@ -53,20 +65,22 @@ class KeptEngine:
         self._write(kept)
         return len(gone) - gone.count(None)
 
-    def search(self, language, queries, k, filters=None):
+    def search(self, language, queries, k, filters=None, ids=None):
         if self.is_down:
             raise EngineUnavailableError("the engine does not answer")
         wanted = (filters or {}).items()
-        kept = [pair for pair in self._of(language) if wanted <= pair[0].fields.items()]
-        found = [sorted((-float(vector @ query), page.id) for page, vector in kept)[:k] for query in queries]
-        return [[EngineHit(id_, -score) for score, id_ in ranked] for ranked in found]
+        kept = [each for each in self._of(language) if wanted <= each[0].fields.items()]
+        kept = [each for each in kept if ids is None or each[0].id in ids]
+        found = [sorted((-_score(query, *each[1:]), each[0].id) for each in kept) for query in queries]
+        is_sparse = not isinstance(queries, np.ndarray)
+        return [[EngineHit(id_, -score) for score, id_ in ranked if score or not is_sparse][:k] for ranked in found]
 
     def get(self, language, ids):
         kept = self._read()
         return [kept.get((language, id_), (None,))[0] for id_ in ids]
 
     def documents(self, language):
-        return (page for page, _ in self._of(language))
+        return (page for page, *_ in self._of(language))
 
     def counts(self):
         return dict(Counter(language for language, _ in self._read()))
@@ -91,6 +105,13 @@ class KeptEngine:
 
     def _write(self, documents):
         (self._folder / "documents").write_bytes(pickle.dumps(documents))
+
+
+def _score(query, dense, sparse):
+    """Of the best point."""
+    if isinstance(query, SparseVector):
+        return max(vector.product(query) for vector in sparse)
+    return float((dense @ query).max())
 
 
 @contextmanager

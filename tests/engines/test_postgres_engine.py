@@ -4,6 +4,7 @@ import multiprocessing
 import threading
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 
 import numpy as np
 import pytest
@@ -19,21 +20,26 @@ server, administrator, name, store = postgres.server, postgres.administrator, po
 
 
 class Schemas:
-    def __init__(self, url, name):
-        self._url, self._name = url, name
+    """One after the other in a database, each under a name of its own."""
 
-    def create(self):
-        return PostgresEngine.create(self._url, DIMENSION, name=self._name)
+    def __init__(self, url, name):
+        self._url, self._name, self._names = url, name, count()
+
+    def create(self, dimension=DIMENSION, sparse=False):
+        name = f"{self._name}_{next(self._names)}"
+        return PostgresEngine.create(self._url, dimension, name=name, sparse=sparse)
 
     def reopen(self, store):
         store.close()
-        return PostgresEngine.open(self._url, name=self._name)
+        return PostgresEngine.open(self._url, name=store.schema.name)
 
 
 class TestPostgres(EngineConformance):
     @pytest.fixture
-    def opener(self, server, name):
-        return Schemas(server.url, name)
+    def opener(self, server, name, administrator):
+        yield Schemas(server.url, name)
+        for number in range(2):
+            administrator.execute(f'DROP SCHEMA IF EXISTS "{name}_{number}" CASCADE')
 
 
 def exactly(ids, matrix, queries, k):

@@ -9,7 +9,7 @@ from tests.engines.inputs import DIMENSION, ids_of, page, unit
 
 from isogloss.engines.postgres import PostgresEngine, searching
 from isogloss.engines.postgres.connection import Database
-from isogloss.engines.postgres.hnsw import ef_search_for
+from isogloss.engines.recall import ef_search_for
 from isogloss.storage.errors import InputError
 
 server, administrator, name, store = postgres.server, postgres.administrator, postgres.name, postgres.store

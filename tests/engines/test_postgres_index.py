@@ -13,6 +13,7 @@ import pytest
 from tests.engines import postgres
 from tests.engines.inputs import DIMENSION, few_pages, ids_of, page, unit
 
+from isogloss.engines import recall
 from isogloss.engines.postgres import PostgresEngine, hnsw
 from isogloss.index.in_engine import approximate_in_engine
 from isogloss.index.making import make_index, re_encode
@@ -187,7 +188,7 @@ def test_hnsw_is_built_where_it_is_asked_for_and_dropped_again(filled, monkeypat
     assert filled.about()["search"]["fr"]["kind"] == "hnsw"
     assert filled.approximate("no") == {} == filled.recalls()
     assert filled.about()["search"]["fr"] == {"kind": "exact"}
-    monkeypatch.setattr(hnsw, "MANY", 200)
+    monkeypatch.setattr(recall, "MANY", 200)
     assert set(filled.approximate("auto")) == {"fr"}
     assert filled.recalls()["fr"] > 0.98
     assert [ids_of(answer) for answer in filled.search("fr", queries, 5)] == exact
@@ -225,7 +226,7 @@ def test_all_documents_are_listed_and_can_be_encoded_anew(server, administrator,
 
 def test_vectors_too_long_for_hnsw_stay_exact_unless_it_is_asked_for():
     long = hnsw.Schema("pages", 3_000)
-    assert hnsw.languages_to_index({"fr": 10**6}, long, "auto") == []
-    assert hnsw.languages_to_index({"fr": 10**6, "sw": 0}, long, "yes") == ["fr"]
+    assert recall.chosen_languages({"fr": 10**6}, "auto", can=False) == []
+    assert recall.chosen_languages({"fr": 10**6, "sw": 0}, "yes", can=False) == ["fr"]
     assert hnsw.build_memory(10, long) == "64MB"
     assert hnsw.build_memory(10**9, long) == "4096MB"

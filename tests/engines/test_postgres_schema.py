@@ -29,7 +29,7 @@ def test_a_store_is_a_schema_and_several_live_in_one_database(server, name, admi
             second.drop()
         assert first.counts() == {"fr": 1}
     found = tables(administrator, name)
-    assert found == ["documents", "documents_fr", "languages", "settings", "vectors", "vectors_fr"]
+    assert found == ["documents", "documents_fr", "languages", "postings", "settings", "vectors", "vectors_fr"]
     assert tables(administrator, other) == []
 
 
@@ -154,7 +154,11 @@ def test_a_reader_searches_languages_that_came_later_too_and_changes_nothing(gue
 def test_a_writer_adds_in_the_languages_there_is_room_for(guest, server, name, administrator):
     with PostgresEngine.create(server.url, DIMENSION, name=name, languages=["fr"]) as owner:
         reads = [f"SELECT ON ALL TABLES IN SCHEMA {name}"]
-        writes = [f"INSERT, UPDATE, DELETE ON {name}.documents, {name}.vectors", f"UPDATE ON {name}.settings"]
+        writes = [
+            f"INSERT, UPDATE, DELETE ON {name}.documents, {name}.vectors, {name}.postings",
+            f"USAGE ON SEQUENCE {name}.numbers",
+            f"UPDATE ON {name}.settings",
+        ]
         grant(administrator, name, reads + writes)
         with PostgresEngine.open(guest, name=name) as writer:
             writer.add([page("a")], unit(0, 3))

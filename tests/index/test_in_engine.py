@@ -15,7 +15,14 @@ from isogloss.index.writer import IndexWriter
 from isogloss.search.searcher import Searcher
 from isogloss.storage.errors import InputError
 
-QUERIES = ["how do volcanoes erupt", "bees and honey", "why is the sea salty", "tea", "xyzzy plugh"]
+QUERIES = [
+    "how do volcanoes erupt",
+    "bees and honey",
+    "why is the sea salty",
+    "tea",
+    "xyzzy plugh",
+    "le miel des abeilles",
+]
 SMALL = {"dimension": "12"}
 
 
@@ -31,7 +38,8 @@ def made(tmp_path, searcher):
     """An index in files and one in a store, of the same documents."""
 
     def make(languages=("fr",), system="aligned", settings=None):
-        given, source = {**SMALL, **(settings or {})}, few_pages(tmp_path)
+        small = SMALL if system in ("aligned", "smooth") else {}
+        given, source = {**small, **(settings or {})}, few_pages(tmp_path)
         for name, store in (("files", ""), ("stored", f"kept:{tmp_path / 'kept'}")):
             make_index(tmp_path / name, system, source, list(languages), settings=given, engine=store)
         return tmp_path / "files", tmp_path / "stored"
@@ -46,6 +54,7 @@ def alike(hits, others):
     assert [hit.score for hit in hits] == pytest.approx([hit.score for hit in others], abs=1e-5)
     for hit, other in zip(hits, others, strict=True):
         assert hit.document == other.document
+        assert hit.passage == other.passage
         assert [part[:2] for part in hit.explanation] == [part[:2] for part in other.explanation]
         scores = [part.score for part in other.explanation]
         assert [part.score for part in hit.explanation] == pytest.approx(scores, abs=1e-5)
@@ -53,7 +62,17 @@ def alike(hits, others):
 
 @pytest.mark.parametrize(
     ("languages", "system", "settings"),
-    [(["fr"], "aligned", {}), (["fr", "sw"], "aligned", {}), (["fr"], "smooth", {"epochs": "1"})],
+    [
+        (["fr"], "aligned", {}),
+        (["fr", "sw"], "aligned", {}),
+        (["fr"], "smooth", {"epochs": "1"}),
+        (["fr"], "aligned", {"passages": "20"}),
+        (["fr", "sw"], "bm25", {}),
+        (["fr"], "bm25", {"passages": "20"}),
+        (["fr", "sw"], "hybrid", {"lexical": "bm25", "dense_options": "dimension=12"}),
+        (["fr"], "hybrid", {"lexical": "bm25", "fusion": "rrf", "passages": "20", "dense_options": "dimension=12"}),
+        (["fr"], "hybrid", {"lexical": "bm25", "depth": "3", "dense_options": "dimension=12"}),
+    ],
 )
 def test_it_answers_as_one_in_files_does(made, languages, system, settings):
     files, stored = made(languages, system, settings)
@@ -169,11 +188,11 @@ def test_a_change_that_fails_leaves_all_as_it_was(made, searcher):
 @pytest.mark.parametrize(
     ("system", "settings", "what"),
     [
-        ("bm25", {}, "one vector"),
-        ("psq", {}, "one vector"),
-        ("hybrid", {"passages": "0"}, "one vector"),
-        ("aligned", {"passages": "30"}, "passages=0"),
-        ("bm25", {"passages": "30"}, "one vector"),
+        ("translation-lm", {}, "neither a vector nor a sparse vector"),
+        ("hybrid", {"lexical": "translation-lm"}, "neither a vector nor a sparse vector"),
+        ("hybrid", {"lexical": "bm25", "lexical_options": "passages=9"}, "one part cuts passages"),
+        ("hybrid", {"lexical": "bm25", "passages": "7", "lexical_options": "passages=9"}, "of different lengths"),
+        ("hybrid", {"lexical": "bm25", "dense": "bm25"}, "neither a vector nor a sparse vector"),
     ],
 )
 def test_a_system_that_makes_no_vectors_is_refused_before_anything_is_made(tmp_path, searcher, system, settings, what):
@@ -191,17 +210,17 @@ def test_a_system_that_makes_no_vectors_is_refused_before_anything_is_made(tmp_p
 
 def test_a_network_on_top_of_vectors_is_refused_too():
     pytest.importorskip("torch")
-    from isogloss.index.language_index import for_engine
+    from isogloss.index.engine_systems import for_engine
     from isogloss.systems.registry import make_system
 
-    with pytest.raises(InputError, match="one vector"):
+    with pytest.raises(InputError, match="neither a vector"):
         for_engine(make_system("layerwise", ("en", "fr"), {"scorer": "feed-forward"}))
     for_engine(make_system("layerwise", ("en", "fr"), {"scorer": "cosine"}))
 
 
 @pytest.mark.parametrize("left", [0, 1])
 def test_an_index_that_fails_leaves_neither_itself_nor_a_store(tmp_path, searcher, monkeypatch, left):
-    monkeypatch.setattr("isogloss.index.in_engine.BATCH", 6)
+    monkeypatch.setattr("isogloss.index.engine_systems.BATCH", 6)
     searcher.additions_left = left
     with pytest.raises(InputError, match="full"):
         make_index(
@@ -355,9 +374,9 @@ def test_documents_that_an_engine_does_not_list_are_not_encoded_anew(made, tmp_p
     monkeypatch.setattr("isogloss.index.making.Listing", tuple)  # which no engine is
     with pytest.raises(InputError, match="cannot be encoded anew"):
         re_encode(stored, "aligned", few_pages(tmp_path))
-    with pytest.raises(InputError, match="one vector"):
+    with pytest.raises(InputError, match="neither a vector"):
         monkeypatch.undo()
-        re_encode(stored, "bm25", few_pages(tmp_path))
+        re_encode(stored, "translation-lm", few_pages(tmp_path))
     assert "engine" in json.loads((stored / "index.json").read_text())
 
 

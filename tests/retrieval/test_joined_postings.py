@@ -52,6 +52,7 @@ def test_documents_that_are_gone_count_no_more(parts, data):
     live = np.asarray(data.draw(st.lists(st.booleans(), min_size=len(texts), max_size=len(texts))), dtype=bool)
     joined = JoinedPostings([build(part) for part in parts]).counting_only(live)
     whole = build([text for text, alive in zip(texts, live, strict=True) if alive])
+    assert [joined.document_frequency(word) for word in WORDS] == [len(whole[word].documents) for word in WORDS]
     scores = BM25(joined).scores(CONCEPTS)
     assert scores[live].tolist() == BM25(whole).scores(CONCEPTS).tolist()
     assert not scores[~live].any()

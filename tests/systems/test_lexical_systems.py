@@ -10,6 +10,7 @@ from isogloss.data.readers.demo import Demo
 from isogloss.evaluation.protocols import make_task
 from isogloss.retrieval.bm25 import BM25
 from isogloss.search.snippets import surface_words
+from isogloss.systems import bm25 as lexical
 from isogloss.systems.evaluate import evaluate_system
 from isogloss.systems.registry import make_system
 from isogloss.text.tokenizer import tokenize
@@ -67,6 +68,21 @@ def test_the_words_of_an_explanation_stand_in_the_document_as_it_is_written(name
                 words = surface_words(text, set(part.document_words), system.term_of)
                 assert words and all(word in text for word in words)
                 assert {system.term_of(tokenize(word)[0]) for word in words} == set(part.document_words)
+
+
+@pytest.mark.parametrize("name", LEXICAL)
+def test_hits_are_explained_together_as_they_are_alone(name, monkeypatch):
+    searched, other = indexed(name, "fr"), indexed(name, "fr")
+    monkeypatch.setattr(lexical, "_SHOWN", 4)
+    monkeypatch.setattr(lexical, "_SHOWN_QUERIES", 3)
+    queries = [query.text for query in list(dataset("fr").queries.values())[:10]]
+    for live in (None, np.arange(len(dataset("fr").documents)) % 3 > 0):
+        for system in (searched, other):
+            if live is not None:
+                system.count_only(live)
+        for query in queries:
+            for row in [*searched.search(query, 6, live).rows.tolist(), 0]:
+                assert searched.explain(query, row, "") == other.explain(query, row, "")
 
 
 def test_a_document_without_the_words_has_nothing_to_explain():

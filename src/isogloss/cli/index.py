@@ -71,7 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--approximate", choices=APPROXIMATE,
-        help="with --engine: search vectors approximately (HNSW of pgvector), where there are many of them unless "
+        help="with --engine: search vectors approximately (HNSW), where there are many of them unless "
         "you say (default auto); vectors in files always decide by themselves",
     )  # fmt: skip
     shared.add_cluster(parser, "align words and index the documents on")

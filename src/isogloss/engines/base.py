@@ -1,12 +1,14 @@
-"""IndexEngine: the interface of an engine that stores an index. A new engine is one small file with such a class.
+"""IndexEngine: the interface of an engine that stores an index. A new engine is one small module with such a class.
 
-Documents come with their vectors, and an engine ranks by inner product only,
+Documents come with points, one for a whole document or one a passage. A point has a dense vector, a sparse one, or
+both, and an engine ranks by one inner product at a time:
 
-    score(q, d) = sum_i q_i d_i
+    score(q, d) = max over the points p of d of  sum_i q_i p_i
 
 which serves every system that maps both sides to vectors (the smooth cosine is such a product, see
-:mod:`isogloss.nn.similarity`). Scores fall, equal scores are ordered by id. ``tests/engines/conformance.py`` says
-the same in tests, and every engine passes them.
+:mod:`isogloss.nn.similarity`; sparse systems, see :mod:`isogloss.systems.sparse`). Scores fall, equal scores are
+ordered by id. A sparse search finds only documents that share a dimension with the query.
+``tests/engines/conformance.py`` says the same in tests, and every engine passes them.
 """
 
 from __future__ import annotations
@@ -19,9 +21,15 @@ from numpy.typing import NDArray
 
 from isogloss.data.documents import Document
 from isogloss.storage.errors import InputError
+from isogloss.systems.sparse import SparseVector
 
 Matrix = NDArray[np.float32]
 Filters = Mapping[str, str]
+Queries = Matrix | Sequence[SparseVector]
+"""Dense queries, the rows of a matrix, or sparse ones."""
+
+
+_WITHOUT = "vector in an engine index without; use the model that the index was made with"
 
 
 class EngineUnavailableError(InputError):
@@ -35,15 +43,31 @@ class EngineHit(NamedTuple):
     score: float
 
 
+class Points(NamedTuple):
+    """The vectors of some documents: ``counts`` points of each, document after document."""
+
+    counts: NDArray[np.int64]
+    dense: Matrix | None = None
+    sparse: Sequence[SparseVector] | None = None
+
+    @property
+    def starts(self) -> list[int]:
+        """Where the points of each document begin, and where the last ones end."""
+        return [0, *np.cumsum(self.counts).tolist()]
+
+
 class IndexEngine(Protocol):
-    """Documents of one or many languages, each with a vector, under a name of their own in the engine.
+    """Documents of one or many languages, each with its points, under a name of their own in the engine.
 
     (language, id) names a document; added documents have a language. Threads may share it.
     """
 
     @classmethod
-    def create(cls, url: str, dimension: int, *, name: str) -> Self:
-        """A new and empty one; an ``InputError`` if there is one of that name."""
+    def create(cls, url: str, dimension: int, *, name: str, sparse: bool = False) -> Self:
+        """A new and empty one; an ``InputError`` if there is one of that name.
+
+        Points have a dense vector of so many components, unless ``dimension`` is 0, and a sparse one if ``sparse``.
+        """
 
     @classmethod
     def open(cls, url: str, *, name: str) -> Self:
@@ -52,14 +76,19 @@ class IndexEngine(Protocol):
     def drop(self) -> None:
         """Remove everything that ``create`` made and that was added to it, and close."""
 
-    def add(self, documents: Sequence[Document], vectors: Matrix) -> None:
-        """Add or replace documents: all or none of them, and kept when this returns."""
+    def add(self, documents: Sequence[Document], points: Points | Matrix) -> None:
+        """Add or replace documents: all or none of them, and kept when this returns. A matrix has a row for each."""
 
     def delete(self, language: str, ids: Sequence[str]) -> int:
         """Delete documents; how many there were."""
 
-    def search(self, language: str, queries: Matrix, k: int, filters: Filters | None = None) -> list[list[EngineHit]]:
-        """The best ``k`` documents of a language for each query, of those that have these fields with these values."""
+    def search(
+        self, language: str, queries: Queries, k: int, filters: Filters | None = None, ids: Sequence[str] | None = None
+    ) -> list[list[EngineHit]]:
+        """The best ``k`` documents of a language for each query, of those that have these fields with these values.
+
+        ``ids``: only of these documents, and exactly.
+        """
 
     def get(self, language: str, ids: Sequence[str]) -> list[Document | None]:
         """Documents by their ids, None for those that are not there."""
@@ -79,7 +108,7 @@ class Sweeping(Protocol):
     """An engine that can remove indexes whose making was interrupted."""
 
     @classmethod
-    def begin(cls, url: str, dimension: int, *, name: str) -> IndexEngine:
+    def begin(cls, url: str, dimension: int, *, name: str, sparse: bool = False) -> IndexEngine:
         """A new and empty one that ``sweep`` removes unless ``finish`` is called."""
 
     @classmethod
@@ -109,14 +138,37 @@ class Listing(Protocol):
         """The documents of a language, one after the other."""
 
 
-def checked_batch(documents: Sequence[Document], vectors: Matrix, dimension: int | None) -> Matrix:
-    """The vectors as contiguous float32, if they and their documents can be stored: all engines refuse the same.
+def checked_points(
+    documents: Sequence[Document], points: Points | Matrix, dimension: int | None, sparse: bool = False
+) -> Points:
+    """The points, if they and their documents can be stored: all engines refuse the same.
 
-    ``dimension`` is the number of components of the engine's vectors; None if it is not decided yet.
+    ``dimension`` and ``sparse`` say which vectors points have; the dimension is None if it is not decided yet.
     """
-    matrix = checked_vectors(vectors, dimension, "document")
-    if len(matrix) != len(documents):
-        raise InputError(f"{len(matrix):,} vectors for {len(documents):,} documents: give one for each")
+    if dimension == 0 and not (isinstance(points, Points) and points.dense is None):
+        raise InputError(f"document: a dense {_WITHOUT}")
+    if not isinstance(points, Points):
+        dense = checked_vectors(points, dimension, "document")
+        if len(dense) != len(documents):
+            raise InputError(f"{len(dense):,} vectors for {len(documents):,} documents: give one for each")
+        points = Points(np.ones(len(dense), np.int64), dense)
+    elif points.dense is not None:
+        points = points._replace(dense=checked_vectors(points.dense, dimension, "document"))
+    if len(points.counts) != len(documents) or (points.counts < 1).any():
+        raise InputError(f"points of {len(points.counts):,} documents for {len(documents):,}: each needs one or more")
+    if points.sparse is not None and not sparse:
+        raise InputError(f"document: a sparse {_WITHOUT}")
+    for kind, vectors in (("dense", points.dense), ("sparse", points.sparse)):
+        if vectors is not None and len(vectors) != points.counts.sum():
+            raise InputError(f"{len(vectors):,} {kind} vectors for {points.counts.sum():,} points: give one for each")
+    if points.dense is None and points.sparse is None:
+        raise InputError("document: points without vectors cannot be found; give a dense or a sparse one")
+    checked_sparse(points.sparse or (), "document")
+    _check_documents(documents)
+    return points
+
+
+def _check_documents(documents: Sequence[Document]) -> None:
     seen = set()
     for document in documents:
         if not document.id or not document.language:
@@ -125,7 +177,27 @@ def checked_batch(documents: Sequence[Document], vectors: Matrix, dimension: int
         if (document.language, document.id) in seen:
             raise InputError(f"document: {document.id!r} is twice among those to add; leave one out")
         seen.add((document.language, document.id))
-    return matrix
+
+
+def checked_queries(queries: Queries, dimension: int, sparse: bool) -> Queries:
+    """The queries, if the points have vectors of their kind."""
+    if isinstance(queries, np.ndarray):
+        if not dimension:
+            raise InputError(f"query: a dense {_WITHOUT}")
+        return checked_vectors(queries, dimension)
+    if not sparse:
+        raise InputError(f"query: a sparse {_WITHOUT}")
+    return checked_sparse(queries)
+
+
+def checked_sparse(vectors: Sequence[SparseVector], what: str = "query") -> Sequence[SparseVector]:
+    """The sparse vectors, if their dimensions ascend and their weights are finite."""
+    for number, (dimensions, weights) in enumerate(vectors):
+        if len(dimensions) != len(weights) or not (dimensions[1:] > dimensions[:-1]).all():
+            raise InputError(f"{what}: sparse vector {number} (counted from 0) has dimensions that do not ascend")
+        if not np.isfinite(weights).all():
+            raise InputError(f"{what}: sparse vector {number} (counted from 0) has a weight that is not finite")
+    return vectors
 
 
 def checked_vectors(vectors: Matrix, dimension: int | None, what: str = "query") -> Matrix:

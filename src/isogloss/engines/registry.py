@@ -71,24 +71,24 @@ def without_password(url: str) -> str:
 
 ENGINES = {
     "postgresql": ("isogloss.engines.postgres", "PostgresEngine", "psycopg_pool", "pgvector"),
-    "qdrant": ("isogloss.engines.qdrant", "QdrantEngine", "qdrant_client", "qdrant"),
+    "qdrant": ("isogloss.engines.qdrant", "QdrantEngine", "qdrant_edge", "qdrant"),
 }
 """The module and class of an engine, imported when it is used, the package that it needs, the extra that has it."""
 _LONGEST_NAME = 31
 
 
-def create_engine(url: str, dimension: int, name: str) -> IndexEngine:
-    """A new index in an engine, for vectors of this dimension; ``finish_engine`` marks it as complete.
+def create_engine(url: str, dimension: int, name: str, sparse: bool = False) -> IndexEngine:
+    """A new index in an engine, for vectors of this dimension or sparse ones; ``finish_engine`` marks it as complete.
 
     Leftovers of indexes whose making was killed are removed first.
     """
     engine = _engine(url)
     if not issubclass(engine, Sweeping):
-        return engine.create(url, dimension, name=name)
+        return engine.create(url, dimension, name=name, sparse=sparse)
     for left in engine.sweep(url):
         what = "was left by an index whose making was broken off, and has been dropped"
         logging.getLogger("isogloss").warning("%s: %s %s", without_password(url), left, what)
-    return engine.begin(url, dimension, name=name)
+    return engine.begin(url, dimension, name=name, sparse=sparse)
 
 
 def finish_engine(engine: IndexEngine) -> None:

@@ -1,4 +1,10 @@
-"""An index whose documents and vectors are in an engine: made, changed, dropped, and searched approximately."""
+"""An index whose documents and vectors are in an engine: made, changed, dropped, and searched approximately.
+
+Sparse weights depend on statistics of the collection (document frequencies, the mean length). They are those of the
+documents that an index, or a language in it, is made with, and later changes leave them. After f N documents were added
+to N, idf(t) = ln((N + 1) / (df(t) + .5)) is at most ln(1 + f) lower and ln(1 + f N / (df(t) + .5)) higher than if all
+were counted, and the same where new documents have the words of the old. ``re_encode`` counts them all.
+"""
 
 from __future__ import annotations
 
@@ -13,18 +19,13 @@ import numpy as np
 
 from isogloss.data.documents import Collection, Document
 from isogloss.engines import registry
-from isogloss.engines.base import Approximating, IndexEngine, Matrix
+from isogloss.engines.base import Approximating, IndexEngine, Points
 from isogloss.index.commit_writer import CommitWriter, PendingSegments
-from isogloss.index.language_index import for_engine, padded
-from isogloss.index.language_systems import LanguageSystems
+from isogloss.index.engine_systems import for_engine
+from isogloss.index.language_systems import Encode, LanguageSystems
 from isogloss.index.manifest import EngineNote, Manifest
 from isogloss.index.reader import OpenIndex, open_index
 from isogloss.storage.errors import InputError
-from isogloss.storage.progress import track
-from isogloss.systems.dense import DenseSystem
-
-BATCH = 10_000
-"""Documents that are sent to an engine at a time while an index is made."""
 
 
 class EngineCommit(CommitWriter):
@@ -33,27 +34,42 @@ class EngineCommit(CommitWriter):
     def __init__(self, index: OpenIndex, engine: IndexEngine, note: EngineNote) -> None:
         super().__init__(index.path, index.commit, {language: PendingSegments() for language in index.commit.languages})
         self._engine, self._dimension, self._fields = engine, note.dimension, index.manifest.fields
-        self._documents: list[Document] = []
-        self._vectors: list[Matrix] = []
+        self._batches: list[tuple[list[Document], Points]] = []
         self._deleted: dict[str, set[str]] = {}
 
     def change(self, language: str, documents: Collection, deleted: Container[str], systems: LanguageSystems) -> None:
         """Add documents to a language, in place of those with the same ids; delete others."""
-        if not self.has_language(language, documents, systems):
-            return
-        self._deleted[language] = {*deleted}.difference(documents.ids)
+        (system,) = systems.values()  # an engine has one vector of each kind of a document
         if len(documents):
-            (system,) = systems.values()  # an engine has one vector of each document
-            system.index(documents, self._fields)
-            self._vectors.append(padded(for_engine(system).document_matrix, self._dimension))
-            self._documents += in_language(documents, language)
+            is_new = language not in self._pending
+            found = for_engine(system).points(documents, self._fields, self._dimension, is_new)
+            self._batches += [(in_language(batch, language), points) for batch, points in found]
+        if self.has_language(language, documents, systems):
+            self._deleted[language] = {*deleted}.difference(documents.ids)
 
     def commit(self, always: bool = False) -> bool:
         """Send the changes to the engine. False if nothing has changed."""
-        if self._documents:
-            self._engine.add(self._documents, np.concatenate(self._vectors))
+        for batch, points in _joined(self._batches):
+            self._engine.add(batch, points)
         deleted = sum(self._engine.delete(language, sorted(ids)) for language, ids in self._deleted.items() if ids)
-        return super().commit(always or bool(self._documents) or deleted > 0)
+        return super().commit(always or bool(self._batches) or deleted > 0)
+
+
+def _joined(batches: Sequence[tuple[list[Document], Points]]) -> Iterator[tuple[list[Document], Points]]:
+    """All with the same kinds of vectors as one batch, which an engine adds as a whole: almost always there is one."""
+    groups: dict[tuple[bool, bool], list[tuple[list[Document], Points]]] = {}
+    for batch, points in batches:
+        groups.setdefault((points.dense is None, points.sparse is None), []).append((batch, points))
+    for same in groups.values():
+        counts, dense, sparse = zip(*(points for _, points in same), strict=True)
+        yield (
+            [document for batch, _ in same for document in batch],
+            Points(
+                np.concatenate(counts),
+                None if dense[0] is None else np.concatenate(dense),
+                None if sparse[0] is None else [vector for vectors in sparse for vector in vectors],
+            ),
+        )
 
 
 def in_language(documents: Iterable[Document], language: str) -> list[Document]:
@@ -71,14 +87,15 @@ class NewEngineIndex:
     note: EngineNote
     systems: Sequence[LanguageSystems]
 
-    def fill(self, language: str, system: DenseSystem, documents: Collection) -> None:
-        """Add the documents of a language, with the vectors that the system has indexed."""
-        vectors = padded(system.document_matrix, self.note.dimension)
-        starts = range(0, len(documents), BATCH)
-        sizes = (min(BATCH, len(documents) - start) for start in starts)
-        for start in track(starts, f"storing {len(documents):,} documents", total=len(documents), sizes=sizes):
-            rows = slice(start, start + BATCH)
-            self.engine.add(in_language(documents.documents[rows], language), vectors[rows])
+    def fill(
+        self, language: str, documents: Collection, systems: LanguageSystems, fields: tuple[str, ...],
+        encode: Encode | None = None,
+    ) -> None:  # fmt: skip
+        """Add the documents of a language with their points, batch by batch."""
+        (system,) = systems.values()
+        made = for_engine(system).points(documents, fields, self.note.dimension, is_new=True, encode=encode)
+        for batch, points in made:
+            self.engine.add(in_language(batch, language), points)
 
 
 @contextmanager
@@ -87,10 +104,10 @@ def new_engine_index(url: str, index: Path, systems: Iterable[LanguageSystems]) 
     used = registry.complete(registry.in_use(url), index)
     registry.check_engine(used)
     ready = list(systems)
-    dense = [for_engine(system) for of_language in ready for system in of_language.values()]
-    dimension = max(system.encode_queries([""]).shape[1] for system in dense)
+    found = [for_engine(system) for of_language in ready for system in of_language.values()]
+    dimension = max(system.dimension for system in found)
     note = EngineNote(registry.remember(used), registry.new_name(index), dimension)
-    engine = registry.create_engine(used, dimension, note.name)
+    engine = registry.create_engine(used, dimension, note.name, any(system.sparse is not None for system in found))
     try:
         yield NewEngineIndex(engine, note, ready)
     except BaseException:

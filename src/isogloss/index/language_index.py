@@ -1,27 +1,23 @@
-"""The documents of one language and the system that searches them: in the files of the index, or in an engine.
+"""The documents of one language and the system that searches them, and those in the files of an index.
 
-Each language index has its own key for a document, a row or an id. Other code only passes keys back to it.
+:mod:`isogloss.index.engine_language_index` has those in an engine. Each language index has its own key for a document,
+a row or an id. Other code only passes keys back to it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
 from isogloss.data.documents import Document
-from isogloss.engines.base import Approximating, IndexEngine, Matrix
 from isogloss.index.documents import JoinedDocuments
 from isogloss.retrieval.field_lists import matching_rows
 from isogloss.retrieval.postings import JoinedPostings
 from isogloss.retrieval.ranking import Allowed, Ranking
-from isogloss.storage.errors import InputError
 from isogloss.systems.base import Contribution, System
-from isogloss.systems.dense import DenseSystem
-from isogloss.systems.passages import Passages
 
 Filters = Mapping[str, str]
 Key = TypeVar("Key")
@@ -119,76 +115,3 @@ class MappedLanguageIndex:
     def _candidates(self, ranking: Ranking) -> list[Candidate[int]]:
         ranked = zip(ranking.rows.tolist(), ranking.scores.tolist(), strict=True)
         return [Candidate(self.store.id_of(row), score, row) for row, score in ranked]
-
-
-@dataclass(frozen=True)
-class EngineLanguageIndex:
-    """The documents of a language in an engine. Queries are encoded here; the key of a document is its id.
-
-    ``dimension`` is that of the engine: shorter vectors are padded with zeros, which change no inner product.
-    """
-
-    system: DenseSystem
-    engine: IndexEngine
-    language: str
-    dimension: int
-    count: int = 0
-
-    def search(self, query: str, k: int, filters: Filters | None = None) -> list[Candidate[str]]:
-        return self.search_many([query], k, filters)[0]
-
-    def search_many(self, queries: Sequence[str], k: int, filters: Filters | None = None) -> list[list[Candidate[str]]]:
-        """The best ``k`` documents for each query; none for a query without a known word, which scores all alike."""
-        vectors = padded(self.system.encode_queries(queries), self.dimension)
-        known = np.flatnonzero(vectors.any(axis=1))
-        found: list[list[Candidate[str]]] = [[] for _ in queries]
-        answers = self.engine.search(self.language, vectors[known], k, filters) if len(known) else []
-        for number, hits in zip(known.tolist(), answers, strict=True):
-            found[number] = [Candidate(id_, score, id_) for id_, score in hits]
-        return found
-
-    def documents(self, keys: Sequence[str]) -> list[Document | None]:
-        return self.engine.get(self.language, keys)
-
-    def find(self, id_: str) -> str | None:
-        return id_ if self.known([id_]) else None
-
-    def known(self, ids: Sequence[str]) -> set[str]:
-        fetched = self.engine.get(self.language, ids)
-        return {id_ for id_, document in zip(ids, fetched, strict=True) if document is not None}
-
-    def explain(self, query: str, key: str, text: str) -> list[Contribution]:
-        """The words that made the score; the document is encoded again, as the only one of a copy of the system."""
-        alone = copy(self.system)
-        alone.index_vectors(alone.encode_documents([text]))
-        return alone.explain(query, 0, text)
-
-    def passage(self, query: str, key: str) -> tuple[int, int] | None:
-        """None: an engine scores whole documents."""
-        return None
-
-    def about(self) -> dict[str, Any]:
-        """The measured recall, where the language is searched approximately."""
-        recalls = self.engine.recalls() if isinstance(self.engine, Approximating) else {}
-        return {"kind": "approximate", "recall": recalls[self.language]} if self.language in recalls else {}
-
-
-def for_engine(system: System) -> DenseSystem:
-    """The system, if an engine can store its documents; otherwise an ``InputError``."""
-    inner = system.inner if isinstance(system, Passages) else system
-    if not isinstance(inner, DenseSystem) or not inner.ranks_by_product:
-        what = "does not make one vector of each text, which is all that an engine can search"
-        raise InputError(f"{system.name}: {what}; choose aligned, smooth, dssm or pretrained, or leave --engine out")
-    if inner is not system:
-        what = "an engine stores whole documents, not passages"
-        raise InputError(f"{system.name}: {what}; use it with the option passages=0, or leave --engine out")
-    return inner
-
-
-def padded(vectors: Matrix, dimension: int) -> Matrix:
-    """Vectors with zeros appended up to this dimension; longer vectors are refused."""
-    zeros = dimension - vectors.shape[1]
-    if zeros < 0:
-        what = f"vectors of {vectors.shape[1]} components do not fit an engine index made for {dimension}"
-        raise InputError(f"{what}; make the index again with all its languages")
-    return np.pad(vectors, ((0, 0), (0, zeros))).astype(np.float32, copy=False)

@@ -26,9 +26,10 @@ from isogloss.engines.registry import finish_engine
 from isogloss.index.commit import Commit, LanguageEntry, SegmentEntry
 from isogloss.index.detecting import languages_to_index, with_languages
 from isogloss.index.documents import DocumentStore
+from isogloss.index.engine_systems import for_engine
 from isogloss.index.fitting import described, ready_systems
 from isogloss.index.in_engine import NewEngineIndex, dropping_the_old_engine_index, new_engine_index
-from isogloss.index.language_index import MappedLanguageIndex, for_engine
+from isogloss.index.language_index import MappedLanguageIndex
 from isogloss.index.language_systems import Encode, LanguageSystems
 from isogloss.index.lock import FILE as LOCK
 from isogloss.index.lock import WriteLock
@@ -121,7 +122,7 @@ class IndexBuilder:
 
     def add(self, language: str, systems: LanguageSystems, documents: Collection) -> None:
         """Index the documents of a language."""
-        systems.index(documents, self._fields, self._encode)
+        self._counts[language] = len(documents)
         self._languages[language] = self._write(language, systems, documents)
         shared = self._directory / SHARED / language
         shared.mkdir(parents=True)
@@ -151,11 +152,10 @@ class IndexBuilder:
 
     def _write(self, language: str, systems: LanguageSystems, documents: Collection) -> LanguageEntry:
         """Write the documents of a language and the systems' parts of them."""
-        self._counts[language] = len(documents)
         if self._in_engine is not None:
-            (system,) = systems.values()
-            self._in_engine.fill(language, for_engine(system), documents)
+            self._in_engine.fill(language, documents, systems, self._fields, self._encode)
             return LanguageEntry()
+        systems.index(documents, self._fields, self._encode)
         name = new_name(language, self._generation)
         note = write_segment(self._directory, name, documents, systems.save_part)
         self._files[f"{SEGMENTS}/{name}/{checksums.FILE}"] = note
@@ -276,6 +276,11 @@ def refuse_another_model(
     """Raise unless the documents of a language were encoded by these models, made by ``ready_systems``."""
     if language not in index.fingerprints:
         return
+    if index.engine is not None:  # statistics of its documents are part of the index, and not of the model
+        for query_language, system in systems.items():
+            new, old = for_engine(system).sparse, for_engine(index.systems[language][query_language]).sparse
+            if new is not None and old is not None:
+                new.statistics = old.statistics
     with TemporaryDirectory(prefix="isogloss-") as scratch:
         systems.save_shared(Path(scratch))
         shared = write_checksums(Path(scratch)).hash

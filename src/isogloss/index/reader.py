@@ -17,7 +17,7 @@ from isogloss.engines.base import EngineUnavailableError, IndexEngine
 from isogloss.engines.registry import open_engine
 from isogloss.index.commit import Commit, LanguageEntry
 from isogloss.index.documents import DocumentStore, JoinedDocuments, LiveDocuments
-from isogloss.index.language_index import EngineLanguageIndex, LanguageIndex, MappedLanguageIndex, for_engine
+from isogloss.index.language_index import LanguageIndex, MappedLanguageIndex
 from isogloss.index.language_systems import LanguageSystems, bare_systems
 from isogloss.index.manifest import Manifest
 from isogloss.index.segments import SHARED, SOURCES, Segment, SegmentReader
@@ -215,11 +215,16 @@ class _Opening:
         return {language: indexes for language, indexes in opened.items() if indexes}
 
     def _in_engine(self, systems: Mapping[str, LanguageSystems], engine: IndexEngine) -> dict[str, LanguageIndexes]:
+        from isogloss.index.engine_language_index import EngineLanguageIndex  # with all that engines need
+        from isogloss.index.engine_systems import for_engine
+
         assert self.manifest.engine is not None
-        counts, dimension = engine.counts(), self.manifest.engine.dimension
+        counts, dimension, fields = engine.counts(), self.manifest.engine.dimension, self.manifest.fields
         return {
             language: {
-                of_query: EngineLanguageIndex(for_engine(system), engine, language, dimension, counts.get(language, 0))
+                of_query: EngineLanguageIndex(
+                    for_engine(system), engine, language, dimension, counts.get(language, 0), fields
+                )
                 for of_query, system in of_language.items()
             }
             for language, of_language in systems.items()

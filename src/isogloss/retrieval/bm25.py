@@ -11,15 +11,16 @@ several terms is the number of documents that contain any of them (Pirkola 1998,
 and Oard 2003, probabilistic structured queries), so that synonyms do not add up as if they were independent.
 
 ``BM25`` scores all documents, or some. ``BM25Search`` finds the best without scoring the others; its ranking is that of
-all scores, to the last bit. It is MaxScore (Turtle and Flood 1995). The most that a concept can add to a score,
+all scores, to the last bit. It is MaxScore (Turtle and Flood 1995). A concept adds less than
 
-    u(c) = n_c idf(c) max_d tf(c, d) / (tf(c, d) + k1 (1 - b + b |d| / avg|d|)),
+    u(c) = n_c idf(c)
 
-is computed when the concept first occurs in a query, and cached. Concepts with large bounds are read first: they are
-the rare ones, with short lists. Once the k-th best of the sums so far is above what the other concepts can add
-together, a document with only those cannot be among the best: their lists, the long ones, are not read, and the
-documents found so far are looked up in them. ``compiled.py`` does the same faster, for a process with many queries.
-Where the lists are short, or many results are wanted, all documents are scored, which is faster.
+to a score. (The highest that it adds to any would be a better bound, but finding it means to read all of its lists, and
+costs more than it saves.) Concepts with large bounds are read first: they are the rare ones, with short lists. Once
+the k-th best of the sums so far is above what the other concepts can add together, a document with only those cannot be
+among the best: their lists, the long ones, are not read, and the documents found so far are looked up in them.
+``compiled.py`` does the same faster, for a process with many queries. Where the lists are short, or many results are
+wanted, all documents are scored, which is faster.
 
 No library at hand scores concepts: tantivy and bm25s sum over terms. ``benchmarks/bm25.py`` compares speed and results
 with theirs.
@@ -43,9 +44,8 @@ from isogloss.retrieval.ranking import Allowed, Ranking, top_k
 from isogloss.storage.compiled import CompileLater
 from isogloss.text.batches import TokenizedTexts
 
-MANY = 500_000_000
-"""Documents, summed over queries, after which a process is expected to answer many more."""
-_CACHED_FREQUENCIES = 1024  # concepts: a query's hits are explained one by one
+MANY = 100_000_000
+"""Documents, summed over queries, that numpy searches in the time in which compiled code is loaded."""
 _CACHED_CONCEPTS = 20_000
 _FEW_RESULTS = 10_000  # for more, all scores are sorted
 _FEW_DOCUMENTS = 200_000  # that numpy scores all in less time than it takes to choose
@@ -65,6 +65,13 @@ class Concept(NamedTuple):
     times: float = 1.0
 
 
+class Matches(NamedTuple):
+    """What a concept adds to the scores of some documents, and how often each of them has each of its terms."""
+
+    contributions: Floats
+    counts: dict[str, NDArray[np.int32]]
+
+
 class BM25:
     """Scores the documents of inverted lists. ``expected_df`` chooses sum_t w_t df(t) over the size of the union.
 
@@ -77,7 +84,7 @@ class BM25:
         self.postings = JoinedPostings([postings]) if isinstance(postings, Postings) else postings
         self.expected_df = expected_df
         mean = self.postings.total_length / max(1, self.postings.counted)
-        self._document_frequency = lru_cache(_CACHED_FREQUENCIES)(self._count_documents)
+        self._document_frequency = lru_cache(_CACHED_CONCEPTS)(self._count_documents)
         self.saturation = (k1 * (1 - b + b * self.postings.lengths / (mean or 1.0))).astype(np.float32)
 
     def scores(self, concepts: Sequence[Concept]) -> NDArray[np.float32]:
@@ -96,15 +103,20 @@ class BM25:
 
     def contributions_at(self, concept: Concept, rows: NDArray[np.int64]) -> NDArray[np.float32]:
         """What a concept adds to the score of each of some documents. Only these documents are looked up."""
+        return self.matches_at(concept, rows).contributions
+
+    def matches_at(self, concept: Concept, rows: NDArray[np.int64]) -> Matches:
+        """The same, with the counts of the terms."""
+        counts = {term: self.postings.counts_at(term, rows) for term, _ in concept.terms}
         frequencies = np.zeros(len(rows), dtype=np.float32)
         for term, weight in concept.terms:
             if weight:
-                frequencies += self.postings.counts_at(term, rows).astype(np.float32) * np.float32(weight)
+                frequencies += counts[term].astype(np.float32) * np.float32(weight)
         found = np.flatnonzero(frequencies)
         parts = np.zeros(len(rows), dtype=np.float32)
         parts[found] = frequencies[found] / (self.saturation[rows[found]] + frequencies[found])
         parts *= np.float32(concept.times * self.idf(concept.terms))
-        return parts
+        return Matches(parts, counts)
 
     def contributions(self, concept: Concept) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
         """The documents a concept occurs in and what it adds to the score of each."""
@@ -136,15 +148,25 @@ class BM25:
 
     def _count_documents(self, terms: Terms) -> float:
         """df(c)."""
-        lists = [(self.postings[term].documents, weight) for term, weight in terms if weight]
+        weights = {term: weight for term, weight in terms if weight}
         if self.expected_df:
-            return float(sum(weight * len(documents) for documents, weight in lists))
-        if len(lists) == 1:
-            return float(len(lists[0][0]))
+            return float(sum(weight * self.postings.document_frequency(term) for term, weight in terms if weight))
+        if len(weights) == 1:
+            return float(self.postings.document_frequency(*weights))
+        if compiled := FAST.functions(0):
+            return float(self._count_union(compiled, [*weights]))
         found = np.zeros(self.postings.document_count, dtype=bool)
-        for documents, _ in lists:
-            found[documents] = True
+        for term in weights:
+            found[self.postings[term].documents] = True
         return float(np.count_nonzero(found))
+
+    def _count_union(self, compiled: ModuleType, terms: Sequence[str]) -> int:
+        count = 0
+        for part, live in zip(self.postings.parts, self.postings.live_parts, strict=True):
+            seen = np.zeros(part.document_count, dtype=bool) if live is None else ~live
+            spans = np.asarray([part.span(term) for term in terms], dtype=np.int64)
+            count += compiled.count_unseen(_fixed(part.documents, np.int32), spans, seen)
+        return count
 
     def _frequencies(self, lists: Sequence[tuple[Posting, float]]) -> tuple[NDArray[np.int32], Floats]:
         """The documents of several lists, each once, and their weighted frequencies added up."""
@@ -169,25 +191,23 @@ FAST = compile_later()
 
 
 class _TermStatistics(NamedTuple):
-    """Of a concept: idf(c), u(c) / n_c, and where the list of term t begins and ends in part p: ``spans[p, t]``.
+    """Of a concept: idf(c), and where the list of term t begins and ends in part p: ``spans[p, t]``.
 
     ``entries`` is the number of entries in these lists together.
     """
 
     idf: float
-    largest: float
     weights: Floats
     spans: NDArray[np.int64]
     entries: int
 
 
 class _QueryTerms(NamedTuple):
-    """The concepts of a query that occur, the statistics of each, n_c idf(c) and u(c)."""
+    """The concepts of a query that occur, the statistics of each, and u(c) = n_c idf(c)."""
 
     concepts: list[Concept]
     statistics: list[_TermStatistics]
     factors: Floats
-    bounds: list[float]
 
     @property
     def terms(self) -> int:
@@ -242,8 +262,8 @@ class BM25Search:
         return top_k(scores if allowed is None else np.where(allowed, scores, -np.inf), k, id_order, above=0.0)
 
     def _best_in_numpy(self, query: _QueryTerms, k: int, id_order: Order, allowed: Allowed | None) -> Ranking:
-        order = np.argsort(query.bounds)[::-1].tolist()
-        rests = [*accumulate((query.bounds[number] for number in reversed(order)), initial=0.0)][::-1]
+        order = np.argsort(query.factors)[::-1].tolist()
+        rests = [*accumulate(query.factors[order[::-1]].tolist(), initial=0.0)][::-1]
         sums = np.zeros(self._size, dtype=np.float32)
         found: list[NDArray[np.int32]] = []
         least, read = 0.0, 0
@@ -263,8 +283,8 @@ class BM25Search:
     def _best_compiled(
         self, compiled: ModuleType, query: _QueryTerms, k: int, id_order: Order, allowed: Allowed | None
     ) -> Ranking:
-        order = np.argsort(query.bounds)
-        reach = [0.0, *accumulate(query.bounds[number] for number in order.tolist())]
+        order = np.argsort(query.factors)
+        reach = [*accumulate(query.factors[order].tolist(), initial=0.0)]
         first = [0, *accumulate(len(each.weights) for each in query.statistics)]
         weights = np.concatenate([each.weights for each in query.statistics])
         compiled_query = compiled.Query(
@@ -285,8 +305,7 @@ class BM25Search:
         pairs = [(concept, self._statistics_of(concept.terms)) for concept in concepts]
         found = [(concept, statistics) for concept, statistics in pairs if statistics is not None]
         factors = np.asarray([concept.times * statistics.idf for concept, statistics in found], dtype=np.float32)
-        bounds = [concept.times * statistics.largest for concept, statistics in found]
-        return _QueryTerms([concept for concept, _ in found], [each for _, each in found], factors, bounds)
+        return _QueryTerms([concept for concept, _ in found], [each for _, each in found], factors)
 
     def _statistics_of(self, terms: Terms) -> _TermStatistics | None:
         cached = self._statistics  # another thread may replace it meanwhile
@@ -297,15 +316,14 @@ class BM25Search:
         return cached[terms]
 
     def _compute_statistics(self, terms: Terms) -> _TermStatistics | None:
-        documents, parts = self._bm25.contributions(Concept("", terms))
-        if not len(documents):
-            return None
         occurring = [(term, weight) for term, weight in terms if weight]
-        parts_of = self._bm25.postings.parts
-        spans = np.asarray([[part.span(term) for term, _ in occurring] for part in parts_of], dtype=np.int64)
+        parts = self._bm25.postings.parts
+        spans = np.asarray([[part.span(term) for term, _ in occurring] for part in parts], dtype=np.int64)
+        entries = int((spans[..., 1] - spans[..., 0]).sum()) if spans.size else 0
+        if not entries:
+            return None
         weights = np.asarray([weight for _, weight in occurring], dtype=np.float32)
-        entries = int((spans[..., 1] - spans[..., 0]).sum())
-        return _TermStatistics(self._bm25.idf(terms), float(parts.max()), weights, spans, entries)
+        return _TermStatistics(self._bm25.idf(terms), weights, spans, entries)
 
 
 def _taken(sums: Floats, found: list[NDArray[np.int32]], least: float) -> tuple[NDArray[np.int64], Floats]:

@@ -310,6 +310,17 @@ def _score(lists: Lists, query: Query, window: _Window, document: int) -> np.flo
     return score
 
 
+@compiled
+def count_unseen(documents: Counts, spans: Numbers, seen: Mask) -> int:
+    """The number of documents in several lists that were not seen before; now they are."""
+    count = 0
+    for term in range(len(spans)):
+        for entry in range(spans[term, 0], spans[term, 1]):
+            count += not seen[documents[entry]]
+            seen[documents[entry]] = True
+    return count
+
+
 # Inversion by counting: two passes over the ids, with no sort because texts come in their order.
 
 

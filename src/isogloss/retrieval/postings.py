@@ -158,7 +158,7 @@ class JoinedPostings:
         self.live = live
         self._starts = np.cumsum([0, *(part.document_count for part in parts)])
         spans = [slice(*ends) for ends in pairwise(self._starts.tolist())]
-        self._live = [None if live is None or live[span].all() else live[span] for span in spans]
+        self.live_parts = [None if live is None or live[span].all() else live[span] for span in spans]
 
     @classmethod
     def load(cls, directories: Sequence[Path]) -> JoinedPostings:
@@ -182,6 +182,11 @@ class JoinedPostings:
         return int(self._starts[-1])
 
     @cached_property
+    def _gone(self) -> list[Numbers]:
+        """The deleted documents of each part."""
+        return [np.zeros(0, np.int64) if live is None else np.flatnonzero(~live) for live in self.live_parts]
+
+    @cached_property
     def counted(self) -> int:
         """The number of documents that are not deleted."""
         return self.document_count if self.live is None else int(np.count_nonzero(self.live))
@@ -194,7 +199,7 @@ class JoinedPostings:
 
     def __getitem__(self, term: str) -> Posting:
         found = []
-        for part, start, live in zip(self.parts, self._starts.tolist(), self._live, strict=False):
+        for part, start, live in zip(self.parts, self._starts.tolist(), self.live_parts, strict=False):
             documents, frequencies = part[term]
             if live is not None and len(documents):
                 kept = live[documents]
@@ -206,6 +211,18 @@ class JoinedPostings:
         if len(found) == 1:
             return Posting(*found[0])
         return Posting(*(np.concatenate(arrays) for arrays in zip(*found, strict=True)))
+
+    def document_frequency(self, term: str) -> int:
+        """The number of documents that contain a term."""
+        found = 0
+        for part, live, gone in zip(self.parts, self.live_parts, self._gone, strict=True):
+            begin, end = part.span(term)
+            found += end - begin
+            if live is not None and len(gone) < end - begin:  # the shorter of the two is looked up
+                found -= int(np.count_nonzero(part[term].at(gone)))
+            elif live is not None:
+                found -= int(np.count_nonzero(~live[part.documents[begin:end]]))
+        return found
 
     def counts_at(self, term: str, rows: Numbers) -> Ids:
         """How often each of some documents contains a term; 0 for deleted documents."""

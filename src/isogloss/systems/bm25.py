@@ -1,8 +1,18 @@
-"""``bm25``, and the base of lexical systems: inverted lists of the documents, BM25 over the concepts of a query."""
+"""``bm25``, and the base of lexical systems: inverted lists of the documents, BM25 over the concepts of a query.
+
+As sparse vectors (:mod:`isogloss.systems.sparse`), with N, df and avg|d| of the frozen statistics, BM25 is
+
+    d_c = tf(c, d) / (tf(c, d) + k1 (1 - b + b |d| / avg|d|))
+    q_c = n_c ln(1 + (N - df(c) + 0.5) / (df(c) + 0.5))
+
+The concepts c are terms for ``bm25``, and terms and concepts of the lexicon for systems that translate the query.
+"""
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,15 +21,19 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.retrieval.bm25 import BM25, BM25Search, Concept, compile_ahead
+from isogloss.retrieval.bm25 import BM25, BM25Search, Concept, Terms, compile_ahead
 from isogloss.retrieval.postings import JoinedPostings, Postings
 from isogloss.retrieval.ranking import Allowed, Ranking, Scores
 from isogloss.systems.base import Contribution, System, SystemOptions, option
-from isogloss.text.batches import available_cores, tokenize_texts
+from isogloss.systems.concept_dimensions import concept_name
+from isogloss.systems.sparse import DimensionCounts, SparseSystem, SparseVector, TermStatistics
+from isogloss.text.batches import TokenizedTexts, available_cores, tokenize_texts
 from isogloss.text.tokenizer import Tokenizer, tokenize
 from isogloss.translation.queries import untranslated
 
 _ROWS_TO_READ_ALL = 8  # where more than one in so many documents is to be scored, all are
+_SHOWN = 100  # hits of a query that are explained together
+_SHOWN_QUERIES = 100  # whose hits are remembered, because they may be explained
 _MANY_DOCUMENTS = 100_000  # with fewer, a query takes less time than a thread costs
 
 
@@ -33,13 +47,55 @@ class LexicalOptions(SystemOptions):
     b: float = option(0.75, "length normalisation", 0, 1)
 
 
+class FrozenBM25(BM25):
+    """BM25 of a few documents by the statistics of a collection, which they may not be part of."""
+
+    def __init__(
+        self, postings: JoinedPostings, options: LexicalOptions, expected_df: bool, statistics: TermStatistics
+    ) -> None:
+        super().__init__(postings, options.k1, options.b, expected_df)
+        self._frozen = statistics
+        self.saturation = saturation(options, self.postings.lengths, statistics)
+
+    def scores(self, concepts: Sequence[Concept]) -> Scores:
+        return self.scores_at(concepts, np.arange(self.postings.document_count))
+
+    def _idf(self, document_frequency: float) -> float:
+        return idf(self._frozen.texts, document_frequency)
+
+    def _count_documents(self, terms: Terms) -> float:
+        if self.expected_df:
+            return float(sum(weight * self._frozen.frequency(term) for term, weight in terms if weight))
+        return float(self._frozen.frequency(concept_name(terms)))
+
+
+def idf(documents: int, document_frequency: float) -> float:
+    """ln(1 + (N - df + 0.5) / (df + 0.5)) of a collection of N documents."""
+    return math.log1p((documents - document_frequency + 0.5) / (document_frequency + 0.5))
+
+
+def saturation(
+    options: LexicalOptions, lengths: NDArray[np.integer], statistics: TermStatistics
+) -> NDArray[np.float32]:
+    """k1 (1 - b + b |d| / avg|d|) of texts of these lengths."""
+    return (options.k1 * (1 - options.b + options.b * lengths / statistics.mean_length)).astype(np.float32)
+
+
 class LexicalSystem(System):
-    """A system that scores by words."""
+    """A system that scores by words.
+
+    ``statistics`` are those of the collection where an engine holds it (:mod:`isogloss.systems.sparse`); without them,
+    they are those of the indexed documents.
+    """
 
     found_above = 0.0
     joins = True
     expected_df = False
     options: LexicalOptions
+    _shown: dict[str, tuple[NDArray[np.int64], dict[int, list[Contribution]] | None]]
+    """The first hits of queries; their explanations, once one of them was explained."""
+    statistics: TermStatistics | None = None
+    _observed: TermStatistics | None = None
 
     def __init__(self, options: LexicalOptions, query_language: str, document_language: str) -> None:
         super().__init__(options, query_language, document_language)
@@ -56,6 +112,21 @@ class LexicalSystem(System):
         if len(texts) >= _MANY_DOCUMENTS:
             compile_ahead()
 
+    def observe(self, texts: Sequence[str]) -> None:
+        """Add texts to the statistics that ``freeze`` freezes."""
+        self._observed = self._observed or TermStatistics()
+        tokens = tokenize_texts(texts, self.tokenizer)
+        self._observed.observe(tokens, self.counted(tokens))
+
+    def counted(self, tokens: TokenizedTexts) -> DimensionCounts:
+        """The dimensions of texts as sparse vectors: the terms, and concepts where queries have such."""
+        return DimensionCounts.of(tokens)
+
+    def freeze(self) -> None:
+        """Use the observed statistics from now on."""
+        self.statistics, self._observed = self._observed or TermStatistics(), None
+        self._use(self._lists)
+
     def scores(self, query: str) -> Scores:
         return self._bm25.scores(self.concepts(query))
 
@@ -66,7 +137,11 @@ class LexicalSystem(System):
         return self._bm25.scores_at(self.concepts(query), rows)
 
     def search(self, query: str, k: int, allowed: Allowed | None = None) -> Ranking:
-        return self._search.best(self.concepts(query), k, self.id_order, allowed)
+        ranking = self._search.best(self.concepts(query), k, self.id_order, allowed)
+        if len(self._shown) >= _SHOWN_QUERIES:
+            self._shown = {}
+        self._shown[query] = ranking.rows[:_SHOWN].astype(np.int64), None
+        return ranking
 
     def search_texts(self, queries: Sequence[str], k: int, allowed: Allowed | None = None) -> list[Ranking]:
         """In a large collection, one thread a query: numpy releases the interpreter lock."""
@@ -87,16 +162,47 @@ class LexicalSystem(System):
         return next(iter(self.tokenizer.terms([word])), None)
 
     def explain(self, query: str, row: int, text: str) -> list[Contribution]:
-        rows, found = np.asarray([row]), []
+        """The hits of a search are looked up together, when the first of them is explained."""
+        rows, lines = self._shown.get(query, (np.zeros(0, np.int64), None))
+        if lines is None and row in rows:
+            lines = dict(zip(rows.tolist(), self._explain(query, rows), strict=True))
+            self._shown[query] = rows, lines
+        return lines[row] if lines and row in lines else self._explain(query, np.asarray([row]))[0]
+
+    def _explain(self, query: str, rows: NDArray[np.int64]) -> list[list[Contribution]]:
+        found: list[list[Contribution]] = [[] for _ in rows]
         for concept in self.concepts(query):
-            (score,) = self._bm25.contributions_at(concept, rows).tolist()
-            if score:
-                terms = [term for term, _ in concept.terms if self._lists.counts_at(term, rows)[0]]
-                found.append(Contribution(concept.words, tuple(terms), score))
-        return sorted(found, key=lambda contribution: -contribution.score)
+            scores, counts = self._bm25.matches_at(concept, rows)
+            for number in np.flatnonzero(scores).tolist():
+                terms = tuple(term for term, of_term in counts.items() if of_term[number])
+                found[number].append(Contribution(concept.words, terms, float(scores[number])))
+        return [sorted(each, key=lambda contribution: -contribution.score) for each in found]
 
     def count_only(self, live: Allowed) -> None:
         self._use(self._lists.counting_only(live))
+
+    def sparse_documents(self, texts: Sequence[str]) -> list[SparseVector]:
+        assert self.statistics is not None, "the statistics are not frozen yet"
+        tokens = tokenize_texts(texts, self.tokenizer)
+        counted, lengths = self.counted(tokens), np.diff(tokens.offsets)
+        frequencies = counted.counts.astype(np.float32)
+        saturations = np.repeat(saturation(self.options, lengths, self.statistics), np.diff(counted.offsets))
+        return counted.vectors(frequencies / (frequencies + saturations))
+
+    def sparse_query(self, query: str) -> SparseVector:
+        weights: dict[str, float] = defaultdict(float)
+        for concept in self.concepts(query):
+            weights[concept_name(concept.terms)] += concept.times * self._bm25.idf(concept.terms)
+        return SparseVector.of(weights)
+
+    def save_shared(self, directory: Path) -> None:
+        if self.statistics is not None:
+            self.statistics.save(directory)
+
+    def load_shared(self, directory: Path) -> Self:
+        self.statistics = TermStatistics.load(directory)
+        self._use(self._lists)
+        return self
 
     def save_part(self, directory: Path, keep: Allowed | None = None) -> None:
         self._lists.merged(keep).save(directory)
@@ -108,11 +214,20 @@ class LexicalSystem(System):
 
     def _use(self, postings: JoinedPostings) -> None:
         self._lists = postings
-        self._bm25 = BM25(postings, self.options.k1, self.options.b, self.expected_df)
+        self._shown = {}
+        if self.statistics is None:
+            self._bm25 = BM25(postings, self.options.k1, self.options.b, self.expected_df)
+        else:
+            self._bm25 = FrozenBM25(postings, self.options, self.expected_df, self.statistics)
         self._search = BM25Search(self._bm25)
 
+    def _is_known(self, term: str) -> bool:
+        if self.statistics is not None:
+            return self.statistics.frequency(term) > 0
+        return len(self._lists[term].documents) > 0
 
-class UntranslatedBM25(LexicalSystem):
+
+class UntranslatedBM25(LexicalSystem, SparseSystem):
     """BM25 without translation, the lower bound: query words match document words of the same spelling or stem."""
 
     name = "bm25"
@@ -125,7 +240,4 @@ class UntranslatedBM25(LexicalSystem):
 
     def unknown_words(self, query: str) -> list[str]:
         """The words that no document has."""
-        words = tokenize(query)
-        return [
-            word for word in words if any(not len(self._lists[term].documents) for term in self.tokenizer.terms([word]))
-        ]
+        return [word for word in tokenize(query) if not all(map(self._is_known, self.tokenizer.terms([word])))]

@@ -14,7 +14,10 @@ from isogloss.storage.errors import InputError
 from isogloss.storage.lines import find_file
 from isogloss.systems.base import option
 from isogloss.systems.bm25 import LexicalOptions, LexicalSystem
+from isogloss.systems.concept_dimensions import ConceptDimensions
 from isogloss.systems.lexicons import BUNDLED, INDUCED, LEXICON_HELP, fill_languages, induce_from
+from isogloss.systems.sparse import DimensionCounts, SparseSystem
+from isogloss.text.batches import TokenizedTexts
 from isogloss.translation.lexicon import Lexicon, Phrase
 from isogloss.translation.queries import QueryTranslator
 
@@ -49,11 +52,12 @@ _LEXICON_FILE = "lexicon.tsv"
 _SHOWN = 5
 
 
-class TranslatingSystem(LexicalSystem):
+class TranslatingSystem(LexicalSystem, SparseSystem):
     """A lexical system that translates the query by a lexicon."""
 
     options: TranslatingOptions
     _is_saved = False
+    _expanded: tuple[QueryTranslator, ConceptDimensions] | None = None
 
     def __init__(self, options: TranslatingOptions, query_language: str, document_language: str) -> None:
         super().__init__(options, query_language, document_language)
@@ -81,13 +85,17 @@ class TranslatingSystem(LexicalSystem):
             _ = self._translator  # a missing lexicon is an error before the work is done
         super().index_texts(texts)
 
+    def counted(self, tokens: TokenizedTexts) -> DimensionCounts:
+        return self._dimensions.counted(tokens)
+
     def save_shared(self, directory: Path) -> None:
+        super().save_shared(directory)
         self._translator.lexicon.save(directory / _LEXICON_FILE)
 
     def load_shared(self, directory: Path) -> Self:
         self._lexicon_path = find_file(directory / _LEXICON_FILE)  # it is read later, but an error now if missing
         self._is_saved = True
-        return self
+        return super().load_shared(directory)
 
     @property
     def _translator(self) -> QueryTranslator:
@@ -98,6 +106,13 @@ class TranslatingSystem(LexicalSystem):
                 raise InputError(f"{self.name}: needs a bilingual lexicon: {what}")
             self._read[path] = self.make_translator(self._induced or Lexicon.read(path))
         return self._read[path]
+
+    @property
+    def _dimensions(self) -> ConceptDimensions:
+        translator = self._translator
+        if self._expanded is None or self._expanded[0] is not translator:
+            self._expanded = translator, ConceptDimensions(translator.every_concept())
+        return self._expanded[1]
 
     def _query_words(self, query: str) -> list[tuple[str, list[str]]]:
         """The words of a query, each with its translations."""
@@ -110,7 +125,7 @@ class TranslatingSystem(LexicalSystem):
         if found:
             return [" ".join(translation.phrase) for translation in found[: min(_SHOWN, self.options.translations)]]
         terms = self.tokenizer.terms(phrase)
-        return list(phrase) if any(len(self._bm25.postings[term].documents) for term in terms) else []
+        return list(phrase) if any(map(self._is_known, terms)) else []
 
     @abstractmethod
     def make_translator(self, lexicon: Lexicon) -> QueryTranslator:

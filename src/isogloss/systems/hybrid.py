@@ -10,7 +10,7 @@ tuned on a fifth of the train queries, which neither system is fitted on at that
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
@@ -109,6 +109,10 @@ class HybridOptions(SystemOptions):
         return make_system(name, pair, {key: value for key, value in both.items() if key in known and value} | settings)
 
 
+Found = Callable[[str, str], Ranking]
+"""The list of a part, by its side, for a query."""
+
+
 class BothShares(NamedTuple):
     """The comparable scores f of some documents."""
 
@@ -123,10 +127,10 @@ class Lists:
     query.
     """
 
-    def __init__(self, parts: Mapping[str, System], fusion: str, depth: int) -> None:
+    def __init__(self, parts: Mapping[str, System], fusion: str, depth: int, found: Found | None = None) -> None:
         self.parts, self._depth = dict(parts), depth
         self._shares, self._bound = FUSIONS[fusion]
-        self._found = lru_cache(_KEPT)(lambda side, query: self.parts[side].search(query, depth))
+        self._found = found or lru_cache(_KEPT)(lambda side, query: self.parts[side].search(query, depth))
         self._known: dict[tuple[str, str], Ranking] = {}
 
     def shares(self, query: str, rows: NDArray[np.int64]) -> BothShares:
@@ -225,10 +229,10 @@ class Hybrid(FindsPassages):
         self._use(self._parts)
 
     def scores(self, query: str) -> Scores:
-        return self._fused(self._lists.all_shares(query))
+        return self.fused(self._lists.all_shares(query))
 
     def score(self, query: str, rows: NDArray[np.int64]) -> Scores:
-        return self._fused(self._lists.shares(query, np.asarray(rows, dtype=np.int64)))
+        return self.fused(self._lists.shares(query, np.asarray(rows, dtype=np.int64)))
 
     def search(self, query: str, k: int, allowed: Allowed | None = None) -> Ranking:
         rows = self._lists.candidates(query, k, allowed)
@@ -246,18 +250,25 @@ class Hybrid(FindsPassages):
 
     def explain(self, query: str, row: int, text: str) -> list[Contribution]:
         """The explanations of both parts, each scaled to its share of the score; a word of both has one line."""
-        rows, lines = np.asarray([row]), []
-        for side, weight, share in zip(SIDES, self._weights, self._lists.shares(query, rows), strict=True):
+        rows = np.asarray([row])
+        scores = {side: self._lists.scores(side, query, rows) for side in SIDES}
+        return self.explain_shares(query, text, scores, self._lists.shares(query, rows), row)
+
+    def explain_shares(
+        self, query: str, text: str, scores: Mapping[str, Scores], shares: BothShares, row: int = 0
+    ) -> list[Contribution]:
+        """Explain a document with these scores of the parts, and these comparable ones."""
+        lines = []
+        for side, weight, share in zip(SIDES, self._weights, shares, strict=True):
             own = self._parts[side].explain(query, row, text)
             if side == "dense":  # words become terms of the lexical part, so that ``term_of`` finds all of them
                 words = [tuple(self.term_of(word) or word for word in line.document_words) for line in own]
                 own = [line._replace(document_words=each) for line, each in zip(own, words, strict=True)]
-            score = float(self._lists.scores(side, query, rows)[0])
-            lines += scaled(own, score, weight * float(share[0]), f"({side})")
+            lines += scaled(own, float(scores[side][0]), weight * float(share[0]), f"({side})")
         return merged(lines)
 
     def best_possible(self, query: str) -> float:
-        return float(self._fused(self._lists.bounds(query))[0]) or 1.0
+        return float(self.fused(self._lists.bounds(query))[0]) or 1.0
 
     def unknown_words(self, query: str) -> list[str]:
         dense, lexical = (part.unknown_words(query) for part in self._parts.values())
@@ -317,11 +328,26 @@ class Hybrid(FindsPassages):
         vars(self).update({name: all(getattr(part, name) for part in parts.values()) for name in shared})
 
     @property
+    def parts(self) -> dict[str, System]:
+        """Both parts; those that would be fitted, before that."""
+        pair = self.query_language, self.document_language
+        return self._parts or {side: self.options.make_part(side, pair) for side in SIDES}
+
+    def take_lists(self, found: Found) -> None:
+        """Scale scores by lists that are found elsewhere, in an engine."""
+        self._lists = Lists(self._parts, self.options.fusion, self.options.depth, found)
+
+    def shares(self, found: Ranking, rows: NDArray[np.int64], scores: Scores) -> Doubles:
+        """The comparable scores of some documents of a list."""
+        return FUSIONS[self.options.fusion].shares(found, rows, scores)
+
+    @property
     def _weights(self) -> tuple[float, float]:
         weight = _DEFAULT_WEIGHT if self.weight is None else self.weight
         return weight, 1 - weight
 
-    def _fused(self, shares: BothShares) -> Scores:
+    def fused(self, shares: BothShares) -> Scores:
+        """The scores, of the comparable scores of both parts."""
         dense, lexical = self._weights
         fused: Scores = dense * shares.dense + lexical * shares.lexical
         return fused

@@ -97,7 +97,7 @@ class Background(NamedTuple):
         """The odds of the words of a query; a word without translations has those of its verbatim term."""
         odds = self.query_odds[query.numbers]
         for position, count in query.verbatim_counts.items():
-            alone = _odds((count + 1) / self.size)
+            alone = odds_of((count + 1) / self.size)
             odds[position] = (
                 alone if query.numbers[position] == len(self.query_odds) - 1 else min(alone, odds[position])
             )
@@ -137,14 +137,14 @@ class TranslationModel:
     def background(self) -> Background:
         """That of the training texts."""
         sides = [(counts + 1.0) / (counts.sum() + len(counts)) for counts in (self.query_counts, self.document_counts)]
-        return Background(_odds(sides[0]), _odds(sides[1]), float(self.query_counts.sum() + len(self.query_counts)))
+        return Background(odds_of(sides[0]), odds_of(sides[1]), float(self.query_counts.sum() + len(self.query_counts)))
 
     def background_of(self, counts: Numbers) -> Background:
         """That of a collection, by the counts of the document words in it."""
         size = float(counts.sum() + len(counts))
         share = (counts + 1.0) / size
         expected = np.append(0.0, np.cumsum(self.query_probabilities * share[self.terms]))
-        return Background(_odds(np.maximum(np.diff(expected[self.offsets]), 1 / size)), _odds(share), size)
+        return Background(odds_of(np.maximum(np.diff(expected[self.offsets]), 1 / size)), odds_of(share), size)
 
     def query_statistics(
         self, counts: Mapping[str, int], count_of: Callable[[str], int], term_of: Mapping[str, str]
@@ -194,7 +194,8 @@ class TranslationModel:
         return cls(queries, documents, *(load_array(directory / f"translation.{name}.npy") for name in ARRAYS))
 
 
-def _odds(share: Any) -> Any:
+def odds_of(share: Any) -> Any:
+    """(1 - lambda) / (lambda P) of probabilities P."""
     return np.float32((1 - LAMBDA) / LAMBDA) / np.asarray(share, np.float32)
 
 

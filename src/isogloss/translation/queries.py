@@ -10,16 +10,18 @@ There are three ways to combine the translations of a word:
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import islice
+from functools import cached_property, lru_cache
+from itertools import chain, islice
 
-from isogloss.retrieval.bm25 import Concept
+from isogloss.retrieval.bm25 import Concept, Terms
 from isogloss.text.stemming import stem
 from isogloss.text.stopwords import stop_words
 from isogloss.text.tokenizer import Tokenizer, tokenize
 from isogloss.translation.lexicon import Lexicon, Phrase, Translation
+
+_CACHED_PHRASES = 20_000
 
 
 def untranslated(query: str, tokenizer: Tokenizer) -> list[Concept]:
@@ -46,6 +48,9 @@ class QueryTranslator:
     decay: float = 0.9
     drop_stop_words: bool = False
 
+    def __post_init__(self) -> None:
+        self._concepts = lru_cache(_CACHED_PHRASES)(self._make_concepts)
+
     @cached_property
     def _by_stem(self) -> dict[Phrase, list[Phrase]]:
         """Stems to the phrases of the lexicon that have them."""
@@ -59,7 +64,11 @@ class QueryTranslator:
     def __call__(self, query: str) -> list[Concept]:
         """The concepts of a query."""
         counts = Counter(self._content_phrases(list(self.lexicon.cut(tokenize(query)))))
-        return [concept for phrase, count in counts.items() for concept in self._concepts(phrase, count)]
+        return [
+            concept._replace(times=count * concept.times)
+            for phrase, count in counts.items()
+            for concept in self._concepts(phrase)
+        ]
 
     def translate(self, phrase: Phrase) -> tuple[Translation, ...]:
         """What the lexicon has for a phrase, or else for phrases with the same stem; nothing if it knows neither."""
@@ -67,7 +76,15 @@ class QueryTranslator:
             return self.lexicon[phrase]
         if self._is_stop_word(phrase):
             return ()
-        relatives = self._by_stem.get(tuple(stem(phrase, self.query_language)), ())
+        return self._translations_of(self._by_stem.get(tuple(stem(phrase, self.query_language)), ()))
+
+    def every_concept(self) -> Iterable[Terms]:
+        """The terms of every concept that the lexicon makes of a phrase, or of phrases with the same stem."""
+        groups = (relatives for relatives in self._by_stem.values() if len(relatives) > 1)
+        found = chain((self.lexicon[phrase] for phrase in self.lexicon), map(self._translations_of, groups))
+        return dict.fromkeys(concept.terms for each in found for concept in self._translated("", each))
+
+    def _translations_of(self, relatives: Sequence[Phrase]) -> tuple[Translation, ...]:
         found = {target: p for relative in relatives for target, p in self.lexicon[relative]}
         return tuple(Translation(*item) for item in found.items())
 
@@ -80,16 +97,20 @@ class QueryTranslator:
             return phrases
         return [phrase for phrase in phrases if not self._is_stop_word(phrase)] or phrases
 
-    def _concepts(self, phrase: Phrase, count: int) -> list[Concept]:
+    def _make_concepts(self, phrase: Phrase) -> list[Concept]:
+        """The concepts of a phrase that the query has once."""
         words = " ".join(phrase)
         translations = self.translate(phrase)
         if not translations:
             verbatim = () if self._is_stop_word(phrase) else self.tokenizer.terms(phrase)
-            return [Concept(words, ((term, 1.0),), count) for term in verbatim]
+            return [Concept(words, ((term, 1.0),)) for term in verbatim]
+        return self._translated(words, translations)
+
+    def _translated(self, words: str, translations: Sequence[Translation]) -> list[Concept]:
         weighted = self._weighted_terms(translations)
         if self.structure == "independent":
-            return [Concept(words, ((term, 1.0),), count * weight) for term, weight in weighted.items()]
-        return [Concept(words, tuple(weighted.items()), count)] if weighted else []
+            return [Concept(words, ((term, 1.0),), weight) for term, weight in weighted.items()]
+        return [Concept(words, tuple(weighted.items()))] if weighted else []
 
     def _weighted_terms(self, translations: Sequence[Translation]) -> dict[str, float]:
         chosen = sorted(translations, key=lambda translation: -translation.probability)[: self.translations]

@@ -28,6 +28,7 @@ Connection = psycopg.Connection[tuple[Any, ...]]
 _CONNECT_TIMEOUT = "10"  # seconds, unless the address or PGCONNECT_TIMEOUT says otherwise
 _POOL_SIZE = 16  # connections of one engine: a server has a hundred for all
 _POOL_WAIT = 5.0  # seconds without a free connection until we find out whether the server is the reason
+_SUMS_KB = 65_536  # a search by postings adds up the scores of some 100,000 points
 _OLDEST_PGVECTOR = (0, 8)  # since then filters and HNSW go together (iterative scans)
 
 _LOST = "the connection was lost ({reason}); nothing of what was being written is kept, try again"
@@ -98,7 +99,7 @@ class Database:
             raise self._refusal(error) from error
 
     def configure(self, connection: Connection) -> None:
-        """Set a session up: where the types of pgvector are, a limit to each statement, plans that fit the values."""
+        """Set a session up: where the types of pgvector are, limits of time and memory, plans that fit the values."""
         found = connection.execute(
             "SELECT extversion, nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = extnamespace"
             " WHERE extname = 'vector'"
@@ -117,6 +118,10 @@ class Database:
                 "SET search_path TO {schema}; SET statement_timeout TO {timeout};"
                 " SET plan_cache_mode TO force_custom_plan; SET jit TO off; SET hnsw.iterative_scan TO relaxed_order"
             ).format(schema=sql.Identifier(schema), timeout=sql.Literal(round(self._timeout * 1000)))
+        )
+        connection.execute(
+            "SELECT set_config(name, %s, false) FROM pg_settings WHERE name = 'work_mem' AND setting::int < %s",
+            (f"{_SUMS_KB}kB", _SUMS_KB),
         )
 
     def ensure_extension(self, connection: Connection) -> None:

@@ -13,13 +13,14 @@ import numpy as np
 import psycopg
 
 from isogloss.data.documents import Document, document_of
-from isogloss.engines.base import EngineHit, Filters, Matrix, checked_batch, checked_vectors
+from isogloss.engines.base import EngineHit, Filters, Matrix, Points, Queries, checked_points, checked_queries
 from isogloss.engines.postgres import hnsw
 from isogloss.engines.postgres import schema as schemas
 from isogloss.engines.postgres.connection import Connection, Database
 from isogloss.engines.postgres.schema import Schema
-from isogloss.engines.postgres.searching import Scope, is_selective, search_exact, search_hnsw
+from isogloss.engines.postgres.searching import Scope, is_selective, search_exact, search_hnsw, search_sparse
 from isogloss.engines.postgres.writing import delete_documents, is_storable, write_batch
+from isogloss.engines.recall import chosen_languages, ef_search_for, reached_recalls
 from isogloss.retrieval.vectors.approximate import TARGET
 from isogloss.storage.errors import InputError
 
@@ -48,15 +49,15 @@ class PostgresEngine:
 
     @classmethod
     def create(
-        cls, url: str, dimension: int, *, name: str = NAME, languages: Iterable[str] = (), storage: str = "float32",
-        timeout: float = TIMEOUT,
+        cls, url: str, dimension: int, *, name: str = NAME, sparse: bool = False, languages: Iterable[str] = (),
+        storage: str = "float32", timeout: float = TIMEOUT,
     ) -> Self:  # fmt: skip
         """A new schema of that name, or one without any tables.
 
         ``languages`` makes partitions for some before their documents come; whoever adds documents in others has to own
         the schema. ``storage`` is ``float32`` or ``float16``.
         """
-        schema, database = Schema(name, dimension, storage).checked(), Database(url, timeout)
+        schema, database = Schema(name, dimension, storage, sparse).checked(), Database(url, timeout)
         with database.separate_connection(configure=False) as connection:
             database.ensure_extension(connection)
             database.configure(connection)
@@ -73,14 +74,14 @@ class PostgresEngine:
             return cls(database, schemas.read_schema(connection, name, database.shown))
 
     @classmethod
-    def begin(cls, url: str, dimension: int, *, name: str) -> Self:
+    def begin(cls, url: str, dimension: int, *, name: str, sparse: bool = False) -> Self:
         """A new schema that ``sweep`` drops unless ``finish`` is called by the process that began it."""
         database = Database(url, TIMEOUT)
         with database.errors():
             maker = database.connect()
             try:
                 schemas.begin_unfinished(maker, name, database.shown)
-                engine = cls.create(url, dimension, name=name)
+                engine = cls.create(url, dimension, name=name, sparse=sparse)
             except BaseException:
                 with suppress(psycopg.Error):
                     schemas.drop_unfinished(maker, name)
@@ -105,6 +106,7 @@ class PostgresEngine:
                     schemas.mark_finished(connection, name)
             finally:
                 maker.close()
+        self._vacuum()
 
     @classmethod
     def sweep(cls, url: str) -> list[str]:
@@ -116,26 +118,27 @@ class PostgresEngine:
                 if schemas.lock(connection, name) and schemas.drop_unfinished(connection, name)
             ]
 
-    def add(self, documents: Sequence[Document], vectors: Matrix) -> None:
+    def add(self, documents: Sequence[Document], points: Points | Matrix) -> None:
         """Add or replace documents in one transaction."""
-        matrix = checked_batch(documents, vectors, self.schema.dimension)
+        checked = checked_points(documents, points, self.schema.dimension, self.schema.sparse)
         self._add_languages(documents)
-        self._change(lambda connection: write_batch(connection, self.schema, documents, matrix))
+        self._change(lambda connection: write_batch(connection, self.schema, documents, checked))
 
-    def load(self, batches: Iterable[tuple[Sequence[Document], Matrix]]) -> int:
+    def load(self, batches: Iterable[tuple[Sequence[Document], Points | Matrix]]) -> int:
         """Add or replace a stream of batches in one transaction, all or none of them; how many documents there were.
 
         Of two documents with one id in different batches the later one stays.
         """
         loaded = 0
         with self._database.connection() as connection, connection.transaction():
-            for documents, vectors in batches:
-                matrix = checked_batch(documents, vectors, self.schema.dimension)
+            for documents, points in batches:
+                checked = checked_points(documents, points, self.schema.dimension, self.schema.sparse)
                 self._add_languages(documents)
-                write_batch(connection, self.schema, documents, matrix)
+                write_batch(connection, self.schema, documents, checked)
                 loaded += len(documents)
             connection.execute(self.schema.statement("ANALYZE {documents}"))
             connection.execute(self.schema.statement("ANALYZE {vectors}"))
+            connection.execute(self.schema.statement("ANALYZE {postings}"))
         return loaded
 
     def delete(self, language: str, ids: Sequence[str]) -> int:
@@ -145,19 +148,26 @@ class PostgresEngine:
         return self._change(lambda connection: delete_documents(connection, self.schema, language, ids))
 
     def search(
-        self, language: str, queries: Matrix, k: int, filters: Filters | None = None, exact: bool = False
-    ) -> list[list[EngineHit]]:
+        self, language: str, queries: Queries, k: int, filters: Filters | None = None, ids: Sequence[str] | None = None,
+        exact: bool = False,
+    ) -> list[list[EngineHit]]:  # fmt: skip
         """The best ``k`` documents of a language for each query.
 
-        Through the HNSW index where there is one that reaches its recall at this depth, unless ``exact``. With a filter
-        that lets few pass, or where HNSW does not find enough, every document that passes is scored.
+        Dense vectors through the HNSW index where there is one that reaches its recall at this depth, unless ``exact``.
+        With ``ids``, or a filter that lets few pass, or where HNSW does not find enough, every document that passes is
+        scored.
         """
-        matrix, scope = checked_vectors(queries, self.schema.dimension), Scope(language, filters)
-        if k < 1 or not len(matrix) or not scope.is_storable:
-            return [[] for _ in matrix]
+        checked = checked_queries(queries, self.schema.dimension, self.schema.sparse)
+        scope = Scope(language, filters, ids)
+        if k < 1 or not len(checked) or not scope.is_storable:
+            return [[] for _ in checked]
+        if not isinstance(checked, np.ndarray):
+            with self._database.connection() as connection:
+                return search_sparse(connection, self.schema, scope, checked, k)
+        matrix, exact = checked, exact or ids is not None
         exact = exact or not np.isfinite(self.schema.rounded(matrix)).all()
         with self._database.connection() as connection:
-            ef_search = None if exact else hnsw.ef_search_for(self._hnsw.recent(connection).get(language), k)
+            ef_search = None if exact else ef_search_for(self._hnsw.recent(connection).get(language), k)
             if ef_search is None or is_selective(connection, self.schema, scope):
                 return search_exact(connection, self.schema, scope, matrix, k)
             answers = search_hnsw(connection, self.schema, scope, matrix, k, ef_search)
@@ -208,7 +218,8 @@ class PostgresEngine:
         return {
             "engine": "postgresql", "server": f"PostgreSQL {server}", "pgvector": extension,
             "database": self._database.shown, "name": self.schema.name, "version": schemas.VERSION,
-            "dimension": self.schema.dimension, "storage": self.schema.storage, "documents": self.counts(),
+            "dimension": self.schema.dimension, "storage": self.schema.storage, "sparse": self.schema.sparse,
+            "documents": self.counts(),
             "bytes": bytes_,
             "search": {language: {"kind": "hnsw", **it} if it else {"kind": "exact"} for language, it in known.items()},
         }  # fmt: skip
@@ -241,7 +252,8 @@ class PostgresEngine:
     def approximate(self, how: str) -> dict[str, float]:
         """Build HNSW indexes (``yes``; ``auto``: where there is much to search), or drop them (``no``)."""
         counts = self.counts()
-        for language in hnsw.languages_to_index(counts, self.schema, how):
+        can = self.schema.dimension <= self.schema.kind.max_indexed
+        for language in chosen_languages(counts if self.schema.dimension else {}, how, can):
             self.build_hnsw([language], memory=hnsw.build_memory(counts[language], self.schema))
         if how == "no":
             self._change(self._drop_hnsw)
@@ -250,8 +262,7 @@ class PostgresEngine:
     def recalls(self) -> dict[str, float]:
         with self._database.connection() as connection:
             known = self._hnsw.read(connection)
-        levels = {language: (metadata or {}).get("levels") for language, metadata in known.items()}
-        return {language: found[0]["recall"] for language, found in levels.items() if found and found[0]["reached"]}
+        return reached_recalls(known)
 
     def close(self) -> None:
         if self._maker is not None:
@@ -300,6 +311,12 @@ class PostgresEngine:
             known = schemas.known_languages(connection, self.schema)
             schemas.add_languages(connection, self.schema, sorted(languages - known))
         self._languages = known | languages
+
+    def _vacuum(self) -> None:
+        """Let searches read postings from their index alone, with fitting plans; later PostgreSQL vacuums by itself."""
+        with self._database.separate_connection() as connection:
+            connection.execute("SET statement_timeout TO 0")
+            connection.execute(self.schema.statement("VACUUM (ANALYZE) {postings}, {vectors}, {documents}"))
 
     def _drop_hnsw(self, connection: Connection) -> None:
         for language in self._hnsw.read(connection):

@@ -1,9 +1,6 @@
 """HNSW indexes of pgvector: where they pay, how they are built, and the recall they are measured to reach.
 
-    recall@k = |first k of HNSW  and  first k exactly| / k        over queries made of the vectors themselves
-
-``hnsw.ef_search``, the number of candidates that a search follows, is raised until the recall is ``TARGET``; both are
-recorded in the schema. A depth at which it is not reached is searched exactly.
+``hnsw.ef_search`` is the ``ef`` of :mod:`isogloss.engines.recall`; it and the recall are recorded in the schema.
 
 Vectors scaled for the smooth cosine are shorter than 1, and the usual advice is to index (d, sqrt(1 - |d|^2)), so that
 inner product and distance give one order. pgvector's inner-product operators do without: they build and walk the graph
@@ -16,49 +13,23 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 from psycopg import sql
 
-from isogloss.engines.base import EngineHit, Matrix
 from isogloss.engines.postgres.connection import Connection
 from isogloss.engines.postgres.schema import Schema
-from isogloss.engines.postgres.searching import MAX_EF_SEARCH, Scope, search_exact, search_hnsw
-from isogloss.retrieval.vectors.approximate import DEPTHS, sample_queries
+from isogloss.engines.postgres.searching import Scope, search_exact, search_hnsw
+from isogloss.engines.recall import Metadata, measured_levels
+from isogloss.retrieval.vectors.approximate import sample_queries
 from isogloss.storage.errors import InputError
 
-MANY = 50_000
-"""Documents of a language from which on ``auto`` builds an index: there an exact search takes as long as people notice.
-
-PostgreSQL scores some two million vectors of 64 components a second (``benchmarks/scale.py``).
-"""
-CHOICES = ("auto", "yes", "no")
-_EF_SEARCH = (40, 64, 100, 160, 250, 400, 640, MAX_EF_SEARCH)
 _QUERIES, _FEWEST_QUERIES = 400, 100  # to measure with: a query that is lost is lost whole, so 100 say little
 _SCORED = 400_000_000  # vectors that exact searches may score meanwhile
 _SAMPLED = 2_000  # vectors that the queries are made of
 _GRAPH_BYTES = 450  # of a vector in the graph, beside its components
 _LEAST_MB, _MOST_MB = 64, 4_096  # PostgreSQL's own default, and what most servers have to spare
 _FRESH = 1.0  # seconds
-
-Metadata = dict[str, Any]
-
-
-def languages_to_index(counts: Mapping[str, int], schema: Schema, how: str) -> list[str]:
-    """The languages that ``auto``, ``yes`` or ``no`` is an index for.
-
-    >>> languages_to_index({"fr": 60_000, "sw": 104}, Schema("pages", 64), "auto")
-    ['fr']
-    """
-    if how not in CHOICES:
-        raise InputError(f"approximate: {how!r} is none of {', '.join(CHOICES)}")
-    if how == "yes":
-        return [language for language, count in counts.items() if count]
-    if how == "no" or schema.dimension > schema.kind.max_indexed:
-        return []
-    return [language for language, count in counts.items() if count >= MANY]
 
 
 def build_memory(rows: int, schema: Schema) -> str:
@@ -129,7 +100,8 @@ def measure_recall(connection: Connection, schema: Schema, language: str, target
     rows = int(counted[0]) if counted else 0
     count = min(_QUERIES, max(_FEWEST_QUERIES, _SCORED // max(rows, 1)))
     sample = schema.statement(
-        "SELECT vector FROM {partition} TABLESAMPLE BERNOULLI (%s) REPEATABLE (1)", partition=partition
+        "SELECT vector FROM {partition} TABLESAMPLE BERNOULLI (%s) REPEATABLE (1) WHERE vector IS NOT NULL",
+        partition=partition,
     )
     with connection.cursor(binary=True) as cursor:
         cursor.execute(sample, (min(100.0, 100.0 * _SAMPLED / max(rows, 1)),))
@@ -139,28 +111,14 @@ def measure_recall(connection: Connection, schema: Schema, language: str, target
     queries = sample_queries(np.stack(vectors).astype(np.float32), count)
     with connection.transaction():
         connection.execute("SET LOCAL enable_sort TO off")
-        levels = [_measured(connection, schema, language, queries[: count * DEPTHS[0] // k], k, target) for k in DEPTHS]
+        scope = Scope(language)
+        levels = measured_levels(
+            queries,
+            lambda some, k: search_exact(connection, schema, scope, some, k),
+            lambda some, k, ef: search_hnsw(connection, schema, scope, some, k, ef),
+            target,
+        )
     return {"rows": rows, "levels": levels}
-
-
-def _measured(
-    connection: Connection, schema: Schema, language: str, queries: Matrix, k: int, target: float
-) -> Metadata:
-    scope = Scope(language)
-    exact = search_exact(connection, schema, scope, queries, k)
-    for ef_search in _EF_SEARCH:
-        if ef_search >= k:
-            recall = _recall(search_hnsw(connection, schema, scope, queries, k, ef_search), exact)
-            if recall >= target:
-                break
-    return {"k": k, "ef_search": ef_search, "recall": round(recall, 4), "reached": recall >= target}
-
-
-def _recall(found: list[list[EngineHit]], exact: list[list[EngineHit]]) -> float:
-    ids = ([{hit.id for hit in answer} for answer in answers] for answers in (found, exact))
-    pairs = list(zip(*ids, strict=True))
-    count = sum(len(wanted) for _, wanted in pairs)
-    return sum(len(one & wanted) for one, wanted in pairs) / count if count else 1.0
 
 
 class HnswMetadata:
@@ -190,14 +148,3 @@ class HnswMetadata:
     def recent(self, connection: Connection) -> dict[str, Metadata | None]:
         """The same, at most a second old."""
         return self._cached if time.monotonic() < self._cached_until else self.read(connection)
-
-
-def ef_search_for(metadata: Mapping[str, Any] | None, k: int) -> int | None:
-    """How many candidates to follow for so many results; None if the language is to be searched exactly.
-
-    >>> levels = [{"k": 10, "ef_search": 64, "recall": 0.99, "reached": True}]
-    >>> ef_search_for({"levels": levels}, 5), ef_search_for({"levels": levels}, 11), ef_search_for(None, 5)
-    (64, None, None)
-    """
-    levels = [level for level in (metadata or {}).get("levels", ()) if level["reached"] and level["k"] >= k]
-    return int(min(levels, key=lambda level: level["k"])["ef_search"]) if levels else None

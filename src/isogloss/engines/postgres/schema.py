@@ -3,7 +3,8 @@
     settings    one row: version of the schema, dimension and storage of the vectors, the norm of the longest
     languages   a row a language: what is recorded of its HNSW index
     documents   (language, id), all of the document as JSON
-    vectors     (language, id), the vector, the fields for filters
+    vectors     (language, id, passage), a point each: its vector, its number, its sparse dimensions, fields for filters
+    postings    (dimension, number of the point), the weight: the sparse vectors, inverted
 
 Documents and vectors have a partition for every language. They are two tables, since an exact search reads all vectors
 of a language and none of the texts: that is twice as fast as one table where texts are short, and more where they are
@@ -34,15 +35,15 @@ from isogloss.engines.postgres.connection import Connection
 from isogloss.storage.errors import InputError
 from isogloss.text.language import check_language
 
-VERSION = 1
+VERSION = 2
 MAX_DIMENSION = 16_000
 _INLINE_BYTES = 6_000  # of a page of 8 kB: longer vectors go to the side table, where a search is slower
-_TABLES = ("settings", "languages", "documents", "vectors")
+_TABLES = ("settings", "languages", "documents", "vectors", "postings", "numbers")
 _MAX_NAME_BYTES = 63
 _COMMENT = "isogloss: being made"
 _CREATE = """
     CREATE TABLE {settings} (
-        version integer NOT NULL, dimension integer NOT NULL, storage text NOT NULL,
+        version integer NOT NULL, dimension integer NOT NULL, storage text NOT NULL, sparse boolean NOT NULL,
         max_norm double precision NOT NULL DEFAULT 1
     );
     CREATE TABLE {languages} (language text COLLATE "C" PRIMARY KEY, hnsw jsonb);
@@ -50,12 +51,17 @@ _CREATE = """
         language text COLLATE "C" NOT NULL, id text COLLATE "C" NOT NULL, page json NOT NULL,
         PRIMARY KEY (language, id)
     ) PARTITION BY LIST (language);
+    CREATE SEQUENCE {numbers} AS integer;
     CREATE TABLE {vectors} (
-        language text COLLATE "C" NOT NULL, vector {type} NOT NULL, id text COLLATE "C" NOT NULL,
-        keys text[] NOT NULL, PRIMARY KEY (language, id)
+        language text COLLATE "C" NOT NULL, vector {type}, id text COLLATE "C" NOT NULL, passage integer NOT NULL,
+        number integer NOT NULL DEFAULT nextval({sequence}), dimensions integer[], keys text[] NOT NULL,
+        PRIMARY KEY (language, id, passage)
     ) PARTITION BY LIST (language);
     ALTER TABLE {vectors} ALTER COLUMN vector SET STORAGE {storage};
     CREATE INDEX ON {vectors} USING gin (keys);
+    CREATE INDEX ON {vectors} (number);
+    CREATE TABLE {postings} (dimension integer NOT NULL, number integer NOT NULL, weight real NOT NULL);
+    CREATE INDEX ON {postings} (dimension, number) INCLUDE (weight);
     """
 
 
@@ -73,11 +79,12 @@ STORAGES = {"float32": Storage("vector", "float32", 2_000), "float16": Storage("
 
 @dataclass(frozen=True)
 class Schema:
-    """The name of a schema, and what is fixed when it is made."""
+    """The name of a schema, and what is fixed when it is made; the dimension is 0 if no point has a dense vector."""
 
     name: str
     dimension: int
     storage: str = "float32"
+    sparse: bool = False
 
     @property
     def kind(self) -> Storage:
@@ -92,7 +99,7 @@ class Schema:
         return sql.SQL(text).format(
             **{table: sql.Identifier(self.name, table) for table in _TABLES},
             schema=sql.Identifier(self.name),
-            type=sql.SQL("{}({})").format(sql.SQL(self.kind.type_name), sql.Literal(self.dimension)),
+            type=sql.SQL("{}({})").format(sql.SQL(self.kind.type_name), sql.Literal(self.dimension or 1)),
             float32=sql.SQL("vector::vector" if self.storage == "float16" else "vector"),
             **parts,
         )
@@ -113,7 +120,7 @@ class Schema:
             raise InputError(f"name: {self.name!r} cannot name a schema; {way}")
         if self.storage not in STORAGES:
             raise InputError(f"storage: {self.storage!r} is not one of {', '.join(STORAGES)}")
-        if not 1 <= self.dimension <= MAX_DIMENSION:
+        if not 0 <= self.dimension <= MAX_DIMENSION or not (self.dimension or self.sparse):
             most = f"pgvector keeps 1 to {MAX_DIMENSION:,}"
             raise InputError(f"dimension: vectors of {self.dimension:,} components, but {most}; use a smaller model")
         return self
@@ -128,19 +135,21 @@ def create_schema(connection: Connection, schema: Schema, shown: str) -> None:
             what = f"there is a schema {schema.name!r} with tables already"
             raise InputError(f"{shown}: {what}; choose another name, or drop it")
         is_inline = schema.dimension * np.dtype(schema.kind.component).itemsize <= _INLINE_BYTES
-        connection.execute(schema.statement(_CREATE, storage=sql.SQL("PLAIN" if is_inline else "EXTERNAL")))
+        sequence = sql.Literal(sql.Identifier(schema.name, "numbers").as_string(connection))
         connection.execute(
-            schema.statement("INSERT INTO {settings} (version, dimension, storage) VALUES (%s, %s, %s)"),
-            (VERSION, schema.dimension, schema.storage),
+            schema.statement(_CREATE, storage=sql.SQL("PLAIN" if is_inline else "EXTERNAL"), sequence=sequence)
+        )
+        connection.execute(
+            schema.statement("INSERT INTO {settings} (version, dimension, storage, sparse) VALUES (%s, %s, %s, %s)"),
+            (VERSION, schema.dimension, schema.storage, schema.sparse),
         )
 
 
 def read_schema(connection: Connection, name: str, shown: str) -> Schema:
     """The schema of that name, if it is one of this version."""
     try:
-        found = connection.execute(
-            Schema(name, 1).checked().statement("SELECT version, dimension, storage FROM {settings}")
-        ).fetchone()
+        statement = Schema(name, 1).checked().statement("SELECT version, dimension, storage, sparse FROM {settings}")
+        found = connection.execute(statement).fetchone()
     except (psycopg.errors.UndefinedTable, psycopg.errors.InvalidSchemaName) as error:
         what = f"there is no schema {name!r} of an index in this database"
         raise InputError(f"{shown}: {what}; make one, or correct the name") from error
@@ -158,7 +167,8 @@ def drop_schema(connection: Connection, schema: Schema) -> None:
     is_owner = "SELECT 1 FROM pg_namespace WHERE nspname = %s AND pg_has_role(nspowner, 'USAGE')"
     with connection.transaction():
         connection.execute("SET LOCAL statement_timeout TO 0")
-        connection.execute(schema.statement("DROP TABLE {settings}, {languages}, {documents}, {vectors}"))
+        tables = "DROP TABLE {settings}, {languages}, {documents}, {vectors}, {postings}; DROP SEQUENCE {numbers}"
+        connection.execute(schema.statement(tables))
         if not _has_tables(connection, schema.name) and connection.execute(is_owner, (schema.name,)).fetchone():
             connection.execute(schema.statement("DROP SCHEMA {schema}"))
 

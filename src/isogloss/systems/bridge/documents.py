@@ -74,16 +74,9 @@ class Part:
         vectors: Vectors,
     ) -> Part:  # fmt: skip
         """Index tokenised texts, whose ids become the part's."""
-        number_of = {word: number for number, word in enumerate(translation.document_words)}
-        others = sorted(term for term in texts.terms if term not in number_of)  # as their UTF-8 bytes sort too
-        number_of |= {term: number for number, term in enumerate(others, translation.unknown + 1)}
-        numbers = np.fromiter((number_of[term] for term in texts.terms), np.int32, len(texts.terms))
-        ids = texts.ids
-        if len(numbers):
-            np.take(numbers, ids, out=ids, mode="clip")  # in place: they may be many
-        tokens = Tokens(ids, texts.offsets, translation.unknown, len(others), words)
+        tokens, others = number_tokens(translation, texts, words)
         lists, times = expand(tokens, translation)
-        return cls(translation, StringTable.of(others), tokens, times, spans, lists, vectors)
+        return cls(translation, others, tokens, times, spans, lists, vectors)
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -218,8 +211,7 @@ class Documents:
         The most common words are left out where there are others.
         """
         odds = self.statistics.background.of(query) if self.parts else np.zeros(len(query.words), np.float32)
-        common = odds < _COMMON
-        used = np.flatnonzero(~common if not common.all() else common)
+        used = rare_words(odds)
         translated = query.numbers[used] != (self.parts[0].translation.unknown_word if self.parts else 0)
         own = np.asarray([position in query.verbatim for position in used.tolist()], bool)
         words = np.concatenate([used[translated | ~own], used[own]])
@@ -293,6 +285,23 @@ class Documents:
         """Each part with the values of its documents."""
         firsts = self._firsts.tolist()
         return [(part, rows[first : first + len(part)]) for part, first in zip(self.parts, firsts, strict=False)]
+
+
+def number_tokens(translation: TranslationModel, texts: TokenizedTexts, words: int) -> tuple[Tokens, StringTable]:
+    """Tokenised texts in the numbers of a part, in place, and the terms that the translation model does not know."""
+    number_of = {word: number for number, word in enumerate(translation.document_words)}
+    others = sorted(term for term in texts.terms if term not in number_of)  # as their UTF-8 bytes sort too
+    number_of |= {term: number for number, term in enumerate(others, translation.unknown + 1)}
+    numbers = np.fromiter((number_of[term] for term in texts.terms), np.int32, len(texts.terms))
+    if len(numbers):
+        np.take(numbers, texts.ids, out=texts.ids, mode="clip")  # they may be many
+    return Tokens(texts.ids, texts.offsets, translation.unknown, len(others), words), StringTable.of(others)
+
+
+def rare_words(odds: Floats) -> Numbers:
+    """The positions of the words that are not too common for the first stage; all where all are."""
+    common = odds < _COMMON
+    return np.flatnonzero(~common if not common.all() else common)
 
 
 def _joined(parts: Sequence[tuple[Part, Allowed]]) -> TokenizedTexts:

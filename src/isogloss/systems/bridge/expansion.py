@@ -95,6 +95,12 @@ def expand(tokens: Tokens, translation: TranslationModel) -> tuple[ImpactLists, 
     return ImpactLists.build(len(tokens), dimension_of(translation, tokens.terms), runs), times
 
 
+def expanded(tokens: Tokens, translation: TranslationModel) -> Run:
+    """The postings of few documents."""
+    runs = [*_runs(tokens, translation, np.zeros(tokens.terms, np.int64))]
+    return runs[0] if runs else Run(np.zeros(0, np.int32), np.zeros(0, np.uint8), np.zeros(0, np.int64))
+
+
 def dimension_of(translation: TranslationModel, term: int) -> int:
     """The dimension of a term as it stands."""
     return translation.unknown_word + 1 + term
@@ -102,7 +108,7 @@ def dimension_of(translation: TranslationModel, term: int) -> int:
 
 def _runs(tokens: Tokens, translation: TranslationModel, times: Numbers) -> Iterator[Run]:
     """The postings of one chunk of documents after another; adds to ``times`` what the passages have."""
-    listed = _document_counts(tokens) <= _LISTED
+    listed = document_counts(tokens) <= _LISTED
     listed[tokens.unknown :] = True
     expand_some = _expand_compiled if pays(len(tokens.ids) / _TOKENS_A_SECOND) else _expand
     for first in range(0, len(tokens), CHUNK):
@@ -116,7 +122,7 @@ def _runs(tokens: Tokens, translation: TranslationModel, times: Numbers) -> Iter
         yield Run(dimensions, levels, np.concatenate(ends))
 
 
-def _document_counts(tokens: Tokens) -> Numbers:
+def document_counts(tokens: Tokens) -> Numbers:
     """The number of documents with each term."""
     if pays(len(tokens.ids) / (10 * _TOKENS_A_SECOND)):
         from isogloss.retrieval.compiled import count_texts  # imports numba

@@ -25,6 +25,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -41,10 +42,17 @@ from isogloss.storage.errors import InputError
 from isogloss.storage.progress import track
 from isogloss.systems.base import Contribution, SystemOptions
 from isogloss.systems.bridge.characters import CHARACTER_FEATURES, CharacterStage
-from isogloss.systems.bridge.documents import Documents, Part, Vectors
+from isogloss.systems.bridge.documents import Documents, Part, Vectors, number_tokens
 from isogloss.systems.bridge.expansion import SCALE
 from isogloss.systems.bridge.explaining import Found, explain, word_scores
 from isogloss.systems.bridge.features import FEATURES, Features, QueryFeatures, compute_features, products
+from isogloss.systems.bridge.fetched import (
+    CollectionCounts,
+    FetchedDocuments,
+    sparse_documents,
+    sparse_query,
+    word_dimensions,
+)
 from isogloss.systems.bridge.matching import COMPILED, DocumentMatches, QueryTable
 from isogloss.systems.bridge.model import (
     DEFAULT_CALIBRATIONS,
@@ -63,9 +71,10 @@ from isogloss.systems.bridge.weights import (
     fit_by_length,
 )
 from isogloss.systems.passages import FindsPassages
+from isogloss.systems.sparse import SparseSystem, SparseVector
 from isogloss.systems.trained import Trainable, hold_out
 from isogloss.text.batches import available_cores
-from isogloss.text.passages import Span, passage_spans
+from isogloss.text.passages import Span, cut_texts, passage_spans
 from isogloss.text.stopwords import stop_words
 from isogloss.text.tokenizer import Tokenizer, tokenize
 from isogloss.translation.model import Knowledge
@@ -110,7 +119,7 @@ class Retrieved(NamedTuple):
         return int(found[0]) if len(found) else None
 
 
-class Bridge(FindsPassages, Trainable):
+class Bridge(FindsPassages, Trainable, SparseSystem):
     """A translation model in both directions, passages, word vectors, and fitted weights."""
 
     name = "bridge"
@@ -118,6 +127,10 @@ class Bridge(FindsPassages, Trainable):
     summary = "translation model, passages and word vectors, trained on pages and a dictionary: the one to use"
     options_type = BridgeOptions
     options: BridgeOptions
+    statistics: CollectionCounts | None = None
+    _observed: CollectionCounts | None = None
+    _contexts: dict[str, tuple[Values, dict[str, float]]]
+    """Of queries whose documents were fetched from an engine: z(q), and the scores of texts that are not their own."""
     _last: tuple[str, dict[int, float]]  # the last query that was searched for, and the scores raised then
     learns = True
     joins = True
@@ -134,6 +147,7 @@ class Bridge(FindsPassages, Trainable):
         self._query_terms = Tokenizer(query_language, self.options.stems)
         self._document_terms = Tokenizer(document_language, self.options.stems)
         self.model: BridgeModel | None = None
+        self._contexts: dict[str, tuple[Values, dict[str, float]]] = {}
         self._use(Documents([]))
 
     def __copy__(self) -> Bridge:
@@ -172,6 +186,9 @@ class Bridge(FindsPassages, Trainable):
     def index_texts(self, texts: Sequence[str]) -> None:
         self._take_order(self.id_order, len(texts))
         words, terms = self.options.passages, self._document_terms
+        if self.statistics is not None:
+            self._use(FetchedDocuments.of(self.statistics, texts, words, terms, self._encoded(texts)))
+            return
         self._use(Documents([Part.build(self._ready.translation, texts, words, terms, self._encoded(texts))]))
 
     def search(self, query: str, k: int, allowed: Allowed | None = None) -> Ranking:
@@ -230,6 +247,9 @@ class Bridge(FindsPassages, Trainable):
         context = float(self._ready.calibrated(np.zeros(1), found.context)[0])
         lines += [Contribution("(the whole query)", (), context)] if context else []
         placed = self._last[1] if self._last[0] == query else found.placed
+        if self.statistics is not None and query in self._contexts:
+            own = self._contexts[query][1].get(text)
+            placed = {} if own is None else {row: own}
         if row in placed:
             rest = placed[row] - sum(line.score for line in lines)
             lines.append(Contribution("(verbatim)" if rest > 0 else "(first stage)", (), rest))
@@ -302,6 +322,53 @@ class Bridge(FindsPassages, Trainable):
             "translations": len(model.translation.terms),
             "weights": {name: [round(weight, 4) for weight in each] for name, each in weights},
         }
+
+    @property
+    def candidates(self) -> int:  # type: ignore[override]
+        return _FETCHED * self.options.depth
+
+    def observe(self, texts: Sequence[str]) -> None:
+        words, translation = self.options.passages, self._ready.translation
+        self._observed = self._observed or CollectionCounts(translation)
+        cut = cut_texts(texts, words, self._document_terms, "counting")
+        self._observed.observe(*number_tokens(translation, cut.terms, words), passages=len(cut.spans))
+
+    def freeze(self) -> None:
+        self.statistics, self._observed = self._observed or CollectionCounts(self._ready.translation), None
+        self._use(Documents([]))
+
+    def sparse_documents(self, texts: Sequence[str]) -> list[SparseVector]:
+        assert self.statistics is not None, "the statistics are not frozen yet"
+        words, names = self.options.passages, self._word_dimensions()
+        return sparse_documents(self.statistics, texts, words, self._document_terms, names)
+
+    def sparse_query(self, query: str) -> SparseVector:
+        assert self.statistics is not None, "the statistics are not frozen yet"
+        return sparse_query(self.statistics, self.query_features(query).statistics)
+
+    def rescore(self, query: str, texts: Sequence[str]) -> Scores:
+        """The first of the texts are re-scored; the others keep their order after them."""
+        fetched = copy(self)
+        fetched._contexts = {}
+        fetched.index_texts(texts)
+        rows, found = fetched.search(query, len(texts))
+        scores = np.zeros(len(texts))
+        scores[rows] = found
+        if len(self._contexts) >= _KEPT:
+            self._contexts.clear()
+        placed = {texts[row]: score for row, score in fetched._last[1].items()}
+        self._contexts[query] = fetched._retrieved(query).context, placed
+        return scores
+
+    def save_shared(self, directory: Path) -> None:
+        super().save_shared(directory)
+        if self.statistics is not None:
+            self.statistics.save(directory)
+
+    def load_shared(self, directory: Path) -> Self:
+        super().load_shared(directory)
+        self.statistics = CollectionCounts.load(directory, self._ready.translation)
+        return self
 
     def save_model(self, directory: Path) -> None:
         self._ready.save(directory)
@@ -450,6 +517,7 @@ class Bridge(FindsPassages, Trainable):
         self.depth = self.characters.depth(self.options.depth, documents) if self.characters else self.options.depth
         self.query_features = lru_cache(_KEPT)(self._compute_query_features)
         self.query_table = lru_cache(_KEPT)(self._compute_query_table)
+        self._word_dimensions = lru_cache(1)(lambda: word_dimensions(self._ready.translation))
         self._retrieved = lru_cache(_KEPT)(self._retrieve)
         self._written = lru_cache(_KEPT)(self._compute_written)
         self._retrieved_word_scores = lru_cache(_KEPT)(
@@ -460,6 +528,8 @@ class Bridge(FindsPassages, Trainable):
     def _retrieve(self, query: str) -> Retrieved:
         scored = self._candidates(query, self.documents.live)
         context = self.context(query, products(scored.features.values, self._weights_of(query)))
+        if self.statistics is not None and query in self._contexts:
+            context = self._contexts[query][0]  # one of the documents that were fetched for it is explained
         scores = self._calibrated(query, scored.features, context)
         return Retrieved(scored, scores, context, self._raise(scored.rows, scores, scored.rare))
 
@@ -537,7 +607,11 @@ class Bridge(FindsPassages, Trainable):
         words = tokenize(query)
         terms = self._query_terms.terms(words)
         document_term_of = dict(zip(terms, self._document_terms.terms(words), strict=True))
-        statistics = self._ready.translation.query_statistics(Counter(terms), self.documents.count_of, document_term_of)
+        count_of = self.documents.count_of
+        if self.statistics is not None:
+            counts = self.statistics
+            count_of = lambda term: int(counts.of_terms([term])[0, 0])  # noqa: E731
+        statistics = self._ready.translation.query_statistics(Counter(terms), count_of, document_term_of)
         pretrained = self._encoder.encode([query])[0] if self._encoder and words else None
         return QueryFeatures.of(terms, statistics, self._ready.tables, pretrained)
 
