@@ -51,7 +51,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="how cost grows with the number of documents")
     parser.add_argument("directory", type=Path, help="where cells, documents and indexes are kept")
     parser.add_argument("--sizes", type=lambda text: [int(each) for each in text.split(",")], default=SIZES)
-    parser.add_argument("--systems", type=lambda text: text.split(","), default=SYSTEMS)
+    parser.add_argument("--systems", type=lambda text: [each for each in text.split(",") if each], default=SYSTEMS)
     parser.add_argument("--cells", type=lambda text: text.split(","), default=CELLS)
     parser.add_argument("--before", metavar="SRC", help="the sources of an older version: its bridge is measured too")
     parser.add_argument(

@@ -13,7 +13,7 @@ import os
 import resource
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,8 @@ from scale_documents import ScaleDocuments
 from isogloss import Index
 
 K, BATCH = 10, 256
-UNTIMED, TIMED, LONGEST = 50, 400, 60.0  # queries, queries, seconds
+UNTIMED, TIMED = 50, 400  # queries
+UNTIMED_SECONDS, TIMED_SECONDS = 10.0, 60.0
 ENGINE = "ISOGLOSS_SCALE_ENGINE"
 PAGE = 4096
 
@@ -54,7 +55,7 @@ def build(made: ScaleDocuments, system: str, count: int) -> Measured:
     ).close()  # fmt: skip
     seconds = time.process_time() - started
     files = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
-    return {"build_s": seconds, "build_bytes": _peak(), "disk_bytes": files}
+    return {"build_s": seconds, "build_bytes": _peak(), "disk_bytes": files, **_contents(path)}
 
 
 def search(made: ScaleDocuments, system: str, count: int) -> Measured:
@@ -64,15 +65,13 @@ def search(made: ScaleDocuments, system: str, count: int) -> Measured:
     opened = time.perf_counter() - started
     _warm(index)
     asked = _queries(made, system)
-    for query in asked[:UNTIMED]:
-        index.search(query, K)
+    _times(index.search, asked[:UNTIMED], UNTIMED_SECONDS)
     explained = _times(index.search, asked[UNTIMED : UNTIMED + TIMED])
     others = asked[UNTIMED + TIMED : UNTIMED + 2 * TIMED]
     plain = _times(lambda query: index.search(query, K, explain=False), others)
     found: Measured = {"open_ms": 1e3 * opened, **_summary("explained", explained), **_summary("plain", plain)}
-    for name, texts in (("without_texts_bytes", False), ("resident_bytes", True)):
-        _touch(index.path, texts)
-        found[name] = int(Path("/proc/self/statm").read_text().split()[1]) * PAGE
+    _touch(index.path)
+    found["resident_bytes"] = int(Path("/proc/self/statm").read_text().split()[1]) * PAGE
     return found | _vectors(index)
 
 
@@ -115,8 +114,7 @@ def tantivy(made: ScaleDocuments, _: str, count: int) -> Measured:
         return [searcher.doc(address)["id"][0] for _, address in searcher.search(asked, K, count=False).hits]
 
     asked = [french for _, french in made.queries()]
-    for query in asked[:UNTIMED]:
-        best(query)
+    _times(best, asked[:UNTIMED], UNTIMED_SECONDS)
     disk = sum(file.stat().st_size for file in path.iterdir())
     times = _times(best, asked[UNTIMED : UNTIMED + TIMED])
     return {"build_s": seconds, "disk_bytes": disk, **_summary("explained", times)}
@@ -137,13 +135,14 @@ def _warm(index: Index) -> None:
             language_index.system.warm()
 
 
-def _times(way: Callable[[str], object], queries: list[str]) -> list[float]:
+def _times(way: Callable[[str], object], queries: list[str], most: float = TIMED_SECONDS) -> list[float]:
+    """Milliseconds of each query, of as many as there is time for."""
     times: list[float] = []
     for query in queries:
         started = time.process_time()
         way(query)
         times.append(1e3 * (time.process_time() - started))
-        if sum(times) > 1e3 * LONGEST:
+        if sum(times) > 1e3 * most:
             break
     return times
 
@@ -166,28 +165,24 @@ def _peak() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
-def _touch(path: Path, texts: bool) -> None:
-    """Read a byte of every mapped page of an index; without ``texts`` none of the documents' texts."""
+def _touch(path: Path) -> None:
+    """Read a byte of every mapped page of the files of an index."""
     for line in Path("/proc/self/maps").read_text().splitlines():
         fields = line.split(maxsplit=5)
-        file = Path(fields[5]) if len(fields) > 5 else Path()
-        if "r" in fields[1] and file.is_relative_to(path.resolve()):
+        if len(fields) > 5 and "r" in fields[1] and Path(fields[5]).is_relative_to(path.resolve()):
             first, last = (int(each, 16) for each in fields[0].split("-"))
-            for start, end in _wanted(file, texts, last - first):
-                memory = (ctypes.c_ubyte * (end - start)).from_address(first + start)
-                np.frombuffer(memory, np.uint8)[::PAGE].max()
+            memory = (ctypes.c_ubyte * (last - first)).from_address(first)
+            np.frombuffer(memory, np.uint8)[::PAGE].max()
 
 
-def _wanted(file: Path, texts: bool, size: int) -> Iterator[tuple[int, int]]:
-    contents = file.with_name("arrays.json")
-    if texts or not contents.exists():
-        if texts or "pages" not in file.name:
-            yield 0, size
-        return
-    for name, (kind, shape, start, _) in json.loads(contents.read_text()).items():
-        length = int(np.prod(shape)) * np.dtype(kind).itemsize
-        if name != "pages.bytes.npy" and length:
-            yield start, start + length
+def _contents(path: Path) -> Measured:
+    """Bytes of the texts of the documents, and, of bridge, postings."""
+    found = {"text_bytes": 0, "postings": 0}
+    for file in path.glob("segments/*/arrays.json"):
+        for name, (_, shape, *_) in json.loads(file.read_text()).items():
+            found["text_bytes"] += shape[0] if name == "pages.bytes.npy" else 0
+            found["postings"] += shape[0] if name.endswith("impacts.documents.npy") else 0
+    return {name: number for name, number in found.items() if number}
 
 
 if __name__ == "__main__":

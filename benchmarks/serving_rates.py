@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import numpy as np
@@ -80,9 +81,13 @@ def _adding(base: str, file: Path):  # type: ignore[no-untyped-def]
 
     def send() -> None:
         started = time.perf_counter()
-        with urlopen(request, timeout=UPDATE_SECONDS) as answer:
-            answer.read()
-        told["seconds"] = time.perf_counter() - started
+        try:
+            with urlopen(request, timeout=UPDATE_SECONDS) as answer:
+                answer.read()
+        except HTTPError as error:
+            print(f"adding: {error}: {error.read().decode()}", flush=True)
+        finally:
+            told["seconds"] = time.perf_counter() - started
 
     thread = threading.Thread(target=send)
     thread.start()
