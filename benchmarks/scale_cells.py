@@ -25,7 +25,6 @@ from isogloss import Index
 K, BATCH = 10, 256
 UNTIMED, TIMED = 50, 400  # queries
 UNTIMED_SECONDS, TIMED_SECONDS = 10.0, 60.0
-ENGINE = "ISOGLOSS_SCALE_ENGINE"
 PAGE = 4096
 
 Measured = dict[str, float]
@@ -45,14 +44,12 @@ def build(made: ScaleDocuments, system: str, count: int) -> Measured:
     name, options = system.partition(" ")[0], {}
     if name in ("psq", "bm25-dict"):
         options = {"lexicon": made.lexicon()}
-    engine = os.environ.get(ENGINE, "") if system.endswith("in PostgreSQL") else ""
     chosen = made.smooth() if name == "smooth" else name
     asked = "fr" if name == "bm25" else "en"
     started = time.process_time()
     Index.make(
-        f"jsonl:{documents}", "fr", path=path, system=chosen, query_language=asked, overwrite=True, engine=engine,
-        **options,
-    ).close()  # fmt: skip
+        f"jsonl:{documents}", "fr", path=path, system=chosen, query_language=asked, overwrite=True, **options
+    ).close()
     seconds = time.process_time() - started
     files = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
     return {"build_s": seconds, "build_bytes": _peak(), "disk_bytes": files, **_contents(path)}
@@ -86,7 +83,7 @@ def batch(made: ScaleDocuments, system: str, count: int) -> Measured:
 
 
 def tantivy(made: ScaleDocuments, _: str, count: int) -> Measured:
-    """tantivy's BM25 with the French words of the queries; it returns the ids of ten documents."""
+    """BM25 of tantivy with the French words of the queries; it returns the ids of ten documents."""
     import tantivy as library
 
     builder = library.SchemaBuilder()

@@ -36,10 +36,9 @@ def main(directory: Path, count: int) -> None:
     for name, order in (("parts", firsts), ("another_order", firsts[::-1])):
         parted = _index(made, [(first, size) for first in order], directory / f"check-{name}")
         answers = [_hits(parted, query) for query in queries]
-        found[name] = sum([a for a, _ in one] != [b for b, _ in other] for one, other in zip(expected, answers))
-        found[f"{name}_scores"] = max(
-            abs(a - b) for one, other in zip(expected, answers) for (_, a), (_, b) in zip(one, other)
-        )
+        pairs = list(zip(expected, answers, strict=True))
+        found[name] = sum(_ids(one) != _ids(other) for one, other in pairs)
+        found[f"{name}_scores"] = sum(one != other for one, other in pairs)
     with (directory / "cells.jsonl").open("a") as file:
         file.write(json.dumps(found) + "\n")
     print(found)
@@ -57,6 +56,10 @@ def _index(made: ScaleDocuments, parts: Sequence[tuple[int, int]], path: Path) -
 
 def _hits(index: Index, query: str) -> list[tuple[str, float]]:
     return [(hit.document.id, hit.score) for hit in index.search(query, K, explain=False)]
+
+
+def _ids(hits: list[tuple[str, float]]) -> list[str]:
+    return [id_ for id_, _ in hits]
 
 
 def _pruned(index: Index, queries: Sequence[str]) -> int:

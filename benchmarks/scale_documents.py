@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from isogloss.storage.files import atomic_file
 from isogloss.translation.starter import load_starter
+from isogloss.translation.word_tables import WordTable
 
 LENGTH, ASKED, QUERIES = 70, 12, 2_100
 _WORDS, _TOPICS, _OF_TOPIC, _SHARE = 40_000, 2_000, 60, 0.35
@@ -87,7 +88,7 @@ class ScaleDocuments:
         return path
 
     @cached_property
-    def _table(self):  # type: ignore[no-untyped-def]
+    def _table(self) -> WordTable:
         table = load_starter("en", "fr")
         if table is None:
             raise SystemExit("starter tables: not installed; pip install isogloss-starter")

@@ -16,6 +16,7 @@ _NAMES = {BEFORE: "bridge, before", "tantivy": "BM25 of tantivy"}
 _FEWEST = 3  # sizes that an exponent is of
 _ENTRY_BYTES = 8  # of a posting in Qdrant's index: the number of the point and its weight, 4 bytes each
 _MACHINE_BYTES = 64 * 1e9
+_COMPARED = ("pruned", "parts", "another_order")
 _MEASURES = {
     "build_s": "build",
     "build_bytes": "memory, build",
@@ -58,7 +59,7 @@ def put_into(path: Path, text: str) -> None:
 
 
 def _order(system: str) -> int:
-    names = ["bridge", "psq", "bm25-dict", "bm25", "smooth"]
+    names = ["bridge", "psq", "bm25-dict", "bm25", "smooth", "tantivy"]
     return names.index(system) if system in names else len(names)
 
 
@@ -84,7 +85,8 @@ def _queries(found: Found) -> str:
             rows.append([
                 _name(system), f"{size:,}", _ms(cell.get("open_ms")), _ms(cell["explained_ms"]),
                 _ms(cell["explained_p99_ms"]), _ms(cell.get("plain_ms")),
-                f"{cell['explained_ms'] / peer:.1f}" if peer else "", f"{old / cell['explained_ms']:.0f}" if old else "",
+                f"{cell['explained_ms'] / peer:.1f}" if peer else "",
+                f"{old / cell['explained_ms']:.0f}" if old else "",
             ])  # fmt: skip
     head = ["", "documents", "open", "one query", "99 %", "without explanations", "times tantivy", "times faster"]
     return _table(head, rows)
@@ -119,7 +121,9 @@ def _exponents(found: Found) -> str:
     for system in dict.fromkeys(system for system, _ in found):
         line = []
         for measure in _MEASURES:
-            points = [(size, cell[measure]) for (name, size), cell in found.items() if name == system and measure in cell]
+            points = [
+                (size, cell[measure]) for (name, size), cell in found.items() if name == system and measure in cell
+            ]
             enough = len(points) >= _FEWEST
             line.append(f"{np.polyfit(*np.log(points).T, 1)[0]:.2f}" if enough else "")
         if any(line):
@@ -130,9 +134,9 @@ def _exponents(found: Found) -> str:
 
 def _serving(cells: Sequence[Cell]) -> str:
     rows = []
-    for cell in cells:
+    for cell in sorted(cells, key=lambda each: str(each.get("system"))):
         if cell["what"] == "serving":
-            load = f"{cell['clients']} clients" if "clients" in cell else f"{cell['rate']:,.0f} a second"
+            load = f"clients: {cell['clients']}" if "clients" in cell else f"{cell['rate']:,.0f} a second"
             if "adding_s" in cell:
                 load += f", {cell['added']:,.0f} documents added in {cell['adding_s']:.1f} s"
             rows.append([
@@ -145,10 +149,10 @@ def _serving(cells: Sequence[Cell]) -> str:
 
 def _checks(cells: Sequence[Cell]) -> str:
     rows = [
-        [f"{cell['documents']:,}", f"{cell['queries']:,}", *(str(cell[each]) for each in ("pruned", "parts", "another_order"))]
+        [f"{cell['documents']:,}", f"{cell['queries']:,}", *(str(cell[each]) for each in _COMPARED)]
         for cell in cells
         if cell["what"] == "check"
-    ]  # fmt: skip
+    ]
     return _table(["documents", "queries", "pruned search", "five additions", "in another order"], rows)
 
 

@@ -15,6 +15,7 @@ import json
 import os
 import threading
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,7 +27,7 @@ import numpy as np
 from serving import running_service
 from serving_load import Load, ask_at_rate, ask_for, resident
 
-TOKEN = "a-token-for-this-benchmark"  # noqa: S105
+TOKEN = "a-token-for-this-benchmark"
 WARM_SECONDS = 3.0
 UPDATE_SECONDS = 600.0
 
@@ -49,8 +50,8 @@ def main() -> None:
         if options.add:
             load = Load()
             with _adding(service.base, Path(options.add)) as added:
-                ask_at_rate(*to, options.at, options.seconds, load, until=lambda: "seconds" in added)
-            _keep(options, {"rate": options.at, "adding_s": added["seconds"], "added": added["count"]}, load, service.pid)
+                ask_at_rate(*to, options.at, options.seconds, load, until=lambda: "adding_s" in added)
+            _keep(options, {"rate": options.at, **added}, load, service.pid)
 
 
 def _options() -> argparse.Namespace:
@@ -72,10 +73,10 @@ def _options() -> argparse.Namespace:
 
 
 @contextmanager
-def _adding(base: str, file: Path):  # type: ignore[no-untyped-def]
-    """Send documents; when all are taken, ``seconds`` says how long that took."""
+def _adding(base: str, file: Path) -> Iterator[dict[str, float]]:
+    """Send documents; when all are taken, ``adding_s`` says how long that took."""
     body = file.read_bytes()
-    told: dict[str, float] = {"count": body.count(b"\n")}
+    told: dict[str, float] = {"added": body.count(b"\n")}
     headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/x-ndjson"}
     request = Request(f"{base}api/v1/documents", body, headers, method="PUT")
 
@@ -87,7 +88,7 @@ def _adding(base: str, file: Path):  # type: ignore[no-untyped-def]
         except HTTPError as error:
             print(f"adding: {error}: {error.read().decode()}", flush=True)
         finally:
-            told["seconds"] = time.perf_counter() - started
+            told["adding_s"] = time.perf_counter() - started
 
     thread = threading.Thread(target=send)
     thread.start()
