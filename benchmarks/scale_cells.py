@@ -1,152 +1,186 @@
-"""Cells of the growth table: each measured once, in processes of its own, and kept as JSON.
+"""One cell of ``scale.py``, in a process of its own: ``python scale_cells.py WHAT SYSTEM DOCUMENTS DIRECTORY``.
 
-A cell is not begun where what the cells before it took says that there is no room for it:
-
-    seconds of a size  ~  those of the size before * (ratio of the sizes)^1.1,    bytes in proportion
+It prints what it measured as JSON. Times of one query are those of the processor, on one core, after queries that are
+not timed. No query is asked twice. Memory is the peak of the process that builds; of the process that searches, it is
+what is resident after all mapped files of the index have been read.
 """
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
-import shutil
-import signal
-import subprocess
+import resource
 import sys
 import time
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from scale_measure import FOUND, PHASES, WORK
+import numpy as np
+from scale_documents import ScaleDocuments
 
-Ways = dict[str, dict[str, Any]]
-_ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
-_ENDING = 60.0  # seconds for servers to be stopped in
-_EXPONENT = 1.1  # a little more than in proportion: graphs take n log n
-_MEMORIES = ("build_memory", "memory")
+from isogloss import Index
 
+K, BATCH = 10, 256
+UNTIMED, TIMED = 50, 400  # queries
+UNTIMED_SECONDS, TIMED_SECONDS = 10.0, 60.0
+PAGE = 4096
 
-class Limits(NamedTuple):
-    """Seconds for all cells of a kind, bytes of memory for one."""
-
-    seconds: float
-    memory: float
+Measured = dict[str, float]
 
 
-@dataclass(frozen=True)
-class Cell:
-    """Something measured at one size."""
-
-    what: str
-    rows: int
-    dimension: int
-
-    def path(self, directory: Path) -> Path:
-        return directory / f"{self.what}-{self.rows}x{self.dimension}.json"
-
-    def kept(self, directory: Path) -> dict[str, Any]:
-        """What was measured, or why it was not; nothing if nobody has tried."""
-        path = self.path(directory)
-        return json.loads(path.read_text()) if path.exists() else {}
+def main(what: str, system: str, count: int, directory: Path) -> None:
+    made = ScaleDocuments(directory)
+    if what != "batch":
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    measure = {"build": build, "search": search, "batch": batch, "tantivy": tantivy, "warm": build}[what]
+    print(json.dumps(measure(made, system, count)))
 
 
-def complete(cell: Cell, smaller: list[Cell], directory: Path, limits: Limits) -> str:
-    """Measure a cell that is not there yet; what there is to tell of it."""
-    kept = cell.kept(directory)
-    if kept and not kept.get("skipped"):
-        return "is there already"
-    if kept and Limits(*kept["limits"]) >= limits and kept.get("ways"):
-        return f"was {kept['skipped']}; give it more minutes to try again"
-    before = [each for each in (other.kept(directory) for other in smaller) if each]
-    left = limits.seconds - sum(each.get("seconds", 0.0) for each in before)
-    reason = _no_room(cell, before, left, limits)
-    if not reason:
-        begun, load = time.perf_counter(), os.getloadavg()[0]
-        reason, ways = _measured(cell, directory, left)
-        kept = {
-            "what": cell.what,
-            "rows": cell.rows,
-            "dimension": cell.dimension,
-            "when": f"{datetime.now(UTC):%Y-%m-%d}",
-            "cores": len(os.sched_getaffinity(0)),
-            "load": load,
-            "seconds": time.perf_counter() - begun,
-            "ways": ways,
-        }
-    else:
-        kept = {"what": cell.what, "rows": cell.rows, "dimension": cell.dimension}
-    if reason:
-        kept |= {"skipped": reason, "limits": limits}
-    _write(cell.path(directory), kept)
-    return f"skipped: {reason}" if reason else f"measured in {kept['seconds']:.0f} s"
+def build(made: ScaleDocuments, system: str, count: int) -> Measured:
+    """Index the documents, as ``isogloss index`` does; its first run compiles."""
+    documents, path = made.documents(count), index_path(made, system, count)
+    name, options = system.partition(" ")[0], {}
+    if name in ("psq", "bm25-dict"):
+        options = {"lexicon": made.lexicon()}
+    chosen = made.smooth() if name == "smooth" else name
+    asked = "fr" if name == "bm25" else "en"
+    started = time.process_time()
+    Index.make(
+        f"jsonl:{documents}", "fr", path=path, system=chosen, query_language=asked, overwrite=True, **options
+    ).close()
+    seconds = time.process_time() - started
+    files = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
+    return {"build_s": seconds, "build_bytes": _peak(), "disk_bytes": files, **_contents(path)}
 
 
-def make_room(cell: Cell, directory: Path) -> None:
-    """See that the vectors of a size are there."""
-    if not (directory / f"best-{cell.rows}x{cell.dimension}.npy").exists():
-        _run(Cell("vectors", cell.rows, cell.dimension), "", directory, None)
+def search(made: ScaleDocuments, system: str, count: int) -> Measured:
+    """Ask one query after the other, with explanations and without; then read all files."""
+    started = time.perf_counter()
+    index = Index.open(index_path(made, system, count))
+    opened = time.perf_counter() - started
+    _warm(index)
+    asked = _queries(made, system)
+    _times(index.search, asked[:UNTIMED], UNTIMED_SECONDS)
+    explained = _times(index.search, asked[UNTIMED : UNTIMED + TIMED])
+    others = asked[UNTIMED + TIMED : UNTIMED + 2 * TIMED]
+    plain = _times(lambda query: index.search(query, K, explain=False), others)
+    found: Measured = {"open_ms": 1e3 * opened, **_summary("explained", explained), **_summary("plain", plain)}
+    _touch(index.path)
+    found["resident_bytes"] = int(Path("/proc/self/statm").read_text().split()[1]) * PAGE
+    return found | _vectors(index)
 
 
-def _no_room(cell: Cell, before: list[dict[str, Any]], left: float, limits: Limits) -> str:
-    stopped = next((each for each in before if each.get("skipped")), None)
-    if stopped is not None:
-        return f"{stopped['rows']:,} were too many already"
-    if not before:
-        return ""
-    last = max(before, key=lambda each: int(each["rows"]))
-    ratio = cell.rows / last["rows"]
-    seconds = last["seconds"] * ratio**_EXPONENT
-    if seconds > left:
-        return f"would take some {seconds / 60:.0f} minutes, of which {max(left, 0) / 60:.0f} are left"
-    most = max(way.get(name, 0) for way in last["ways"].values() for name in _MEMORIES) * ratio
-    if most > limits.memory:
-        return f"would take some {most / 2**30:.0f} GiB, and {limits.memory / 2**30:.0f} are allowed"
-    return ""
+def batch(made: ScaleDocuments, system: str, count: int) -> Measured:
+    """256 queries in one call, on all cores that the process may use."""
+    index, asked = Index.open(index_path(made, system, count)), _queries(made, system)
+    _warm(index)
+    index.search_many(asked[:BATCH], K)
+    started = time.perf_counter()
+    index.search_many(asked[BATCH : 2 * BATCH], K)
+    return {"batch_ms": 1e3 * (time.perf_counter() - started), "cores": len(os.sched_getaffinity(0))}
 
 
-def _measured(cell: Cell, directory: Path, seconds: float) -> tuple[str, Ways]:
-    """Why it was not finished, if it was not; and what was found."""
-    work, reason = directory / WORK, ""
-    shutil.rmtree(work, ignore_errors=True)
-    work.mkdir()
-    until = time.monotonic() + seconds
-    for phase in PHASES.get(cell.what, ("all",)):
-        reason = reason or _run(cell, phase, directory, until - time.monotonic())
-    found = work / FOUND
-    ways: Ways = json.loads(found.read_text()) if found.exists() else {}
-    shutil.rmtree(work)
-    return reason, ways
+def tantivy(made: ScaleDocuments, _: str, count: int) -> Measured:
+    """BM25 of tantivy with the French words of the queries; it returns the ids of ten documents."""
+    import tantivy as library
+
+    builder = library.SchemaBuilder()
+    builder.add_text_field("text", stored=True, tokenizer_name="whitespace", index_option="freq")
+    builder.add_text_field("id", stored=True, tokenizer_name="raw", index_option="basic")
+    schema = builder.build()
+    path = made.directory / f"tantivy-{count}"
+    path.mkdir(exist_ok=True)
+    index = library.Index(schema, path=str(path), reuse=False)
+    started = time.process_time()
+    writer = index.writer(heap_size=500_000_000, num_threads=1)
+    with made.documents(count).open(encoding="utf-8") as lines:
+        for line in lines:
+            document = json.loads(line)
+            writer.add_document(library.Document(id=document["id"], text=document["text"]))
+    writer.commit()
+    writer.wait_merging_threads()
+    seconds = time.process_time() - started
+    index.reload()
+    searcher = index.searcher()
+
+    def best(query: str) -> list[str]:
+        words = [library.Query.term_query(schema, "text", each) for each in query.split()]
+        asked = library.Query.boolean_query([(library.Occur.Should, each) for each in words])
+        return [searcher.doc(address)["id"][0] for _, address in searcher.search(asked, K, count=False).hits]
+
+    asked = [french for _, french in made.queries()]
+    _times(best, asked[:UNTIMED], UNTIMED_SECONDS)
+    disk = sum(file.stat().st_size for file in path.iterdir())
+    times = _times(best, asked[UNTIMED : UNTIMED + TIMED])
+    return {"build_s": seconds, "disk_bytes": disk, **_summary("explained", times)}
 
 
-def _run(cell: Cell, phase: str, directory: Path, seconds: float | None) -> str:
-    program = Path(__file__).with_name("scale_measure.py")
-    arguments = [cell.what, phase, str(cell.rows), str(cell.dimension), str(directory)]
-    with subprocess.Popen(
-        [sys.executable, str(program), *arguments], env={**os.environ, **_ONE_THREAD}, start_new_session=True
-    ) as process:
-        try:
-            code = process.wait(seconds)
-            return f"failed with status {code}" if code else ""
-        except subprocess.TimeoutExpired:
-            return f"stopped when its {(seconds or 0) / 60:.0f} minutes were over"
-        finally:
-            _end(process)
+def index_path(made: ScaleDocuments, system: str, count: int) -> Path:
+    return made.directory / f"index-{system.replace(' ', '-')}-{count}"
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """Let it stop its servers; then it is over."""
-    if process.poll() is not None:
-        return
-    process.send_signal(signal.SIGINT)
-    try:
-        process.wait(_ENDING)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
+def _queries(made: ScaleDocuments, system: str) -> list[str]:
+    return [french if system.partition(" ")[0] == "bm25" else english for english, french in made.queries()]
 
 
-def _write(path: Path, kept: dict[str, Any]) -> None:
-    partial = path.with_suffix(".partial")
-    partial.write_text(json.dumps(kept, indent=1) + "\n")
-    partial.replace(path)
+def _warm(index: Index) -> None:
+    """Load compiled code, as a service does when it starts."""
+    for language_index in index.searcher.languages.values():
+        if hasattr(language_index.system, "warm"):
+            language_index.system.warm()
+
+
+def _times(way: Callable[[str], object], queries: list[str], most: float = TIMED_SECONDS) -> list[float]:
+    """Milliseconds of each query, of as many as there is time for."""
+    times: list[float] = []
+    for query in queries:
+        started = time.process_time()
+        way(query)
+        times.append(1e3 * (time.process_time() - started))
+        if sum(times) > 1e3 * most:
+            break
+    return times
+
+
+def _summary(name: str, times: list[float]) -> Measured:
+    middle, late = np.quantile(times, [0.5, 0.99])
+    return {f"{name}_ms": middle, f"{name}_p99_ms": late, f"{name}_queries": len(times)}
+
+
+def _vectors(index: Index) -> Measured:
+    """The recall of approximate search, where the index has vectors and estimates it."""
+    about: Any = index.about().get("vectors") or {}
+    for each in about.values() if isinstance(about, dict) else ():
+        if isinstance(each, dict) and "recall" in each:
+            return {"recall": each["recall"]}
+    return {}
+
+
+def _peak() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def _touch(path: Path) -> None:
+    """Read a byte of every mapped page of the files of an index."""
+    for line in Path("/proc/self/maps").read_text().splitlines():
+        fields = line.split(maxsplit=5)
+        if len(fields) > 5 and "r" in fields[1] and Path(fields[5]).is_relative_to(path.resolve()):
+            first, last = (int(each, 16) for each in fields[0].split("-"))
+            memory = (ctypes.c_ubyte * (last - first)).from_address(first)
+            np.frombuffer(memory, np.uint8)[::PAGE].max()
+
+
+def _contents(path: Path) -> Measured:
+    """Bytes of the texts of the documents, and, of bridge, postings."""
+    found = {"text_bytes": 0, "postings": 0}
+    for file in path.glob("segments/*/arrays.json"):
+        for name, (_, shape, *_) in json.loads(file.read_text()).items():
+            found["text_bytes"] += shape[0] if name == "pages.bytes.npy" else 0
+            found["postings"] += shape[0] if name.endswith("impacts.documents.npy") else 0
+    return {name: number for name, number in found.items() if number}
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]), Path(sys.argv[4]))

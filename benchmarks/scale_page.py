@@ -2,184 +2,194 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from scale_growth import Growth, Points, growth
-
-Kept = Sequence[Mapping[str, Any]]
-"""Cells as they are kept, all sizes of one backend after the other."""
+import numpy as np
 
 HEADING = "## The tables\n"
 """Where they stand in a page, up to the next heading of its kind."""
+BEFORE = "bridge before"
 BILLION = 1_000_000_000
-_MACHINE = 64 * 2**30
-_FOR_SEARCH = 0.75  # of a machine's memory: the rest is for the system and for what is being built
-_JOBS = {"encoding": "documents encoded", "training": "pairs trained on, one epoch"}
+_NAMES = {BEFORE: "bridge, before", "tantivy": "BM25 of tantivy"}
+_FEWEST = 3  # sizes that an exponent is of
+_ENTRY_BYTES = 8  # of a posting in Qdrant's index: a weight of 4 bytes, and (assumed) 4 for the number of the point
+_MACHINE_BYTES = 64 * 1e9
+_COMPARED = ("pruned", "parts", "another_order")
 _MEASURES = {
-    "build_seconds": "build",
-    "build_memory": "memory, build",
-    "memory": "memory, search",
-    "disk": "disk",
-    "single_ms": "one query",
-    "batch_ms": "32 queries",
+    "build_s": "build",
+    "build_bytes": "memory, build",
+    "disk_bytes": "disk",
+    "resident_bytes": "memory, search",
+    "explained_ms": "one query",
+    "plain_ms": "without explanations",
 }
 
+Cell = Mapping[str, Any]
+Found = dict[tuple[str, int], dict[str, Any]]
 
-def page(cells: Kept) -> str:
+
+def page(cells: Sequence[Cell]) -> str:
     """All tables, as Markdown."""
-    ways = _ways(cells)
-    searched = {name: points for name, points in ways.items() if name not in _JOBS and name != "checks"}
+    found: Found = {}
+    for cell in cells:
+        if cell["what"] in ("build", "search", "batch", "tantivy"):
+            found.setdefault((cell["system"], cell["documents"]), {}).update(cell)
+    found = dict(sorted(found.items(), key=lambda each: (_order(each[0][0]), each[0][1])))
     parts = {
-        "Search": _measured(searched, cells),
-        "Encoding and training": _jobs(ways),
-        "Exponents": _exponents(ways),
-        "A billion documents, computed from these": _billion(searched, ways),
-        "Ray": _checks(ways),
+        "One query": _queries(found),
+        "Building, memory and disk": _builds(found),
+        "256 queries in one call": _batches(found),
+        "How it grows": _exponents(found),
+        "A service": _serving(cells),
+        "The same results": _checks(cells),
+        "A billion documents on Qdrant, computed": _billion(found),
     }
     sections = [f"### {title}\n\n{text}" for title, text in parts.items() if text]
-    return "\n\n".join([_when(cells), *sections]) + "\n"
+    return "\n\n".join([_when(found.values()), *sections]) + "\n"
 
 
 def put_into(path: Path, text: str) -> None:
-    """Let the tables take the place of those that stand in a page, or be a file of their own."""
-    before, mark, after = path.read_text(encoding="utf-8").partition(HEADING) if path.exists() else ("", "", "")
-    if not mark:
-        path.write_text(text, encoding="utf-8")
-        return
+    """Let the tables take the place of those that stand in a page."""
+    before, _, after = path.read_text(encoding="utf-8").partition(HEADING)
     following = after.find("\n## ")
     rest = after[following:] if following >= 0 else ""
     path.write_text(f"{before}{HEADING}\n{text}{rest}", encoding="utf-8")
 
 
-def _ways(cells: Kept) -> dict[str, Points]:
-    found: dict[str, dict[int, Mapping[str, Any]]] = {}
-    for cell in cells:
-        for name, point in cell.get("ways", {}).items():
-            found.setdefault(name, {})[int(cell["rows"])] = point
-    return dict(found)
+def _order(system: str) -> int:
+    names = ["bridge", "psq", "bm25-dict", "bm25", "smooth", "tantivy"]
+    return names.index(system) if system in names else len(names)
 
 
-def _when(cells: Kept) -> str:
-    days = sorted({cell["when"] for cell in cells if "when" in cell})
-    cores = sorted({cell["cores"] for cell in cells if "cores" in cell})
+def _name(system: str) -> str:
+    return _NAMES.get(system, system)
+
+
+def _when(cells: Iterable[Cell]) -> str:
+    there = list(cells)
+    days = sorted({cell["when"] for cell in there})
     if not days:
         return "Nothing was measured yet."
-    when = " to ".join(dict.fromkeys([days[0], days[-1]]))
-    busy = max((cell.get("load", 0.0) for cell in cells), default=0.0)
-    return (
-        f"Measured {when} (`benchmarks/scale.py`), {' or '.join(map(str, cores))} core(s), one thread a process;"
-        f" the load of the machine before a cell was at most {busy:.1f}."
-    )
+    machines = " and ".join(sorted({cell["machine"] for cell in there}))
+    return f"Measured {' to '.join(dict.fromkeys([days[0], days[-1]]))} with `benchmarks/scale.py`; {machines}."
 
 
-def _measured(ways: Mapping[str, Points], cells: Kept) -> str:
-    head = ["", "documents", *_MEASURES.values(), "recall@10", "searched"]
+def _queries(found: Found) -> str:
     rows = []
-    for name, points in ways.items():
-        for count, point in sorted(points.items()):
-            shown = [_shown(measure, point.get(measure)) for measure in _MEASURES]
-            recall = f"{point['recall']:.3f}" if "recall" in point else ""
-            rows.append([name, f"{count:,}", *shown, recall, str(point.get("kind", ""))])
-    lines = [_table(head, rows)] if rows else []
-    skipped = [f"- {cell['what']}, {cell['rows']:,}: {cell['skipped']}" for cell in cells if cell.get("skipped")]
-    return "\n\n".join(lines + (["Not measured:\n\n" + "\n".join(skipped)] if skipped else []))
+    for (system, size), cell in found.items():
+        if "explained_ms" in cell:
+            peer = found.get(("tantivy", size), {}).get("explained_ms")
+            old = found.get((BEFORE, size), {}).get("explained_ms") if system == "bridge" else None
+            rows.append([
+                _name(system), f"{size:,}", _ms(cell.get("open_ms")), _ms(cell["explained_ms"]),
+                _ms(cell["explained_p99_ms"]), _ms(cell.get("plain_ms")),
+                f"{cell['explained_ms'] / peer:.1f}" if peer else "",
+                f"{old / cell['explained_ms']:.0f}" if old else "",
+            ])  # fmt: skip
+    head = ["", "documents", "open", "one query", "99 %", "without explanations", "times tantivy", "times faster"]
+    return _table(head, rows)
 
 
-def _jobs(ways: Mapping[str, Points]) -> str:
+def _builds(found: Found) -> str:
     rows = [
-        [title, f"{count:,}", _seconds(point["seconds"]), f"{count / point['seconds']:,.0f}", _bytes(point["memory"])]
-        for name, title in _JOBS.items()
-        for count, point in sorted(ways.get(name, {}).items())
+        [
+            _name(system), f"{size:,}", f"{cell['build_s']:,.1f} s", _bytes(cell.get("build_bytes")),
+            _bytes(cell["disk_bytes"]), _bytes(cell.get("text_bytes")), _bytes(cell.get("resident_bytes")),
+            f"{cell['recall']:.3f}" if "recall" in cell else "",
+        ]
+        for (system, size), cell in found.items()
+        if "build_s" in cell
+    ]  # fmt: skip
+    head = ["", "documents", "build", "memory, build", "disk", "of which texts", "memory, search", "recall@10"]
+    return _table(head, rows)
+
+
+def _batches(found: Found) -> str:
+    rows = [
+        [_name(system), f"{size:,}", str(cell["cores"]), _ms(cell["batch_ms"]), f"{256e3 / cell['batch_ms']:,.0f}"]
+        for (system, size), cell in found.items()
+        if "batch_ms" in cell
     ]
-    return _table(["", "number", "time", "a second", "memory"], rows) if rows else ""
+    return _table(["", "documents", "cores", "time", "queries a second"], rows)
 
 
-def _exponents(ways: Mapping[str, Points]) -> str:
-    """The table of exponents, each with the sizes that it was fitted over."""
+def _exponents(found: Found) -> str:
+    """Of y = c n^b, by least squares of the logarithms."""
     rows = []
-    for name, points in ways.items():
-        measures = ["seconds", *list(_MEASURES)[1:]] if name in _JOBS else list(_MEASURES)
-        cells = [_fitted(growth(points, measure)) for measure in measures]
-        if any(cells):
-            rows.append([name, *cells])
-    if not rows:
+    for system in dict.fromkeys(system for system, _ in found):
+        line = []
+        for measure in _MEASURES:
+            points = [
+                (size, cell[measure]) for (name, size), cell in found.items() if name == system and measure in cell
+            ]
+            enough = len(points) >= _FEWEST
+            line.append(f"{np.polyfit(*np.log(points).T, 1)[0]:.2f}" if enough else "")
+        if any(line):
+            sizes = [size for name, size in found if name == system]
+            rows.append([_name(system), f"{min(sizes):,} to {max(sizes):,}", *line])
+    return _table(["exponent b of c·nᵇ", "documents", *_MEASURES.values()], rows)
+
+
+def _serving(cells: Sequence[Cell]) -> str:
+    rows = []
+    for cell in sorted(cells, key=lambda each: str(each.get("system"))):
+        if cell["what"] == "serving":
+            load = f"clients: {cell['clients']}" if "clients" in cell else f"{cell['rate']:,.0f} a second"
+            if "adding_s" in cell:
+                load += f", {cell['added']:,.0f} documents added in {cell['adding_s']:.1f} s"
+            rows.append([
+                cell["system"], load, f"{cell['answered']:,.0f}", _ms(cell.get("answer_p50_ms")),
+                _ms(cell.get("answer_p99_ms")), f"{cell['refused']:,.0f}" if cell["refused"] else "",
+                _ms(cell.get("refusal_p50_ms")), _ms(cell.get("refusal_p99_ms")),
+            ])  # fmt: skip
+    return _table(["", "load", "answers a second", "p50", "p99", "503 a second", "503, p50", "503, p99"], rows)
+
+
+def _checks(cells: Sequence[Cell]) -> str:
+    rows = [
+        [f"{cell['documents']:,}", f"{cell['queries']:,}", *(str(cell[each]) for each in _COMPARED)]
+        for cell in cells
+        if cell["what"] == "check"
+    ]
+    return _table(["documents", "queries", "pruned search", "five additions", "in another order"], rows)
+
+
+def _billion(found: Found) -> str:
+    """Postings and texts of a document are those of the largest measured size."""
+    there = [(size, cell) for (system, size), cell in found.items() if system == "bridge" and "postings" in cell]
+    if not there:
         return ""
-    largest = max(count for points in ways.values() for count in points)
-    return f"Each with the sizes it was fitted over, of {largest:,} at most.\n\n" + _table(
-        ["", *_MEASURES.values()], rows
-    )
-
-
-def _fitted(fit: Growth | None) -> str:
-    return f"{fit.exponent:.2f} ({fit.sizes[0]:,} to {fit.sizes[-1]:,})" if fit else ""
-
-
-def _billion(ways: Mapping[str, Points], jobs: Mapping[str, Points]) -> str:
-    rows = [row for name, points in ways.items() if (row := _at_a_billion(name, points))]
-    head = ["computed, for 1,000,000,000", "build", "memory, build", "disk", "read by searches", "machines of 64 GiB"]
-    lines = [_table([*head, "one query"], rows)] if rows else []
-    for name, title in _JOBS.items():
-        fit = growth(jobs.get(name, {}), "seconds")
-        if fit:
-            lines.append(f"A billion {title}: {_seconds(fit.at(BILLION, least=1.0))} (computed, one core).")
-    return "\n\n".join(lines)
-
-
-def _at_a_billion(name: str, points: Points) -> list[str] | None:
-    """What it would take; a query is asked of all machines at once, each with its share of the documents."""
-    wanted = ("build_seconds", "build_memory", "disk", "hot", "single_ms")
-    fits = {measure: growth(points, measure) for measure in wanted}
-    found: dict[str, Growth] = {measure: fit for measure, fit in fits.items() if fit}
-    if len(found) < len(wanted):
-        return None
-    memory, disk, hot = (found[measure].on_line(BILLION) for measure in wanted[1:4])
-    machines = math.ceil(hot / (_MACHINE * _FOR_SEARCH))
-    build, single = found["build_seconds"].at(BILLION, least=1.0), found["single_ms"].at(BILLION / machines)
-    return [name, _seconds(build), _bytes(memory), _bytes(disk), _bytes(hot), str(machines), _milliseconds(single)]
-
-
-def _checks(ways: Mapping[str, Points]) -> str:
-    for found in ways.get("checks", {}).values():
-        ratios = "; ".join(f"{name}: x {value:.2f}" for name, value in found.items())
-        return f"Two one-thread Ray workers against one process, indexing: {ratios}."
-    return ""
+    size, cell = max(there, key=lambda each: each[0])
+    postings, texts = cell["postings"] / size, cell["text_bytes"] / size
+    index, stored = BILLION * postings * _ENTRY_BYTES, BILLION * (postings * _ENTRY_BYTES + texts)
+    machines = int(np.ceil(index / (0.75 * _MACHINE_BYTES)))
+    days = cell["build_s"] / size * BILLION / 86_400
+    head = ["postings a document", "bytes a posting", "index in memory", "vectors and texts on disk"]
+    row = [f"{postings:.0f}", f"{_ENTRY_BYTES} (assumed)", _bytes(index), _bytes(stored)]
+    return _table([*head, "machines of 64 GB", "expansion"], [[*row, str(machines), f"{days:.1f} days of one core"]])
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    if not rows:
+        return ""
+    used = [column for column in range(len(head)) if any(row[column] for row in rows)]
+    lines = [[each[column] for column in used] for each in (head, *rows)]
+    rule = ["---" if column in (0, 1) else "--:" for column in used]
+    return "\n".join(f"| {' | '.join(line)} |" for line in (lines[0], rule, *lines[1:]))
 
 
-def _shown(measure: str, value: float | None) -> str:
+def _ms(value: float | None) -> str:
     if value is None:
         return ""
-    if measure.endswith("_ms"):
-        return _milliseconds(value)
-    return _seconds(value) if measure.endswith("seconds") else _bytes(value)
+    return f"{value:,.2f} ms" if value < 10 else f"{value:,.0f} ms"
 
 
-def _milliseconds(value: float) -> str:
-    if value >= _LONG:
-        return _seconds(value / 1000)
-    return f"{value:,.2f} ms" if value < _SHORT else f"{value:,.0f} ms"
-
-
-def _seconds(value: float) -> str:
-    for unit, size in _UNITS_OF_TIME:
-        if value >= 2 * size:
-            return f"{value / size:,.0f} {unit}"
-    return f"{value:.1f} s"
-
-
-_SHORT, _LONG = 10, 10_000  # milliseconds
-_UNITS_OF_TIME = (("days", 86_400), ("hours", 3_600), ("minutes", 60))
-
-
-def _bytes(value: float) -> str:
-    for unit, size in (("TiB", 2**40), ("GiB", 2**30)):
+def _bytes(value: float | None) -> str:
+    if value is None:
+        return ""
+    for unit, size in (("TB", 1e12), ("GB", 1e9)):
         if value >= size:
-            return f"{value / size:,.1f} {unit}"
-    return f"{value / 2**20:.1f} MiB"
+            return f"{value / size:,.2f} {unit}"
+    return f"{value / 1e6:,.0f} MB"

@@ -43,14 +43,6 @@ def main(arguments: list[str]) -> None:
             indexing_ratio(name, system, documents)
 
 
-def checks() -> dict[str, float]:
-    """How many times faster two cores of Ray index made-up text."""
-    from isogloss.engines.ray.cluster import connected
-
-    with connected(num_cpus=2, object_store_memory=512 * 2**20):
-        return {name: indexing_ratio(name, system, documents) for name, system, documents in _made_up()}
-
-
 def indexing_ratio(name: str, system: System, documents: Documents) -> float:
     """Print and return how many times faster two cores of Ray are than one process."""
     pages = list(documents())

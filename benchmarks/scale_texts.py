@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from isogloss.data.documents import Document, joined_fields
-from isogloss.engines.ray.data import QUICK, SLOW, Block, cut
+from isogloss.data.documents import Document
 from isogloss.storage.strings import StringTable
 from isogloss.systems.dense import DenseSystem
 
@@ -16,12 +15,6 @@ WORDS, LENGTH = 50_000, 150
 TEXT = ("title", "text")
 
 Documents = Callable[[], Iterator[Document]]
-
-
-def blocks(system: DenseSystem, documents: Documents) -> Iterator[Block]:
-    """The blocks that documents are encoded in."""
-    texts = (joined_fields(document, TEXT) for document in documents())
-    return cut(texts, QUICK if system.is_quick else SLOW)
 
 
 def made_up_pages() -> tuple[list[str], list[str]]:

