@@ -123,6 +123,11 @@ class Part:
         numbers = (self.number_of(term) for term in query.verbatim_terms)
         return np.asarray([-1 if number is None else number for number in numbers], np.int32)
 
+    def span(self, row: int, passage: int) -> Span:
+        """Where a passage of a document begins and ends in its text."""
+        begin, end = self.spans[int(self.firsts[row]) + passage].tolist()
+        return begin, end
+
     def words_of(self, rows: Numbers, passages: Numbers) -> TextIds:
         """One passage of each of some documents, in the translation model's numbers."""
         terms, starts, _ = passage_terms(self.tokens, rows, passages)
@@ -261,12 +266,6 @@ class Documents:
             if len(which):
                 found.append((part, rows[which] - self._firsts[i], which))
         return found
-
-    def span(self, row: int, passage: int) -> Span:
-        """Where a passage of a document begins and ends in its text."""
-        ((part, rows, _),) = self.split(np.asarray([row]))
-        begin, end = part.spans[int(part.firsts[rows[0]]) + passage].tolist()
-        return begin, end
 
     def merged(self, translation: TranslationModel, keep: Allowed | None, words: int) -> Part:
         """All parts as one part, with the documents to keep."""

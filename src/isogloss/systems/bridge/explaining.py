@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -119,16 +120,10 @@ def _names(part: Part, row: int, table: QueryTable, query: QueryStatistics) -> d
     numbers = np.minimum(terms, tokens.unknown)
     for number, own in enumerate(part.verbatim(query).tolist(), table.unknown + 1):
         numbers[terms == own] = number
-    columns = table.columns[numbers]
-    starts, words, forward, _, _ = table.by_column
     matching: dict[int, dict[int, float]] = {}
-    for number, column in zip(numbers[columns > 0].tolist(), columns[columns > 0].tolist(), strict=True):
-        if number == table.unknown:
-            continue
-        span = slice(starts[column], starts[column + 1])
-        for word, probability in zip(words[span].tolist(), forward[span].tolist(), strict=True):
-            of_word = matching.setdefault(word, {})
-            of_word[number] = of_word.get(number, 0.0) + probability
+    for number, times in Counter(numbers[(table.columns[numbers] > 0) & (numbers != table.unknown)].tolist()).items():
+        for word, probability in table.pairs_of(int(table.columns[number])):
+            matching.setdefault(word, {})[number] = times * probability
     unknown = part.translation.unknown_word
     return {
         word: tuple(

@@ -22,7 +22,8 @@ The first stage approximates ``forward`` by what was computed when a document wa
 
 from __future__ import annotations
 
-from functools import cached_property
+from collections.abc import Callable
+from functools import cached_property, lru_cache
 from importlib import import_module
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -198,6 +199,16 @@ class QueryTable:
         starts = np.append(0, np.cumsum(np.bincount(columns, minlength=self._width)))
         order = self._order
         return starts, words[order].astype(np.int32), *(each[order] for each in values)  # type: ignore[return-value]
+
+    @cached_property
+    def pairs_of(self) -> Callable[[int], list[tuple[int, float]]]:
+        """From a column to its words, and P(w | t) of each."""
+        return lru_cache(None)(self._pairs_of)
+
+    def _pairs_of(self, column: int) -> list[tuple[int, float]]:
+        starts, words, forward, _, _ = self.by_column
+        span = slice(starts[column], starts[column + 1])
+        return list(zip(words[span].tolist(), forward[span].tolist(), strict=True))
 
     def bm25(self, frequencies: Doubles, lengths: Doubles, mean_length: float) -> Doubles:
         """The summand of each word of the query (a column) in bm25(q, d) of each text (a row)."""

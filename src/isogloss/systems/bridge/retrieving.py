@@ -36,6 +36,7 @@ FETCHED = 5, 10
 _FIRST, _RARE = 3, 3  # a word that stands verbatim in so few documents puts one of them among the first three
 _TAIL = 0.22  # of the forward log-likelihood that a query could have: what the hundredth document has (median)
 _STAYS = 0.2  # P(w | w) of a word that is not translated
+_SHOWN = 128  # hits that are cached: both a passage and an explanation is asked for
 _KEPT = 64  # queries that are cached: the hits of each are explained one by one
 
 
@@ -89,6 +90,7 @@ class Retriever:
         self.query_table = lru_cache(_KEPT)(self._compute_query_table)
         self.retrieved = lru_cache(_KEPT)(self._retrieve)
         self.written = lru_cache(_KEPT)(self._compute_written)
+        self.found = lru_cache(_SHOWN)(self._find)
         self._retrieved_word_scores = lru_cache(_KEPT)(
             lambda query: self._word_scores(query, self.retrieved(query).scored)
         )
@@ -247,7 +249,7 @@ class Retriever:
         words = tokenize(query)
         return dict(zip(self._query_terms.terms(words), words, strict=True))
 
-    def found(self, query: str, row: int) -> Found:
+    def _find(self, query: str, row: int) -> Found:
         """A document with what each word adds to its score; what a search has computed of it is not computed again."""
         retrieved = self.retrieved(query)
         position, scored = retrieved.position_of(row), retrieved.scored

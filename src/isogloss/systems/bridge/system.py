@@ -202,7 +202,8 @@ class Bridge(FindsPassages, Trainable, SparseSystem):
     def passage(self, query: str, row: int) -> Span | None:
         if not self.options.passages:
             return None
-        return self.documents.span(row, int(self.retriever.found(query, row).passage[0]))
+        found = self.retriever.found(query, row)
+        return found.part.span(found.row, int(found.passage[0]))
 
     def explain(self, query: str, row: int, text: str) -> list[Contribution]:
         """Each word of the query with the terms that match it; what belongs to no word has a line of its own.
