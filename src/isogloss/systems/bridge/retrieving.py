@@ -130,9 +130,11 @@ class Retriever:
                 cosines if allowed is None else np.where(allowed, cosines, 0), count, self.id_order, above=0.0
             ).rows.tolist()
         rows, passages = self._likeliest(query, count, allowed)
-        added = np.setdiff1d(np.asarray(others, np.int64), rows)
-        more = documents.best_passages(self.query_table(query), features.statistics, added)
-        return self._score(query, np.append(rows, added), np.append(passages, more.numbers), rare)
+        if others:
+            added = np.setdiff1d(np.asarray(others, np.int64), rows)
+            more = documents.best_passages(self.query_table(query), features.statistics, added)
+            rows, passages = np.append(rows, added), np.append(passages, more.numbers)
+        return self._score(query, rows, passages, rare)
 
     def _likeliest(self, query: str, count: int, allowed: Allowed | None) -> tuple[Numbers, Numbers]:
         """The documents with the highest likelihoods of the query, and the number of the best passage of each.
@@ -143,10 +145,10 @@ class Retriever:
         wanted = fetched(count, documents.statistics) if len(documents) else count
         rows, bounds = documents.best(statistics, wanted, self.id_order, allowed)
         taken, found = np.zeros(0, np.int64), BestPassages(np.zeros(0), np.zeros(0, np.int64))
-        for first in range(0, len(rows), count):
-            if first > count and bounds[first] / SCALE < found.scores.min():
+        for first in range(0, len(rows), 2 * count):
+            if first and bounds[first] / SCALE < found.scores.min():
                 break
-            here = np.append(taken, rows[first : first + count].astype(np.int64))
+            here = np.append(taken, rows[first : first + 2 * count].astype(np.int64))
             own = documents.best_passages(table, statistics, here[len(taken) :])
             both = BestPassages(*(np.append(one, other) for one, other in zip(found, own, strict=True)))
             best = top_k(both.scores, count, self.id_order[here]).rows
