@@ -69,7 +69,6 @@ from isogloss.systems.bridge.weights import (
 from isogloss.systems.passages import FindsPassages
 from isogloss.systems.sparse import SparseSystem, SparseVector
 from isogloss.systems.trained import Trainable, hold_out
-from isogloss.text.batches import available_cores
 from isogloss.text.passages import Span, cut_texts, passage_spans
 from isogloss.text.tokenizer import Tokenizer, tokenize
 from isogloss.translation.model import Knowledge
@@ -80,7 +79,6 @@ if TYPE_CHECKING:
 
 _SHOWN = 5
 _BLOCK = 1000
-_THREADS = 3
 _MANY_DOCUMENTS = 100_000  # with fewer, a query takes less time than a thread costs
 _READ = 40  # words of a document that a pretrained encoder reads: the first ones tell most
 _FEWEST_QUERIES, _ENOUGH_QUERIES = 30, 200  # to fit weights on
@@ -175,13 +173,15 @@ class Bridge(FindsPassages, Trainable, SparseSystem):
         return ranking
 
     def search_texts(self, queries: Sequence[str], k: int, allowed: Allowed | None = None) -> list[Ranking]:
-        """In a large collection on few threads: compiled code, half of the time, releases the interpreter lock."""
-        if len(queries) < 2 or len(self.documents) < _MANY_DOCUMENTS:
+        """In a large collection documents are fetched on all cores: compiled code releases the interpreter lock."""
+        if len(queries) < 2 or len(self.documents) < _MANY_DOCUMENTS or allowed is not self.documents.live:
             return super().search_texts(queries, k, allowed)
-        from concurrent.futures import ThreadPoolExecutor  # slow to import
-
-        with ThreadPoolExecutor(min(_THREADS, available_cores())) as threads:
-            return list(threads.map(lambda query: self.search(query, k, allowed), queries))
+        found: list[Ranking] = []
+        for first in range(0, len(queries), _KEPT):
+            some = queries[first : first + _KEPT]
+            self.retriever.fetch(some)
+            found += super().search_texts(some, k, allowed)
+        return found
 
     def warm(self) -> None:
         COMPILED.begin()
