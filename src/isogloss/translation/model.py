@@ -128,6 +128,11 @@ class TranslationModel:
         """The number of unknown words of documents."""
         return len(self.document_words)
 
+    @cached_property
+    def number_of(self) -> Mapping[str, int]:
+        """From a document word to its number: for many words faster than to find each."""
+        return {word: number for number, word in enumerate(self.document_words)}
+
     @property
     def unknown_word(self) -> int:
         """The number of unknown words of queries."""

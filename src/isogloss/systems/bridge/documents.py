@@ -288,10 +288,11 @@ class Documents:
 
 def number_tokens(translation: TranslationModel, texts: TokenizedTexts, words: int) -> tuple[Tokens, StringTable]:
     """Tokenised texts in the numbers of a part, in place, and the terms that the translation model does not know."""
-    number_of = {word: number for number, word in enumerate(translation.document_words)}
-    others = sorted(term for term in texts.terms if term not in number_of)  # as their UTF-8 bytes sort too
-    number_of |= {term: number for number, term in enumerate(others, translation.unknown + 1)}
-    numbers = np.fromiter((number_of[term] for term in texts.terms), np.int32, len(texts.terms))
+    known = translation.number_of
+    others = sorted(term for term in texts.terms if term not in known)  # as their UTF-8 bytes sort too
+    other = {term: number for number, term in enumerate(others, translation.unknown + 1)}
+    numbers = np.fromiter((known.get(term, -1) for term in texts.terms), np.int32, len(texts.terms))
+    numbers[numbers < 0] = [other[term] for term in texts.terms if term in other]
     if len(numbers):
         np.take(numbers, texts.ids, out=texts.ids, mode="clip")  # they may be many
     return Tokens(texts.ids, texts.offsets, translation.unknown, len(others), words), StringTable.of(others)

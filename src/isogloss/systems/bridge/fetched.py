@@ -31,11 +31,13 @@ from isogloss.systems.bridge.expansion import (
 )
 from isogloss.systems.bridge.matching import CollectionStatistics, passage_terms, rare_words
 from isogloss.systems.sparse import SparseVector, dimensions_of
-from isogloss.text.passages import cut_texts
+from isogloss.text.batches import tokenize_texts
+from isogloss.text.passages import CutTexts, cut_texts
 from isogloss.text.tokenizer import Tokenizer
 from isogloss.translation.model import Numbers, QueryStatistics, TranslationModel, odds_of
 
 _TOTALS, _WORDS, _OTHERS, _COUNTS = "totals", "words", "others", "counts"
+_NO_SPANS = np.zeros((0, 2), np.int32)
 _UNKNOWN, _VERBATIM = "\0", "\0\0"  # no word begins so
 
 
@@ -122,8 +124,10 @@ class FetchedDocuments(Documents):
     def of(
         cls, frozen: CollectionCounts, texts: Sequence[str], words: int, terms: Tokenizer, vectors: Vectors
     ) -> FetchedDocuments:
-        """Read texts."""
-        translation, cut = frozen.translation, cut_texts(texts, words, terms, "reading")
+        """Read texts. Spans of passages are found for a single text: several are only re-scored, which is faster."""
+        translation, cut = frozen.translation, CutTexts(tokenize_texts(texts, terms, label="reading"), _NO_SPANS)
+        if len(texts) == 1:
+            cut = cut_texts(texts, words, terms, "reading")
         tokens, others = number_tokens(translation, cut.terms, words)
         lists = ImpactLists.build(len(tokens), dimension_of(translation, tokens.terms), [])
         times = np.bincount(passage_terms(tokens, np.arange(len(tokens)))[0], minlength=tokens.terms)

@@ -26,6 +26,8 @@ import time
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -185,6 +187,8 @@ class Bridge(FindsPassages, Trainable, SparseSystem):
 
     def warm(self) -> None:
         COMPILED.begin()
+        if self.statistics is not None and find_spec("numba") is not None:  # then each query reads many texts
+            import_module("isogloss.text.compiled.scan")
 
     def score(self, query: str, rows: Rows) -> Scores:
         found = self.retriever.retrieved(query)
