@@ -27,7 +27,6 @@ from isogloss.systems.bridge.features import Features, QueryFeatures, compute_fe
 from isogloss.systems.bridge.matching import BestPassages, CollectionStatistics, DocumentMatches, QueryTable
 from isogloss.systems.bridge.model import DEFAULT_CALIBRATIONS, BridgeModel
 from isogloss.systems.bridge.weights import Values, context_of
-from isogloss.text.batches import available_cores
 from isogloss.text.stopwords import stop_words
 from isogloss.text.tokenizer import Tokenizer, tokenize
 from isogloss.translation.model import Numbers
@@ -83,7 +82,6 @@ class Retriever:
     ) -> None:  # fmt: skip
         self.model, self.documents, self.id_order = model, documents, id_order
         self.contexts = contexts or {}
-        self._fetched: dict[str, Ranking] = {}
         self._query_terms, self._document_terms = tokenizers
         self._encoder = encoder
         self.characters = CharacterStage(model.characters, *tokenizers) if model.characters else None
@@ -96,17 +94,6 @@ class Retriever:
         self._retrieved_word_scores = lru_cache(_KEPT)(
             lambda query: self._word_scores(query, self.retrieved(query).scored)
         )
-
-    def fetch(self, queries: Sequence[str]) -> None:
-        """Fetch the documents of several queries that are about to be searched for, on all cores."""
-        from concurrent.futures import ThreadPoolExecutor  # slow to import
-
-        documents, wanted = self.documents, fetched(self.depth, self.documents.statistics)
-        new = [query for query in dict.fromkeys(queries) if query not in self._fetched]
-        statistics = [self.query_features(query).statistics for query in new]
-        with ThreadPoolExecutor(available_cores()) as threads:
-            found = threads.map(lambda each: documents.best(each, wanted, self.id_order, documents.live), statistics)
-            self._fetched = dict(zip(new, found, strict=True))
 
     def weights_of(self, query: str) -> Values:
         """Those of a query of this length."""
@@ -156,8 +143,7 @@ class Retriever:
         """
         statistics, documents, table = self.query_features(query).statistics, self.documents, self.query_table(query)
         wanted = fetched(count, documents.statistics) if len(documents) else count
-        known = self._fetched.pop(query, None) if count == self.depth and allowed is documents.live else None
-        rows, bounds = known or documents.best(statistics, wanted, self.id_order, allowed)
+        rows, bounds = documents.best(statistics, wanted, self.id_order, allowed)
         taken, found = np.zeros(0, np.int64), BestPassages(np.zeros(0), np.zeros(0, np.int64))
         for first in range(0, len(rows), 2 * count):
             if first and bounds[first] / SCALE < found.scores.min():

@@ -81,7 +81,6 @@ if TYPE_CHECKING:
 
 _SHOWN = 5
 _BLOCK = 1000
-_MANY_DOCUMENTS = 100_000  # with fewer, a query takes less time than a thread costs
 _READ = 40  # words of a document that a pretrained encoder reads: the first ones tell most
 _FEWEST_QUERIES, _ENOUGH_QUERIES = 30, 200  # to fit weights on
 _MOST_DOCUMENTS = 20_000  # that weights are fitted on
@@ -173,17 +172,6 @@ class Bridge(FindsPassages, Trainable, SparseSystem):
             ranking = Ranking(*(np.concatenate(both) for both in zip(ranking, rest, strict=True)))
         self._last = query, placed
         return ranking
-
-    def search_texts(self, queries: Sequence[str], k: int, allowed: Allowed | None = None) -> list[Ranking]:
-        """In a large collection documents are fetched on all cores: compiled code releases the interpreter lock."""
-        if len(queries) < 2 or len(self.documents) < _MANY_DOCUMENTS or allowed is not self.documents.live:
-            return super().search_texts(queries, k, allowed)
-        found: list[Ranking] = []
-        for first in range(0, len(queries), _KEPT):
-            some = queries[first : first + _KEPT]
-            self.retriever.fetch(some)
-            found += super().search_texts(some, k, allowed)
-        return found
 
     def warm(self) -> None:
         COMPILED.begin()
