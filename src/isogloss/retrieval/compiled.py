@@ -164,8 +164,8 @@ def search_part(lists: Lists, query: Query, spans: Numbers, rows: Rows, best: Be
 def _move(documents: Counts, spans: Numbers, low: int, high: int, begins: Numbers, ends: Numbers) -> None:
     """Go forward to the entries of the documents from ``low`` to ``high``."""
     for term in range(len(spans)):
-        begins[term] = _gallop(documents, begins[term], spans[term, 1], low)
-        ends[term] = _gallop(documents, begins[term], spans[term, 1], high)
+        begins[term] = gallop(documents, begins[term], spans[term, 1], low)
+        ends[term] = gallop(documents, begins[term], spans[term, 1], high)
 
 
 @compiled_arithmetic
@@ -197,7 +197,7 @@ def _next_document(documents: Counts, query: Query, spans: Numbers, begins: Numb
 
 
 @compiled_arithmetic
-def _gallop(documents: Counts, begin: int, end: int, wanted: int) -> int:
+def gallop(documents: NDArray[np.integer], begin: int, end: int, wanted: int) -> int:
     """The position of the first of ascending documents that is not below the wanted one; ``end`` if all are."""
     step = 1
     while begin + step < end and documents[begin + step] < wanted:
@@ -207,7 +207,7 @@ def _gallop(documents: Counts, begin: int, end: int, wanted: int) -> int:
 
 
 @compiled_arithmetic
-def _bisect(documents: Counts, begin: int, end: int, wanted: int) -> int:
+def _bisect(documents: NDArray[np.integer], begin: int, end: int, wanted: int) -> int:
     while begin < end:
         middle = (begin + end) // 2
         if documents[middle] < wanted:

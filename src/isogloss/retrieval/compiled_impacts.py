@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.retrieval.compiled import Best, take
+from isogloss.retrieval.compiled import Best, gallop, take
 from isogloss.storage.compiled import compiled
 
 CHUNK = 1 << 16
@@ -165,14 +165,14 @@ def _look_up(
 ) -> int:
     """Add what a list gives to the candidates; how many can still be among the best."""
     documents, sums, kept = lists.documents, window.sums, 0
-    at = of_chunk.at[i] = _gallop(documents, of_chunk.at[i], of_chunk.ends[i], low)
-    end = _gallop(documents, at, of_chunk.ends[i], high)
+    at = of_chunk.at[i] = gallop(documents, of_chunk.at[i], of_chunk.ends[i], low)
+    end = gallop(documents, at, of_chunk.ends[i], high)
     if 0 < end - at < _POSTINGS_A_LOOKUP * taken:
         _add(lists, tables, of_chunk, i, high, sums)
     else:
         for position in range(taken):
             document = window.candidates[position]
-            at = _gallop(documents, at, end, document)
+            at = gallop(documents, at, end, document)
             if at < end and documents[at] == document:
                 sums[document] += tables[of_chunk.table[i], lists.levels[at]]
         of_chunk.at[i] = end
@@ -182,23 +182,6 @@ def _look_up(
         window.candidates[kept] = document
         kept += sums[document] >= enough
     return kept
-
-
-@compiled
-def _gallop(documents: NDArray[np.uint16], begin: int, end: int, wanted: int) -> int:
-    """The position of the first of ascending documents that is not below the wanted one; ``end`` if all are."""
-    step = 1
-    while begin + step < end and documents[begin + step] < wanted:
-        begin += step
-        step *= 2
-    end = min(begin + step, end)
-    while begin < end:
-        middle = (begin + end) // 2
-        if documents[middle] < wanted:
-            begin = middle + 1
-        else:
-            end = middle
-    return begin
 
 
 @compiled

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isogloss.storage.compiled import compiled_arithmetic
+from isogloss.systems.bridge.matching import DocumentMatches
 
 _BITS, _LOWEST = 19, (0x3F800000 >> 19) - 255  # as in expansion.py
 
@@ -227,23 +228,8 @@ def _find_hits(ids: Ids, begin: int, end: int, table: Table, hits: _Hits) -> int
     return size
 
 
-class Matches(NamedTuple):
-    """Where the statistics of documents are written: one row a document, one column a word of the query.
-
-    The first three are of the best passage, the others of the whole document; ``lengths`` has a column of each.
-    """
-
-    passage_counts: Doubles
-    passage_frequencies: Doubles
-    passage_reverse: Doubles
-    counts: Doubles
-    frequencies: Doubles
-    reverse: Doubles
-    lengths: Doubles
-
-
 @compiled_arithmetic
-def match_documents(documents: Documents, rows: Numbers, best: Numbers, table: Table, out: Matches) -> None:
+def match_documents(documents: Documents, rows: Numbers, best: Numbers, table: Table, out: DocumentMatches) -> None:
     """The statistics of some documents and a query; the passage ``best`` of each is given."""
     hits = _room(documents, rows)
     for number in range(len(rows)):

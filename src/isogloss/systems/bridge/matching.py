@@ -263,7 +263,7 @@ def match_documents(table: QueryTable, tokens: Tokens, verbatim: Ids, rows: Numb
         return found
     if compiled is not None:
         documents, _, inputs = _compiled_input(compiled, table, tokens, verbatim, rows)
-        compiled.match_documents(documents, rows, best, inputs, compiled.Matches(*found[:-1]))
+        compiled.match_documents(documents, rows, best, inputs, found)
         return found._replace(best=best)
     passages, _, firsts = _all_passages(table, tokens, verbatim, rows)
     own = firsts + best
