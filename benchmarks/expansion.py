@@ -17,7 +17,7 @@ import numpy as np
 
 from isogloss.data.dataset import Dataset, load_dataset
 from isogloss.retrieval.impacts import search_impacts
-from isogloss.systems.bridge import documents, expansion, retrieving
+from isogloss.systems.bridge import expansion, retrieving
 from isogloss.systems.bridge.system import Bridge
 from isogloss.systems.registry import make_system
 
@@ -82,17 +82,12 @@ def _mrr(data: Dataset, queries: list[str], found: Rankings) -> float:
 def _differences(system: Bridge, data: Dataset, queries: list[str]) -> int:
     """How many queries find other documents, or other scores, without compiled and pruned search."""
     system.index(data.documents, ("text",))
-    found = []
-    for compiled in (True, False):
-        documents.search_impacts = lambda *arguments, compiled=compiled: search_impacts(*arguments[:-1], compiled)  # type: ignore[assignment]
-        rankings = []
-        for query in queries:
-            statistics = system.retriever.query_features(data.queries[query].text).statistics
-            rows, scores = system.documents.best(statistics, 500, system.id_order, None)
-            rankings.append((rows.tolist(), scores.tolist()))
-        found.append(rankings)
-    documents.search_impacts = search_impacts
-    return sum(one != other for one, other in zip(*found, strict=True))
+    lists, order, different = system.documents.lists, system.id_order, 0
+    for query in queries:
+        asked = system.documents.impact_query(system.retriever.query_features(data.queries[query].text).statistics)
+        ways = [search_impacts(lists, asked, 500, order, None, compiled) for compiled in (True, False)]
+        different += not all(np.array_equal(one, other) for one, other in zip(*ways, strict=True))
+    return different
 
 
 if __name__ == "__main__":

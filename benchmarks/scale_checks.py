@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +19,7 @@ from scale_documents import ScaleDocuments
 
 from isogloss import Index
 from isogloss.retrieval.impacts import search_impacts
-from isogloss.systems.bridge import documents as bridge_documents
+from isogloss.systems.bridge.system import Bridge
 
 QUERIES, PARTS, K, FETCHED = 2_000, 5, 10, 300
 
@@ -66,20 +65,13 @@ def _pruned(index: Index, queries: Sequence[str]) -> int:
     """How many queries the two searches answer differently."""
     (language_index,) = index.searcher.languages.values()
     system, different = language_index.system, 0
+    assert isinstance(system, Bridge)
     for query in queries:
-        statistics = system.query_features(query).statistics
-        ways = []
-        for compiled in (True, False):
-            bridge_documents.search_impacts = partial(_fixed, compiled)
-            ways.append(system.documents.best(statistics, FETCHED, system.id_order, None))
+        asked = system.documents.impact_query(system.retriever.query_features(query).statistics)
+        lists, order = system.documents.lists, system.id_order
+        ways = [search_impacts(lists, asked, FETCHED, order, None, compiled) for compiled in (True, False)]
         different += not all(np.array_equal(a, b) for a, b in zip(*ways, strict=True))
-    bridge_documents.search_impacts = search_impacts
     return different
-
-
-def _fixed(compiled: bool, *arguments: object) -> object:
-    """The search, compiled or not whatever its last argument says."""
-    return search_impacts(*arguments[:-1], compiled)  # type: ignore[arg-type]
 
 
 if __name__ == "__main__":

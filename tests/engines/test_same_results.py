@@ -42,9 +42,20 @@ def address(request, tmp_path):
 
 @pytest.mark.parametrize("how", SYSTEMS)
 def test_an_index_in_an_engine_finds_what_one_in_files_does(tmp_path, address, how, queries):
+    compare(tmp_path, address, how.split(" ")[0], SYSTEMS[how], queries)
+
+
+def test_bridge_finds_in_an_engine_what_it_finds_in_files(tmp_path, address):
+    """Queries in the language that it is made for: a rare word of the documents is raised in files alone."""
+    pages = [page for _, page in Demo().documents("en", Problems())][::3]
+    queries = [query for page in pages for query in (page.title, " ".join(page.text.split()[5:14]))]
+    compare(tmp_path, address, "bridge", {"epochs": "1", "dimension": "8"}, queries)
+
+
+def compare(tmp_path, address, system, settings, queries):
     found = {}
     for name, engine in (("files", ""), ("engine", address)):
-        make_index(tmp_path / name, how.split(" ")[0], Demo(), ["fr"], settings=SYSTEMS[how], engine=engine)
+        make_index(tmp_path / name, system, Demo(), ["fr"], settings=settings, engine=engine)
         with closing(open_index(tmp_path / name)) as opened:
             hits = Searcher(opened).search_many(queries, 10)
             found[name] = [[(hit.document.id, hit.passage) for hit in each] for each in hits]

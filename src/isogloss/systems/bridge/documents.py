@@ -211,10 +211,12 @@ class Documents:
         return counts if self.live is None else counts[self.live]
 
     def best(self, query: QueryStatistics, count: int, id_order: Numbers, allowed: Allowed | None) -> Ranking:
-        """The first stage: the documents with the highest scores by their expansion, in integers.
+        """The first stage: the documents with the highest scores by their expansion, in integers."""
+        compiled = COMPILED.functions(0) is not None
+        return search_impacts(self.lists, self.impact_query(query), count, id_order, allowed, compiled)
 
-        The most common words are left out where there are others.
-        """
+    def impact_query(self, query: QueryStatistics) -> ImpactQuery:
+        """The dimensions and tables of a query: without the most common words, where there are others."""
         odds = self.statistics.background.of(query) if self.parts else np.zeros(len(query.words), np.float32)
         used = rare_words(odds)
         translated = query.numbers[used] != (self.parts[0].translation.unknown_word if self.parts else 0)
@@ -226,11 +228,10 @@ class Documents:
             verbatim = [-1 if each is None else dimension_of(part.translation, each) for each in numbers]
             dimensions.append(np.append(query.numbers[words[:as_words]], verbatim).astype(np.int64))
         tables = score_tables(query.times[words] / np.float32(max(1.0, query.length)), odds[words])
-        compiled = COMPILED.functions(0) is not None
-        return search_impacts(self.parts_lists, ImpactQuery(dimensions, tables), count, id_order, allowed, compiled)
+        return ImpactQuery(dimensions, tables)
 
     @property
-    def parts_lists(self) -> list[ImpactLists]:
+    def lists(self) -> list[ImpactLists]:
         """The lists of each part."""
         return [part.lists for part in self.parts]
 
