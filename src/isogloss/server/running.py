@@ -13,6 +13,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection
 from contextlib import ExitStack
+from dataclasses import replace
 from multiprocessing import parent_process
 from pathlib import Path
 from types import FrameType
@@ -32,7 +33,8 @@ from isogloss.server.metrics import FOLDER
 from isogloss.storage.errors import InputError
 
 STOPS = (signal.SIGTERM, signal.SIGINT)
-_BACKLOG = 2048
+_BACKLOG = 2048  # connections that may wait to be accepted
+_ACCEPTED = 32  # connections that are accepted in one turn of the event loop, before any of them can be refused
 _GRACE = 30  # seconds for requests that were being answered when the service was told to stop
 _LAST_WAIT = 60.0  # seconds for the workers to finish what they have begun
 _SILENCE = 30  # seconds without a sign of life after which a worker is killed and replaced
@@ -71,10 +73,10 @@ def serve_on(
     app = make_app(settings)
     config = uvicorn.Config(
         app, http=connections(settings.limits), ws="none", lifespan="on", log_config=None, access_log=False,
-        server_header=False, proxy_headers=False, backlog=_BACKLOG, timeout_graceful_shutdown=_GRACE,
+        server_header=False, proxy_headers=False, backlog=_ACCEPTED, timeout_graceful_shutdown=_GRACE,
         timeout_keep_alive=settings.limits.idle_seconds, h11_max_incomplete_event_size=HEADER_BYTES,
     )  # fmt: skip
-    server = uvicorn.Server(config)
+    server = Server(config)
 
     def stop(number: int, frame: FrameType | None) -> None:
         server.should_exit = True  # uvicorn has handlers of its own while it runs, and calls these when it has ended
@@ -91,6 +93,15 @@ def serve_on(
     finally:
         for number, handler in handlers.items():
             signal.signal(number, handler)
+
+
+class Server(uvicorn.Server):
+    """uvicorn's server; its ``backlog`` is how many connections are accepted at once, not how many may wait."""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        for listener in sockets or ():
+            listener.listen(_BACKLOG)
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -113,26 +124,32 @@ class Connection(H11Protocol):
     """uvicorn's connection, with limits on what a client may keep open: how many, and for how long without progress.
 
     A header must come whole within ``header_seconds`` of its first letter, or of the connection; a client that reads
-    nothing for ``send_seconds`` is cut off. uvicorn itself ends connections that are idle between two requests.
+    nothing for ``send_seconds`` is cut off. uvicorn itself ends connections that are idle between two requests. Where
+    there are too many, of one client or of all, the one that has waited longest without a whole header makes room for
+    the new one: so silent connections keep nobody out.
     """
 
     limits = Limits()
     open_by_client: Counter[str]
+    waiting: dict[Connection, str]
+    """The connections without a whole header, the oldest first, and their clients."""
     _timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         name = self._client_name
         self.open_by_client[name] += 1
-        if len(self.connections) > self.limits.connections:
-            self._refuse(Refusal(503, "there are too many connections; try again in a moment"))
-        elif self.open_by_client[name] > self.limits.connections_per_client:
+        if self.open_by_client[name] > self.limits.connections_per_client and not self._made_room(name):
             self._refuse(Refusal(503, "there are too many connections from this address; try again in a moment"))
+        elif len(self.connections) > self.limits.connections and not self._made_room():
+            self._refuse(Refusal(503, "there are too many connections; try again in a moment"))
         else:
+            self.waiting[self] = name
             self._arm(self.limits.header_seconds, self._header_is_late)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._disarm()
+        self.waiting.pop(self, None)
         name = self._client_name
         self.open_by_client[name] -= 1
         if self.open_by_client[name] <= 0:
@@ -144,10 +161,16 @@ class Connection(H11Protocol):
             return
         super().data_received(data)
         if self.cycle is not None and not self.cycle.response_complete:
+            self.waiting.pop(self, None)
             if not self.flow.write_paused:
                 self._disarm()  # the body has its own limit, where it is read
         elif self._timer is None and not self.transport.is_closing():
             self._arm(self.limits.header_seconds, self._header_is_late)
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if self.cycle.response_complete and not self.transport.is_closing():
+            self.waiting[self] = self._client_name
 
     def pause_writing(self) -> None:
         super().pause_writing()
@@ -163,6 +186,18 @@ class Connection(H11Protocol):
     @property
     def _client_name(self) -> str:
         return self.client[0] if self.client else ""
+
+    def _made_room(self, client: str | None = None) -> bool:
+        """Whether a connection, of this client or of any, could be ended for a new one."""
+        oldest = next((one for one, name in self.waiting.items() if client in (None, name)), None)
+        if oldest is None:
+            return False
+        del self.waiting[oldest]
+        if oldest.cycle is None:
+            oldest._refuse(Refusal(503, "there are too many connections; this one was silent for longest"))
+        else:
+            oldest.transport.close()  # between two requests an answer would be taken for that to the next
+        return True
 
     def _arm(self, seconds: float, act: Callable[[], None]) -> None:
         self._disarm()
@@ -190,7 +225,17 @@ class Connection(H11Protocol):
 
 def connections(limits: Limits) -> type[Connection]:
     """The class of the connections of one server."""
-    return type("LimitedConnection", (Connection,), {"limits": limits, "open_by_client": Counter()})
+    most = min(limits.connections, _descriptors())
+    limits = replace(limits, connections=most, connections_per_client=min(limits.connections_per_client, most // 2))
+    return type("LimitedConnection", (Connection,), {"limits": limits, "open_by_client": Counter(), "waiting": {}})
+
+
+def _descriptors() -> int:
+    """How many connections the limit of open files allows: half of it is for the index and for new connections."""
+    import resource  # not on every system
+
+    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return max(2, limit // 2 - _ACCEPTED)
 
 
 def _serve_in_workers(settings: Settings, listener: socket.socket, count: int) -> None:
