@@ -83,6 +83,12 @@ def damaged() -> Refusal:
     return Refusal(503, what, code="damaged")
 
 
+def unavailable() -> Refusal:
+    """No worker can open the index now."""
+    what = "the index cannot be opened now; the log of the service says why"
+    return Refusal(503, what, {"Retry-After": "5"}, code="damaged")
+
+
 def place(parts: Iterable[str | int]) -> str:
     """Where something stands in a body.
 

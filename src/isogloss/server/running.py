@@ -21,11 +21,13 @@ from typing import Any
 
 import uvicorn
 from prometheus_client.multiprocess import mark_process_dead
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.supervisors.multiprocess import SIGNALS, Multiprocess, Process
 
 from isogloss.server.app import Settings, make_app
-from isogloss.server.errors import Refusal
+from isogloss.server.errors import Refusal, unavailable
 from isogloss.server.guard import is_loopback
 from isogloss.server.limits import HEADER_BYTES, Limits
 from isogloss.server.log import flush, log_libraries, write_line
@@ -39,25 +41,28 @@ _GRACE = 30  # seconds for requests that were being answered when the service wa
 _LAST_WAIT = 60.0  # seconds for the workers to finish what they have begun
 _SILENCE = 30  # seconds without a sign of life after which a worker is killed and replaced
 _LONGEST_PAUSE = 30.0  # seconds between two attempts to replace a worker that does not start
+_PROVEN = 30.0  # seconds after which a worker that answers counts as well
 _FAILED = 3  # exit status of a worker that could not start
 
 
 def serve(
-    path: str | Path, host: str = "127.0.0.1", port: int = 8000, *, workers: int = 1,
+    path: str | Path, host: str = "127.0.0.1", port: int = 8000, *, workers: int = 1, supervised: bool = False,
     announce: Callable[[str], object] = print, hosts: Collection[str] = (), **settings: Any,
 ) -> None:  # fmt: skip
     """Serve an index until SIGTERM or SIGINT; then take no new requests, finish those that run, and return.
 
     ``announce`` is called with the address as soon as clients can connect. On a loopback address the service answers
-    to the names of loopback and to ``hosts``, elsewhere to any name. Other arguments, such as ``token`` (without one
-    nobody can write) and ``compare``, are those of :class:`isogloss.server.app.Settings`.
+    to the names of loopback and to ``hosts``, elsewhere to any name. Several workers, or one that is ``supervised``,
+    are processes of their own, which are replaced when they die; a program that wants that begins with ``if __name__
+    == "__main__"``. Other arguments, such as ``token`` (without one nobody can write) and ``compare``, are those of
+    :class:`isogloss.server.app.Settings`.
     """
     answered = frozenset(map(str.lower, hosts)) if is_loopback(host) else None
     made = Settings(Path(path), hosts=answered, **settings)
     with listen(host, port) as listener:
         name = f"[{host}]" if ":" in host else host
         address = f"http://{name}:{listener.getsockname()[1]}/"
-        if workers > 1:
+        if workers > 1 or supervised:
             make_app(made).state.backend.service.close()  # an index that cannot be opened is reported here, once
             announce(address)
             _serve_in_workers(made, listener, workers)
@@ -283,11 +288,51 @@ def _follow_parent() -> None:
         os.kill(os.getpid(), signal.SIGTERM)
 
 
+class StandIn:
+    """Answers on the socket of the workers, in a thread, while none of them can start."""
+
+    def __init__(self, listener: socket.socket, limits: Limits) -> None:
+        self._listener, self._limits = listener, limits
+        self._server: Server | None = None
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Answer, if that is not so already."""
+        if self._thread is not None:
+            return
+        config = uvicorn.Config(
+            _unavailable, http=connections(self._limits), ws="none", lifespan="off", log_config=None, access_log=False,
+            server_header=False, proxy_headers=False, backlog=_ACCEPTED, timeout_graceful_shutdown=1,
+            h11_max_incomplete_event_size=HEADER_BYTES,
+        )  # fmt: skip
+        self._server = Server(config)
+        self._thread = threading.Thread(target=self._server.run, args=([self._listener.dup()],), daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Answer no more."""
+        if self._thread is not None and self._server is not None:
+            self._server.should_exit = True
+            self._thread.join()
+            self._thread = self._server = None
+
+
+async def _unavailable(scope: Scope, receive: Receive, send: Send) -> None:
+    """What every request is answered while no worker can open the index."""
+    if scope["path"].endswith("/health"):
+        response = Response(b'{"live":true,"ready":false}', 503, media_type="application/json")
+    else:
+        response = unavailable().response("")
+    response.headers["Connection"] = "close"
+    await response(scope, receive, send)
+
+
 class Supervisor(Multiprocess):
     """uvicorn's supervisor, which goes on with the workers it has when the replacement of a dead one does not start.
 
-    uvicorn's own ends the service then, although the other workers answer. Attempts go on, with pauses that double;
-    only where no worker has ever been ready there is nothing to go on with.
+    uvicorn's own ends the service then, although the other workers answer. Attempts go on, with pauses that double
+    until a worker has answered for a while; only where no worker has ever been ready there is nothing to go on with.
+    While no worker can start, this process answers that the index cannot be opened.
     """
 
     def __init__(
@@ -303,12 +348,15 @@ class Supervisor(Multiprocess):
         self._failures: Counter[int] = Counter()
         self._due: dict[int, float] = {}
         self._was_ready = False
+        self._begun: dict[int, float] = {}
+        self._stand_in = StandIn(listener, settings.limits)
 
     def run(self) -> None:
         """Supervise until told to stop."""
         try:
             super().run()
         finally:
+            self._stand_in.stop()
             self.terminate_all()
             self.join_all()
 
@@ -326,8 +374,10 @@ class Supervisor(Multiprocess):
             if slot in self._due and self._clock() >= self._due[slot]:
                 del self._due[slot]
                 self.processes[slot] = self._start(slot)
-        if not self._was_ready and len(self._due) == len(self.processes):
-            raise InputError("no worker could start; the log says why")
+        if len(self._due) == len(self.processes):
+            if not self._was_ready:
+                raise InputError("no worker could start; the log says why")
+            self._stand_in.start()
 
     def join_all(self) -> None:
         """Wait for the workers to finish what they have begun, but not for ever."""
@@ -345,7 +395,7 @@ class Supervisor(Multiprocess):
     def _start(self, slot: int) -> Process:
         worker = self.new_worker()
         worker.start()
-        self._seen[slot] = self._clock()
+        self._seen[slot] = self._begun[slot] = self._clock()
         return worker
 
     def _lives(self, slot: int, process: Process) -> bool:
@@ -354,7 +404,9 @@ class Supervisor(Multiprocess):
             return False
         if process.is_ready(1):
             self._was_ready = True
-            self._failures[slot] = 0
+            self._stand_in.stop()
+            if self._clock() - self._begun[slot] >= _PROVEN:
+                self._failures[slot] = 0
         elif not process.ping(1):
             return self._clock() - self._seen[slot] < _SILENCE
         self._seen[slot] = self._clock()
@@ -363,6 +415,7 @@ class Supervisor(Multiprocess):
     def _bury(self, slot: int, process: Process) -> None:
         process.kill()
         process.join()
+        self._was_ready |= process.exitcode is not None and process.exitcode < 0  # a signal: it had opened the index
         failures = self._failures[slot]
         pause = min(_LONGEST_PAUSE, 2.0**failures) if process.exitcode == _FAILED or failures else 0.0
         self._failures[slot] += 1
