@@ -46,7 +46,7 @@ class LargeFile:
     @property
     def is_verified(self) -> bool:
         """Whether this user has compared it before."""
-        return self.key in _verified or os.path.exists(_cache() / self.key)
+        return self.key in _verified or os.access(_cache() / self.key, os.F_OK)
 
     @property
     def is_replaced(self) -> bool:
@@ -150,6 +150,10 @@ def _key(file: NotedFile) -> str:
 
 def _cache() -> Path:
     """The folder of what is remembered; where there is no home it does not exist."""
-    caches = os.environ.get("XDG_CACHE_HOME", "")
-    found = caches if os.path.isabs(caches) else os.path.expanduser("~/.cache")
-    return Path(found if os.path.isabs(found) else os.devnull, _FOLDER)
+    caches = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    if caches.is_absolute():
+        return caches / _FOLDER
+    try:
+        return Path.home() / ".cache" / _FOLDER
+    except RuntimeError:
+        return Path(os.devnull) / _FOLDER
