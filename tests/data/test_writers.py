@@ -89,8 +89,10 @@ def test_trec_gives_back_everything_but_the_line_breaks_of_queries_and_the_split
 @given(
     st.lists(
         st.builds(
-            Document, st.text(st.characters(codec="utf-8"), min_size=1), TEXTS, TEXTS, st.just("fr"), TEXTS,
-            st.lists(IDS).map(tuple), st.dictionaries(IDS, IDS), st.dictionaries(TEXTS, st.integers() | TEXTS),
+            Document, st.text(st.characters(codec="utf-8", exclude_categories=["Cc"]), min_size=1), TEXTS, TEXTS,
+            st.just("fr"), TEXTS,
+            st.lists(IDS).map(tuple), st.dictionaries(st.sampled_from(["en", "es"]), IDS),
+            st.dictionaries(TEXTS, st.integers(-(2**63) + 1, 2**63 - 1) | TEXTS),
         ),
         unique_by=lambda document: document.id, min_size=1, max_size=4,
     )

@@ -87,7 +87,10 @@ def test_the_manifest_file_is_plain_json_for_other_programs(tmp_path):
 def test_a_damaged_manifest_is_an_error_that_names_the_file(tmp_path, change):
     MANIFEST.save(tmp_path)
     path = tmp_path / "index.json"
-    path.write_text(change(path.read_text(encoding="utf-8")), encoding="utf-8")
+    changed = change(path.read_text(encoding="utf-8"))
+    path.write_text(changed, encoding="utf-8")
+    assert Manifest.load(tmp_path) == replace(MANIFEST, documents={})  # from its copy
+    (tmp_path / "index.copy.json").write_text(changed, encoding="utf-8")
     with pytest.raises(InputError, match="is damaged") as caught:
         Manifest.load(tmp_path)
     assert str(caught.value).startswith(f"{path}: ")

@@ -161,10 +161,9 @@ def test_readers_of_the_damaged_index_go_on(index, damage_array):
     assert Searcher(opened.refreshed()).get("new0") is not None
 
 
-@pytest.mark.parametrize("folder", ["shared/fr/en", "."])
-def test_a_model_that_is_damaged_cannot_be_made_again(index, folder):
-    hurt = index / "index.json" if folder == "." else next(p for p in (index / folder).iterdir() if p.suffix != ".json")
-    hurt.write_bytes(hurt.read_bytes().replace(b"1", b"2", 1) if folder == "." else hurt.read_bytes() + b"x")
+def test_a_model_that_is_damaged_cannot_be_made_again(index):
+    hurt = next(path for path in (index / "shared" / "fr" / "en").iterdir() if path.suffix != ".json")
+    hurt.write_bytes(hurt.read_bytes() + b"x")
     with pytest.raises(InputError, match=r"damaged|cannot be mended: .*restore it from a copy"):
         repair_index(index)
 

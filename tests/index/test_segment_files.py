@@ -1,6 +1,8 @@
 """Commits, checksums, field lists and orders of ids: the parts of an index that changes."""
 
+import errno
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -20,7 +22,10 @@ COMMIT = Commit(
     "1a2b", 7,
     {"fr": LanguageEntry((SegmentEntry("fr-1", 5, 2, "deleted/fr-1.7.npy"), SegmentEntry("fr-6", 1)), "orders/fr.npy"),
      "sw": LanguageEntry()},
-    {"deleted/fr-1.7.npy": FileNote(9, "ff")},
+    {name: FileNote(9, "ff") for name in (
+        "deleted/fr-1.7.npy", "orders/fr.npy", "segments/fr-1/checksums.json", "segments/fr-6/checksums.json",
+        "shared/fr/checksums.json", "shared/sw/checksums.json",
+    )},
 )  # fmt: skip
 
 
@@ -37,9 +42,30 @@ def test_a_commit_reads_back_the_same(tmp_path):
 def test_a_commit_that_is_not_what_was_written_is_an_error_that_names_it(tmp_path, change):
     COMMIT.save(tmp_path)
     path = tmp_path / "commit.json"
-    path.write_text(change(path.read_text(encoding="utf-8")), encoding="utf-8")
-    with pytest.raises(InputError, match=r"commit\.json: is damaged"):
+    changed = change(path.read_text(encoding="utf-8"))
+    path.write_text(changed, encoding="utf-8")
+    assert Commit.load(tmp_path) == COMMIT  # from its copy
+    (tmp_path / "commit.copy.json").write_text(changed, encoding="utf-8")
+    with pytest.raises(InputError, match=r"commit\.json: is damaged .* and so is its copy"):
         Commit.load(tmp_path)
+
+
+def test_the_copy_of_a_commit_is_never_older_than_the_commit(tmp_path, monkeypatch):
+    COMMIT.save(tmp_path)
+    written = []
+    monkeypatch.setattr("isogloss.index.commit.write_bytes", lambda path, _: written.append(path.name))
+    COMMIT.save(tmp_path)
+    assert written == ["commit.copy.json", "commit.json"]
+
+    def full(path, content):
+        if "copy" in path.name:
+            raise OSError(errno.ENOSPC, "No space left on device", str(path))
+        path.write_bytes(content)
+
+    monkeypatch.setattr("isogloss.index.commit.write_bytes", full)
+    replace(COMMIT, generation=8).save(tmp_path)
+    assert Commit.load(tmp_path).generation == 8
+    assert not (tmp_path / "commit.copy.json").exists()  # that of generation 7 would lose a commit
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """Documents in the language of the queries are kept in an index, to search with."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -8,9 +9,11 @@ from isogloss.data.readers.beir import Beir
 from isogloss.data.readers.demo import Demo
 from isogloss.data.readers.folder import Folder
 from isogloss.data.readers.wikiclir import WikiClir
+from isogloss.index.commit import Commit
 from isogloss.index.making import make_index
 from isogloss.index.reader import open_index
 from isogloss.search.searcher import Searcher
+from isogloss.storage.checksums import note_of
 from isogloss.storage.errors import InputError
 
 
@@ -78,10 +81,11 @@ def test_damage_to_them_is_an_error_when_they_are_asked_for_and_not_before(index
 
 
 def test_a_number_of_them_that_does_not_fit_is_an_error(index):
-    path = index / "index.json"
+    path, commit = index / "index.json", Commit.load(index)
     path.write_text(
         json.dumps({**json.loads(path.read_text(encoding="utf-8")), "sources": {"en": 9}}), encoding="utf-8"
     )
+    replace(commit, files={**commit.files, path.name: note_of(path)}).save(index)
     with pytest.raises(InputError, match="source/en holds 104 documents, not 9"):
         Searcher(open_index(index)).source("1")
 

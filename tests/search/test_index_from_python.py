@@ -96,7 +96,7 @@ def test_documents_and_objects_keep_their_ids_titles_and_fields():
 
 @pytest.mark.parametrize("item", [7, {"id": "a"}, {"id": 3, "text": "miel"}, None])
 def test_what_is_no_document_is_named(item):
-    with pytest.raises(InputError, match=r"documents: .* is neither a text, a Document nor an object with id and text"):
+    with pytest.raises(InputError, match=r"documents\[0\]: .* is neither a text, a Document nor an object"):
         Index.make([item], "es", lexicon=WORDS)
 
 

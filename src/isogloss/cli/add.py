@@ -43,6 +43,7 @@ def run(options: argparse.Namespace) -> None:
     from isogloss.index.detecting import languages_to_add
     from isogloss.index.manifest import Manifest
     from isogloss.index.writer import IndexWriter
+    from isogloss.text.language import normalize_language
 
     name = options.system or Manifest.load(Path(options.index)).system
     problems, source = Problems(not options.skip_bad), open_source(options.documents)
@@ -51,7 +52,7 @@ def run(options: argparse.Namespace) -> None:
         _refuse_another_model(options, source, settings, problems)
     with IndexWriter(options.index, settings) as writer:
         before = sum(writer.index.manifest.documents.values())
-        wanted = options.language
+        wanted = [normalize_language(each) for each in options.language or ()]
         if not wanted:
             source, wanted = languages_to_add(source, writer.index.manifest, problems)
         writer.source = source

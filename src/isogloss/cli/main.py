@@ -14,6 +14,7 @@ from typing import NoReturn, TypeAlias
 import isogloss
 from isogloss.storage.errors import InputError
 from isogloss.storage.progress import set_quiet
+from isogloss.text.visible import visible
 
 COMMANDS = {
     "demo": "the bundled collection: evaluate on it, answer a few queries",
@@ -32,6 +33,7 @@ COMMANDS = {
     "serve": "answer over HTTP, with a page to search in",
     "reproduce": "the tables and figures of a paper",
 }
+_LONGEST_ERROR = 4_000  # characters
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
@@ -124,7 +126,7 @@ def _fail(message: str, debug: bool, status: int = 2) -> int:
         import traceback
 
         traceback.print_exc()
-    print(f"isogloss: {' '.join(message.split())}", file=sys.stderr)
+    print(f"isogloss: {visible(' '.join(message.split())[:_LONGEST_ERROR])}", file=sys.stderr)
     return status
 
 

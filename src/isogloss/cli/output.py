@@ -5,26 +5,36 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isogloss.storage.errors import InputError
 from isogloss.storage.files import atomic_file, refuse_existing
+from isogloss.text.visible import visible, visible_json
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, ConsoleOptions, RenderableType
     from rich.text import Text
 
     from isogloss.data.problems import Problems
 
 
 def console(stderr: bool = False) -> Console:
-    """Where tables go. Output into a file or a pipe is not folded at 80 columns."""
+    """Where tables go. Output into a file or a pipe is not folded at 80 columns.
+
+    What documents and names contain cannot command the terminal: see :func:`isogloss.text.visible.visible`.
+    """
     from rich.console import Console
+    from rich.segment import Segment
+
+    class SafeConsole(Console):
+        def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+            for text, style, control in super().render(renderable, options):
+                yield Segment(text if control else visible(text), style, control)
 
     stream = sys.stderr if stderr else sys.stdout
-    return Console(file=stream, highlight=False, width=None if stream.isatty() else 160)
+    return SafeConsole(file=stream, highlight=False, width=None if stream.isatty() else 160)
 
 
 def print_table(
@@ -67,13 +77,14 @@ def counted_languages(counts: Mapping[str, int]) -> str:
 def note(message: str, quiet: bool = False) -> None:
     """A remark beside the results."""
     if not quiet:
-        print(message, file=sys.stderr)
+        print(visible(message), file=sys.stderr)
 
 
 def note_problems(problems: Problems, quiet: bool, before: str = "", after: str = "") -> None:
-    """A remark for each kind of validation problem: how often it was found."""
+    """A remark for each kind of validation problem: how often it was found, and the first."""
+    first = {problem.kind: problem for problem in reversed(problems.kept)}
     for kind, times in (*problems.errors.items(), *problems.warnings.items()):
-        note(f"{before}{times:,} x {kind}{after}", quiet)
+        note(f"{before}{times:,} x {kind}{after}{f', the first: {first[kind]}' if kind in first else ''}", quiet)
 
 
 def check_outputs(overwrite: bool, *targets: str | Path | None, source: str = "") -> None:
@@ -99,7 +110,7 @@ def write_json(target: str, value: Any, overwrite: bool = False) -> None:
     text = json.dumps(value, ensure_ascii=ascii_only, indent=2)
     text = text.encode("utf-8", "backslashreplace").decode("utf-8")  # half a surrogate pair: as JSON writes it
     if target == "-":
-        print(text)
+        print(visible_json(text) if sys.stdout.isatty() else text)
         return
     with atomic_file(Path(target), overwrite) as file:
         file.write(text + "\n")

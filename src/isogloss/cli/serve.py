@@ -56,6 +56,7 @@ def run(options: argparse.Namespace) -> None:
 
     serve_index(
         options.index, options,
+        supervised=True,
         compare=Path(options.compare) if options.compare else None,
         rerank=Path(options.rerank) if options.rerank else None,
         rerank_depth=options.rerank_depth,

@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
+from isogloss.data.document_checks import checked
 from isogloss.data.documents import Collection, Document, Judgment, Query
 from isogloss.data.judgments import Judgments
 from isogloss.data.problems import Problems
@@ -77,7 +78,7 @@ def load_source_documents(source: Source, language: str, problems: Problems) -> 
 def _collection(
     source: Source, documents: Iterable[tuple[Location, Document]], language: str, problems: Problems
 ) -> Collection:
-    collection = Collection(_unique(documents, "document", problems), language)
+    collection = Collection(_unique(checked_documents(documents, problems), "document", problems), language)
     if not len(collection):
         raise InputError(f"{source.name}: has no documents in {language!r}")
     return collection
@@ -137,6 +138,19 @@ def all_for_training(dataset: Dataset, keep_dev: bool = False) -> Dataset:
     dev = dataset.splits.get("dev", []) if keep_dev else []
     train = [query for query in dataset.queries if query not in set(dev)]
     return replace(dataset, splits={"train": train, **({"dev": dev} if dev else {})})
+
+
+def checked_documents(
+    documents: Iterable[tuple[Location, Document]], problems: Problems
+) -> Iterator[tuple[Location, Document]]:
+    """The documents of a source that can be indexed (:mod:`isogloss.data.document_checks`); others are reported."""
+    for location, document in documents:
+        try:
+            right = checked(document)
+        except InputError as error:
+            problems.error(location, "malformed document", str(error))
+            continue
+        yield location, right
 
 
 def _unique(records: Iterable[tuple[Location, Record]], what: str, problems: Problems) -> Iterator[Record]:

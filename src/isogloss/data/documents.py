@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isogloss.storage.errors import InputError
+from isogloss.text.language import normalize_language
+from isogloss.text.language_names import find_code
 
 FIELDS = ("title", "text")
 _NONE: Mapping[str, Any] = {}  # one for all documents: of a million it saves 128 MB
@@ -108,9 +110,11 @@ def id_order(ids: Sequence[str]) -> NDArray[np.int64]:
 def document_of(page: dict[str, Any]) -> Document:
     """The document of a JSON object, as in ``jsonl:`` files."""
     return Document(
-        page["id"], page["text"], page.get("title") or "", page.get("lang") or "", page.get("url") or "",
+        page["id"], page["text"], page.get("title") or "", normalize_language(page["lang"]) if page.get("lang") else "",
+        page.get("url") or "",
         tuple(map(str, page.get("links") or ())),
-        {language: str(id_) for language, id_ in page["translations"].items()} if page.get("translations") else _NONE,
+        {find_code(name) or name: str(id_) for name, id_ in page["translations"].items()}
+        if page.get("translations") else _NONE,
         page.get("fields") or _NONE,
     )  # fmt: skip
 

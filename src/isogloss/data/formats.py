@@ -9,7 +9,7 @@ from isogloss.data.dataset import Dataset
 from isogloss.data.problems import Problems
 from isogloss.data.readers.beir import Beir, write_beir
 from isogloss.data.readers.demo import Demo
-from isogloss.data.readers.folder import Folder
+from isogloss.data.readers.folder import Folder, LinkedFolder
 from isogloss.data.readers.irds import IrDatasets
 from isogloss.data.readers.jsonl import Jsonl, write_jsonl
 from isogloss.data.readers.line_aligned import Moses, Tsv, aligned_files
@@ -23,7 +23,21 @@ from isogloss.storage.errors import InputError
 
 FORMATS: dict[str, type[Source]] = {
     source.format: source
-    for source in (WikiClir, Beir, Trec, Jsonl, Folder, Platt, IrDatasets, Demo, Messages, Tmx, Moses, Tsv)
+    for source in (
+        WikiClir,
+        Beir,
+        Trec,
+        Jsonl,
+        Folder,
+        LinkedFolder,
+        Platt,
+        IrDatasets,
+        Demo,
+        Messages,
+        Tmx,
+        Moses,
+        Tsv,
+    )
 }
 
 _SIGNS = (

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from isogloss.data.dataset import load_collection
+from isogloss.data.document_checks import checked, shown_value
 from isogloss.data.documents import Document, document_of
 from isogloss.data.problems import Problems
 from isogloss.data.source import Source
@@ -20,6 +21,9 @@ Documents = str | Source | Iterable[str | Document | Mapping[str, Any]]
 """``"folder:notes"``, an open source, or texts, documents and objects as in JSON lines."""
 
 
+_SHAPES: dict[str, type] = {"title": str, "lang": str, "url": str, "links": list, "translations": dict, "fields": dict}
+
+
 class InMemorySource(Source):
     """Documents of a program. The id of a text is its number: ``first``, and so on."""
 
@@ -28,7 +32,7 @@ class InMemorySource(Source):
     def __init__(self, documents: Iterable[str | Document | Mapping[str, Any]], first: int = 1) -> None:
         super().__init__("memory")
         numbers = count(first)
-        self._documents = [_document(each, numbers) for each in documents]
+        self._documents = [_document(each, numbers, place) for place, each in enumerate(documents)]
 
     def documents(self, language: str, problems: Problems) -> Iterator[tuple[Location, Document]]:
         return (each for each in self.all_documents(problems) if each[1].language in ("", language))
@@ -59,11 +63,21 @@ def documents_of(source: Source, languages: Sequence[str], problems: Problems | 
                 yield document
 
 
-def _document(value: str | Document | Mapping[str, Any], numbers: Iterator[int]) -> Document:
+def _document(value: str | Document | Mapping[str, Any], numbers: Iterator[int], place: int) -> Document:
+    try:
+        return checked(_taken(value, numbers))
+    except InputError as error:
+        raise InputError(f"documents[{place}]: {error}") from error
+
+
+def _taken(value: str | Document | Mapping[str, Any], numbers: Iterator[int]) -> Document:
     if isinstance(value, Document):
         return value
     if isinstance(value, str):
         return Document(str(next(numbers)), value)
     if not isinstance(value, Mapping) or not all(isinstance(value.get(name), str) for name in ("id", "text")):
-        raise InputError(f"documents: {str(value)[:60]!r} is neither a text, a Document nor an object with id and text")
+        raise InputError(f"{shown_value(value)} is neither a text, a Document nor an object with id and text")
+    wrong = [name for name, shape in _SHAPES.items() if not isinstance(value.get(name) or shape(), shape)]
+    if wrong:
+        raise InputError(f"{wrong[0]}: has the wrong type, {shown_value(value[wrong[0]])}")
     return document_of(dict(value))

@@ -15,41 +15,59 @@ from numpy.typing import NDArray
 
 from isogloss.data.documents import Collection, Document
 from isogloss.index.commit import Commit, SegmentEntry
-from isogloss.index.commit_writer import CommitWriter, PendingSegment, PendingSegments, sweep
+from isogloss.index.commit_writer import CommitWriter, PendingSegment, PendingSegments, remove, sweep
 from isogloss.index.documents import read_page, sorted_order
 from isogloss.index.lock import WriteLock
-from isogloss.index.manifest import Manifest
+from isogloss.index.manifest import COPY, Manifest
+from isogloss.index.manifest import FILE as MANIFEST
 from isogloss.index.reader import load_systems
 from isogloss.index.segments import DELETED, ORDERS, SEGMENTS, Segment, live_rows
 from isogloss.storage.arrays import load_array
-from isogloss.storage.checksums import FILE, FileNote, check_directory, check_file, noted_files, whole_arrays
+from isogloss.storage.checksums import (
+    FILE,
+    SMALL,
+    FileNote,
+    NotedFile,
+    check_directory,
+    check_file,
+    noted_files,
+    whole_arrays,
+)  # fmt: skip
 from isogloss.storage.containers import DATA
-from isogloss.storage.errors import DamagedFileError, InputError, refuse_too_many_files
+from isogloss.storage.errors import DamagedFileError, InputError, refuse_no_damage
+from isogloss.storage.files import read_regular, write_bytes
 from isogloss.storage.progress import track
 from isogloss.storage.strings import StringTable
+from isogloss.storage.verifying import LargeFile
 
 _PAGES, _IDS = ({f"{table}.{part}.npy" for part in ("bytes", "offsets")} for table in ("pages", "ids"))
 
 
 def check_index(path: Path) -> tuple[int, list[str]]:
-    """The number of files of an index, and the problems of those that are damaged."""
+    """The number of files of an index, and the problems of those that are damaged.
+
+    What is whole is remembered: it is not compared again when the index is opened.
+    """
     Manifest.load(path)
     commit = Commit.load(path)
     files: list[tuple[Path, FileNote]] = []
-    problems: dict[str, None] = {}
+    problems: dict[str, None] = dict.fromkeys(map(str, Commit.problems(path)))
     for file, note in ((path / name, note) for name, note in commit.files.items()):
         files.append((file, note))
         if file.name == FILE:
             try:
                 files.extend(noted_files(file.parent, note))
             except (OSError, ValueError) as error:
-                refuse_too_many_files(error)
+                refuse_no_damage(error)
                 problems[_sentence(file, error)] = None
     for file, note in track(files, "checking"):
         try:
-            check_file(file, note, hashes=True)
+            if note.size > SMALL:
+                LargeFile.of(NotedFile(file, note)).verify()
+            else:
+                check_file(file, note, hashes=True)
         except (OSError, ValueError) as error:
-            refuse_too_many_files(error)
+            refuse_no_damage(error)
             problems[_sentence(file, error)] = None
     if problems and Commit.load(path) != commit:
         return check_index(path)  # a writer has removed files in between
@@ -96,10 +114,12 @@ def repair_index(path: Path | str) -> Repair:
 
 class _Repairing:
     def __init__(self, path: Path, manifest: Manifest) -> None:
-        self._path, self._manifest, self._commit = path, manifest, Commit.load(path)
+        self._path, self._commit = path, Commit.load(path)
+        self._manifest = Manifest.load(path, self._commit.files.get(MANIFEST, manifest.note))
         self._repair = Repair()
 
     def done(self) -> Repair:
+        self._repair.problems += map(str, Commit.problems(self._path))
         self._check_the_rest()
         found = {language: _Found() for language in self._commit.languages}
         entries = [(name, each) for name, entry in self._commit.languages.items() for each in entry.segments]
@@ -119,8 +139,11 @@ class _Repairing:
                 if Path(name).name == FILE:
                     check_directory((self._path / name).parent, note, hashes=True)
             except (OSError, ValueError) as error:
-                refuse_too_many_files(error)
-                if not name.startswith(f"{ORDERS}/"):
+                refuse_no_damage(error)
+                if name == MANIFEST:  # its copy has this note, or it would not have been opened
+                    remove(self._path / name)
+                    write_bytes(self._path / name, read_regular(self._path / COPY))
+                elif not name.startswith(f"{ORDERS}/"):
                     what = "restore it from a copy, or make the index again with 'isogloss index'"
                     raise InputError(f"{self._path}: cannot be mended: {_damage(error)}; {what}") from error
                 self._repair.problems.append(_damage(error))
@@ -136,7 +159,7 @@ class _Repairing:
                 found.whole.append(PendingSegment(segment, entry, live, np.zeros(0, np.int64)))
                 return
         except (OSError, ValueError) as error:
-            refuse_too_many_files(error)
+            refuse_no_damage(error)
             self._repair.problems.append(_damage(error))
         whole = self._whole_arrays(entry)
         if live is not None and whole >= _PAGES:
@@ -156,7 +179,7 @@ class _Repairing:
                 check_file(self._path / entry.deleted_file, self._commit.files[entry.deleted_file], hashes=True)
             return live_rows(self._path, entry)
         except (OSError, ValueError) as error:
-            refuse_too_many_files(error)
+            refuse_no_damage(error)
             self._repair.problems.append(_damage(error))
             return None
 
@@ -166,7 +189,7 @@ class _Repairing:
             notes = dict(noted_files(folder, self._commit.files[f"{SEGMENTS}/{entry.name}/{FILE}"]))
             return whole_arrays(folder / DATA, notes[folder / DATA])
         except (OSError, ValueError, KeyError) as error:
-            refuse_too_many_files(error)
+            refuse_no_damage(error)
             return set()
 
     def _write(self, found: dict[str, _Found]) -> None:

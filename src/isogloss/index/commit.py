@@ -12,16 +12,16 @@ number of documents. A segment of which a quarter is deleted is rewritten withou
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from isogloss.storage.checksums import FileNote
-from isogloss.storage.errors import InputError
-from isogloss.storage.files import write_bytes
+from isogloss.storage.checksums import FILE as CHECKSUMS
+from isogloss.storage.checksums import FileNote, check_note
+from isogloss.storage.errors import DamagedFileError, DamagedIndexError, refuse_no_damage, warn_once
+from isogloss.storage.files import read_json, write_bytes
 
 FILE, COPY = "commit.json", "commit.copy.json"
 MOST_SEGMENTS = 8
@@ -72,30 +72,90 @@ class Commit:
         return tuple(segment for language in self.languages.values() for segment in language.segments)
 
     def save(self, directory: Path) -> None:
-        """Replace ``commit.json``: when this returns the commit is on disk. A copy is written in case it is damaged."""
+        """Replace ``commit.json``: when this returns the commit is on disk.
+
+        A copy is written before it, for the case that it is damaged: so the copy never lacks a change that a writer was
+        told to be on disk.
+        """
         content = {**asdict(self), "files": {name: list(note) for name, note in self.files.items()}}
         written = (json.dumps({**content, "checksum": _hash(content)}, ensure_ascii=False, indent=1) + "\n").encode()
+        for path in (directory / COPY, directory / FILE):
+            if path.exists() and not path.is_file():
+                raise DamagedIndexError(f"{path}: is not a file; remove it")
+        try:
+            write_bytes(directory / COPY, written)
+        except OSError:  # a full disk: no copy is better than that of an earlier commit
+            (directory / COPY).unlink(missing_ok=True)
         write_bytes(directory / FILE, written)
-        with suppress(OSError):  # a full disk: the commit itself is written
-            (directory / COPY).write_bytes(written)
 
     @classmethod
     def load(cls, directory: Path) -> Commit:
-        """Read ``commit.json``; an error that names it if it is damaged."""
-        path = directory / FILE
+        """Read ``commit.json``; its copy, with a warning, where it is missing or damaged."""
         try:
-            content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            return cls._read(directory / FILE)
+        except (OSError, ValueError) as error:
+            refuse_no_damage(error)
+            try:
+                found = cls._read(directory / COPY)
+            except (OSError, ValueError) as worse:
+                refuse_no_damage(worse)
+                what = f"and so is its copy {COPY}: restore one of them, or make the index again with 'isogloss index'"
+                raise DamagedIndexError(f"{directory / FILE}: is damaged ({error}), {what}") from error
+            warn_once(f"{directory / FILE} is damaged, its copy is used; mend it: isogloss check {directory} --repair")
+            return found
+
+    @classmethod
+    def problems(cls, directory: Path) -> Iterator[DamagedFileError]:
+        """What is wrong with ``commit.json``, and with its copy where there is one."""
+        for name in (FILE, COPY):
+            try:
+                cls._read(directory / name)
+            except DamagedFileError as error:
+                yield error
+            except OSError as error:
+                refuse_no_damage(error)
+                if name == FILE or not isinstance(error, FileNotFoundError):
+                    yield DamagedFileError(directory / name, "is missing")
+
+    @classmethod
+    def _read(cls, path: Path) -> Commit:
+        content = read_json(path)
+        try:
             if content.pop("checksum") != _hash(content):
                 raise ValueError("its checksum differs")
-            languages = {
-                name: LanguageEntry(tuple(SegmentEntry(**each) for each in entry["segments"]), entry["order_file"])
-                for name, entry in content["languages"].items()
-            }
+            languages = {name: _language_entry(**entry) for name, entry in content["languages"].items()}
             files = {name: FileNote(*note) for name, note in content["files"].items()}
-            return cls(content["identity"], content["generation"], languages, files)
+            found = cls(content["identity"], content["generation"], languages, files)
+            found._check(path)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            what = f"put its copy {COPY} in its place, or make the index again with 'isogloss index'"
-            raise InputError(f"{path}: is damaged ({error}); {what}") from error
+            if isinstance(error, DamagedFileError):
+                raise
+            raise DamagedFileError(path, f"is not a commit ({error})") from error
+        return found
+
+    def _check(self, path: Path) -> None:
+        """Raise unless every name is that of a file below the index, and every number can be one."""
+        for name, note in self.files.items():
+            check_note(path, name, note)
+        if type(self.identity) is not str or type(self.generation) is not int or self.generation < 0:
+            raise ValueError("its identity or generation is none")
+        for entry in self.languages.values():
+            if len(entry.segments) > 1 and entry.order_file not in self.files:
+                raise ValueError("an order of ids is missing")
+            for segment in entry.segments:
+                numbers = segment.documents, segment.deleted
+                if any(type(number) is not int for number in numbers) or not 0 <= segment.deleted <= segment.documents:
+                    raise ValueError(f"{segment.name} has no number of documents")
+                needed = [f"segments/{segment.name}/{CHECKSUMS}", *([segment.deleted_file] if segment.deleted else [])]
+                if any(name not in self.files for name in needed):
+                    raise ValueError(f"a file of {segment.name} is missing")
+        for language in self.languages:
+            if f"shared/{language}/{CHECKSUMS}" not in self.files:
+                raise ValueError(f"the model of {language} is missing")
+
+
+def _language_entry(segments: Sequence[Mapping[str, Any]], order_file: str) -> LanguageEntry:
+    return LanguageEntry(tuple(SegmentEntry(**each) for each in segments), order_file)
 
 
 def _hash(content: Mapping[str, Any]) -> str:

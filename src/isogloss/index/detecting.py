@@ -9,6 +9,7 @@ from copy import copy
 from dataclasses import replace
 from typing import NamedTuple
 
+from isogloss.data.dataset import checked_documents
 from isogloss.data.documents import Document
 from isogloss.data.problems import Problems
 from isogloss.data.source import Pair, Source
@@ -17,7 +18,6 @@ from isogloss.storage.errors import InputError
 from isogloss.storage.lines import Location
 from isogloss.storage.progress import track
 from isogloss.text.detection import Clue, detect_languages
-from isogloss.text.language import check_language
 
 Located = tuple[Location, Document]
 
@@ -36,12 +36,11 @@ def with_languages(
 
     ``known``: the languages of an index that they are added to, and how many documents it has in each.
     """
-    found = list(track(source.all_documents(problems or Problems()), "reading documents"))
+    problems = problems or Problems()
+    found = list(track(checked_documents(source.all_documents(problems), problems), "reading documents"))
     if not found:
         raise InputError(f"{source.name}: has no documents{source.about_documents}")
     marked = Counter(document.language for _, document in found if document.language)
-    for language in marked:
-        check_language(language)
     unmarked = [number for number, (_, document) in enumerate(found) if not document.language]
     clues = [_clue(source, found[number][1]) for number in unmarked]
     try:

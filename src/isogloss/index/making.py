@@ -43,7 +43,7 @@ from isogloss.storage.errors import InputError
 from isogloss.storage.files import atomic_directory, refuse_existing
 from isogloss.storage.lines import Location
 from isogloss.systems.registry import system_names
-from isogloss.text.language import check_language, identify_language
+from isogloss.text.language import identify_language, normalize_language
 
 
 def make_index(
@@ -63,7 +63,7 @@ def make_index(
     if engine and len(query_languages) > 1:
         raise InputError("query language: an engine has one vector of each document, for queries in one language")
     if languages:
-        _named_once(languages, "documents")
+        languages = _named_once(languages, "documents")
     refuse_existing(path, overwrite)
     if translations is not None and name not in system_names():
         raise InputError(f"translations: {name} is trained already; leave them out, or train it with --parallel")
@@ -99,11 +99,10 @@ def make_index(
 
 
 def _named_once(languages: Sequence[str], whose: str) -> tuple[str, ...]:
-    if len(set(languages)) != len(languages) or not languages:
+    codes = tuple(map(normalize_language, languages))
+    if len(set(codes)) != len(codes) or not codes:
         raise InputError(f"language: name each language of the {whose} once")
-    for language in languages:
-        check_language(language)
-    return tuple(languages)
+    return codes
 
 
 class IndexBuilder:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from isogloss.storage.checksums import FileNote, note_of_bytes
-from isogloss.storage.errors import InputError
-from isogloss.storage.files import write_bytes
+from isogloss.storage.errors import DamagedFileError, DamagedIndexError, InputError, refuse_no_damage, warn_once
+from isogloss.storage.files import parse_json, read_regular, write_bytes
 
 FORMAT = 5
 FILE, COPY = "index.json", "index.copy.json"
@@ -71,14 +72,31 @@ class Manifest:
         return (json.dumps(content, ensure_ascii=False, indent=2) + "\n").encode()
 
     @classmethod
-    def load(cls, directory: Path) -> Manifest:
-        """Read ``index.json``; an error that says what is wrong if this is no index of a known format."""
-        path = directory / FILE
-        if not path.is_file():
+    def load(cls, directory: Path, note: FileNote | None = None) -> Manifest:
+        """Read ``index.json``; its copy, with a warning, where it is missing or damaged, or has not this note."""
+        if not any((directory / name).exists() for name in (FILE, COPY)):
             what = "is not an index (it has no index.json)" if directory.is_dir() else "no such index"
             raise InputError(f"{directory}: {what}; make one with 'isogloss index'")
         try:
-            content = json.loads(path.read_text(encoding="utf-8"))
+            return cls._read(directory / FILE, note)
+        except (OSError, ValueError) as error:
+            refuse_no_damage(error)
+            try:
+                found = cls._read(directory / COPY, note)
+            except (OSError, ValueError) as worse:
+                refuse_no_damage(worse)
+                what = f"and so is its copy {COPY}: restore one of them, or make the index again with 'isogloss index'"
+                raise DamagedIndexError(f"{directory / FILE}: is damaged ({error}), {what}") from error
+            warn_once(f"{directory / FILE} is damaged, its copy is used; mend it: isogloss check {directory} --repair")
+            return found
+
+    @classmethod
+    def _read(cls, path: Path, note: FileNote | None) -> Manifest:
+        written = read_regular(path)
+        if note is not None and note_of_bytes(written) != note:
+            raise DamagedFileError(path, "is not what was written (its checksum differs)")
+        content = parse_json(written, path)
+        try:
             if content["format"] != FORMAT:
                 what = f"has format {content['format']}, this isogloss reads format {FORMAT}"
                 raise InputError(f"{path}: {what}; make the index again with 'isogloss index'")
@@ -89,7 +107,24 @@ class Manifest:
                 raise TypeError("its options and documents must be objects")
             if not manifest.query_languages:
                 raise ValueError("it names no language of the queries")
+            manifest._check()
         except (ValueError, KeyError, TypeError) as error:
-            what = f"put its copy {COPY} in its place, or make the index again with 'isogloss index'"
-            raise InputError(f"{path}: is damaged ({error}); {what}") from error
+            raise DamagedFileError(path, f"does not describe an index ({error})") from error
         return manifest
+
+    def _check(self) -> None:
+        """Raise unless every value has its type."""
+        texts = (
+            self.system,
+            self.made_by,
+            self.identity,
+            *self.query_languages,
+            *self.fields,
+            *self.sources,
+            *self.usual,
+        )
+        numbers = *self.sources.values(), *(each for scores in self.usual.values() for each in scores.values())
+        if not all(isinstance(text, str) for text in texts):
+            raise TypeError("one of its names is not text")
+        if not all(type(number) in (int, float) and 0 <= number < math.inf for number in numbers):
+            raise TypeError("one of its numbers is none")

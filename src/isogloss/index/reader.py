@@ -6,6 +6,7 @@ open maps stay valid, and where a file has disappeared while the index is opened
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
@@ -19,17 +20,21 @@ from isogloss.index.commit import Commit, LanguageEntry
 from isogloss.index.documents import DocumentStore, JoinedDocuments, LiveDocuments
 from isogloss.index.language_index import LanguageIndex, MappedLanguageIndex
 from isogloss.index.language_systems import LanguageSystems, bare_systems
+from isogloss.index.manifest import FILE as MANIFEST
 from isogloss.index.manifest import Manifest
-from isogloss.index.segments import SHARED, SOURCES, Segment, SegmentReader
+from isogloss.index.segments import SEGMENTS, SHARED, SOURCES, Segment, SegmentReader
 from isogloss.retrieval.postings import JoinedPostings
 from isogloss.storage import checksums
-from isogloss.storage.errors import InputError, refuse_too_many_files
+from isogloss.storage.errors import DamagedIndexError, InputError, refuse_no_damage
+from isogloss.storage.verifying import LargeFile, OpeningChecks, background, damage_of
 
 Sources = DocumentStore | JoinedDocuments | LiveDocuments
 """Documents by row."""
 LanguageIndexes = Mapping[str, LanguageIndex[Any]]
 """For each language its documents, which can be searched."""
 _ATTEMPTS = 20
+_DAMAGE = OSError, ValueError, InputError, MemoryError, LookupError, TypeError, AttributeError, ArithmeticError
+"""What loading files raises that somebody has changed."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +57,8 @@ class OpenIndex:
     skip_damaged: bool = False
     engine: IndexEngine | None = field(default=None, repr=False)
     """The engine that stores the documents, if the index has one."""
+    large: tuple[LargeFile, ...] = field(default=(), repr=False)
+    """Files that were not all compared with their checksums when the index was opened."""
 
     @property
     def languages(self) -> LanguageIndexes:
@@ -60,6 +67,7 @@ class OpenIndex:
 
     def choose(self, languages: Sequence[str] | None, query_language: str = "") -> dict[str, LanguageIndex[Any]]:
         """The indexes of these languages, or of all, for queries in a language: the first unless it is named."""
+        self.refuse_damage()
         unknown = [language for language in languages or () if language not in self.languages]
         if unknown:
             raise InputError(f"language: {unknown[0]!r} is not in this index; it has {', '.join(self.languages)}")
@@ -77,10 +85,28 @@ class OpenIndex:
         return {language: shared_note(self.commit, language).hash for language in self.commit.languages}
 
     def refreshed(self) -> OpenIndex:
-        """The index at its latest commit: this object if that is the same; otherwise, what did not change is shared."""
-        if Commit.load(self.path) == self.commit:
+        """The index at its latest commit: this object if that is the same; otherwise, what did not change is shared.
+
+        Damage that was found in the background is an error until the file has been replaced, or is no longer used.
+        """
+        damage = damage_of(self.large)
+        if Commit.load(self.path) == self.commit and not (damage and damage[0].is_replaced):
+            self.refuse_damage()
             return self
-        return open_index(self.path, self.skip_damaged, self)
+        return open_index(self.path, self.skip_damaged, None if damage else self)
+
+    def verify(self) -> threading.Event:
+        """Compare files with their checksums that were not compared yet, in the background; set when that is done.
+
+        Once one is found to be damaged, every search is an error.
+        """
+        return background.verify(self.large)
+
+    def refuse_damage(self) -> None:
+        """Raise if a file was found to be damaged in the background."""
+        damage = damage_of(self.large)
+        if damage is not None:
+            raise _damaged(self.path, damage[1])
 
     def close(self) -> None:
         """Disconnect from the engine, if there is one; refreshed indexes share it."""
@@ -101,15 +127,16 @@ class OpenIndex:
         if not count:
             return None
         try:
-            checksums.check_directory(self.path / SOURCES, self.commit.files[f"{SOURCES}/{checksums.FILE}"])
+            note = self.commit.files[f"{SOURCES}/{checksums.FILE}"]
+            OpeningChecks().check(checksums.check_directory(self.path / SOURCES, note))
             store = DocumentStore.load(self.path / SOURCES / language)
             if len(store) != count:
                 raise ValueError(f"{SOURCES}/{language} holds {len(store)} documents, not {count}")
             return store
         except (OSError, ValueError, KeyError) as error:
-            refuse_too_many_files(error)
+            refuse_no_damage(error)
             what = "make it again with 'isogloss index'"
-            raise InputError(f"{self.path}: the index is damaged ({error}); {what}") from error
+            raise DamagedIndexError(f"{self.path}: the index is damaged ({error}); {what}") from error
 
     def about(self) -> dict[str, Any]:
         """Facts about the index, as plain values."""
@@ -150,18 +177,26 @@ def open_index(path: Path | str, skip_damaged: bool = False, before: OpenIndex |
         try:
             if commit.identity != manifest.identity:
                 raise ValueError("commit.json does not belong to index.json")
+            manifest = Manifest.load(path, commit.files[MANIFEST])
             return _Opening(path, manifest, commit, skip_damaged, before).opened()
         except EngineUnavailableError:
             raise
-        except (OSError, ValueError, InputError) as error:
-            refuse_too_many_files(error)
+        except _DAMAGE as error:
+            refuse_no_damage(error)
             if seen == (manifest, commit):  # no writer has changed it in between: the index itself is damaged
                 if isinstance(error, InputError):
                     raise
-                what = f"mend it with 'isogloss check {path} --repair', or restore it; --skip-damaged opens the rest"
-                raise InputError(f"{path}: the index is damaged ({error}); {what}") from error
+                raise _damaged(path, error) from error
             seen = manifest, commit
     raise InputError(f"{path}: the index changes faster than it can be opened; try again")
+
+
+def _damaged(path: Path, error: Exception) -> DamagedIndexError:
+    found = str(error) if isinstance(error, OSError | ValueError) else f"{type(error).__name__}: {error}"
+    if isinstance(error, FileNotFoundError) and error.filename:
+        found = f"{error.filename} is missing"
+    what = f"mend it with 'isogloss check {path} --repair', or restore it; --skip-damaged opens the rest"
+    return DamagedIndexError(f"{path}: the index is damaged ({' '.join(found.split())}); {what}")
 
 
 def load_systems(path: Path, manifest: Manifest, language: str) -> LanguageSystems:
@@ -183,7 +218,10 @@ class _Opening:
     ) -> None:
         self.path, self.manifest, self.commit, self.skip_damaged = path, manifest, commit, skip_damaged
         self.before = before if before is not None and before.commit.identity == commit.identity else None
-        self.reader = SegmentReader(path, commit, self.before.segments if self.before else None, skip_damaged)
+        self.checks = OpeningChecks()
+        self.reader = SegmentReader(
+            path, commit, self.before.segments if self.before else None, skip_damaged, self.checks
+        )
 
     def opened(self) -> OpenIndex:
         """The open index."""
@@ -203,8 +241,16 @@ class _Opening:
         manifest = replace(self.manifest, documents=counts)
         return OpenIndex(
             self.path, manifest, self.commit, indexes, self.reader.segments, systems, tuple(self.reader.damaged),
-            self.skip_damaged, engine,
+            self.skip_damaged, engine, self._large(),
         )  # fmt: skip
+
+    def _large(self) -> tuple[LargeFile, ...]:
+        """Those of before that are still used, and the new ones."""
+        used = {self.path / SEGMENTS / name for name in self.reader.segments} | {
+            self.path / SHARED / language for language in self.commit.languages
+        }
+        before = self.before.large if self.before is not None else ()
+        return (*(each for each in before if not used.isdisjoint(each.path.parents)), *self.checks.files)
 
     def _mapped(self, systems: Mapping[str, LanguageSystems]) -> dict[str, LanguageIndexes]:
         """For each language of the documents, and each of the queries, what searches them."""
@@ -240,7 +286,7 @@ class _Opening:
         if self.before is not None and language in self.before.systems:
             return self.before.systems[language]
         folder = self.path / SHARED / language
-        checksums.check_directory(folder, shared_note(self.commit, language))
+        self.checks.check(checksums.check_directory(folder, shared_note(self.commit, language)))
         return load_systems(self.path, self.manifest, language)
 
     def _language_index(self, language: str, entry: LanguageEntry, systems: LanguageSystems) -> LanguageIndexes:

@@ -35,9 +35,10 @@ from isogloss.storage.array_checks import check_type, check_within
 from isogloss.storage.arrays import load_array, save_array
 from isogloss.storage.checksums import FileNote, note_of, write_checksums
 from isogloss.storage.containers import packed
-from isogloss.storage.errors import refuse_too_many_files
+from isogloss.storage.errors import refuse_no_damage
 from isogloss.storage.files import sync_directory, sync_tree
 from isogloss.storage.strings import save_joined, taken
+from isogloss.storage.verifying import OpeningChecks
 
 SEGMENTS, DELETED, ORDERS, SHARED, SOURCES = "segments", "deleted", "orders", "shared", "source"
 PART = "system"
@@ -108,9 +109,11 @@ class SegmentReader:
     """
 
     def __init__(
-        self, path: Path, commit: Commit, known: Mapping[str, Segment] | None = None, skip_damaged: bool = False
-    ) -> None:
+        self, path: Path, commit: Commit, known: Mapping[str, Segment] | None = None, skip_damaged: bool = False,
+        checks: OpeningChecks | None = None,
+    ) -> None:  # fmt: skip
         self._path, self._commit, self._known, self._skip_damaged = path, commit, known or {}, skip_damaged
+        self._checks = checks or OpeningChecks()
         self.segments: dict[str, Segment] = {}
         self.damaged: list[str] = []
 
@@ -122,7 +125,7 @@ class SegmentReader:
         """The rank of each of these rows' ids among all."""
         if len(entry.segments) == 1:
             return self.segments[whole[0].name].store.id_order
-        checksums.check_file(self._path / entry.order_file, self._commit.files[entry.order_file])
+        self._check_file(entry.order_file)
         order: Rows = load_array(self._path / entry.order_file)
         check_type(order, np.int64, entry.order_file, sum(segment.documents for segment in entry.segments))
         check_within(order, len(order), entry.order_file)
@@ -138,20 +141,26 @@ class SegmentReader:
             return True
         try:
             note = self._commit.files[f"{SEGMENTS}/{entry.name}/{checksums.FILE}"]
-            checksums.check_directory(self._path / SEGMENTS / entry.name, note)
+            self._checks.check(checksums.check_directory(self._path / SEGMENTS / entry.name, note))
             if entry.deleted_file:
-                checksums.check_file(self._path / entry.deleted_file, self._commit.files[entry.deleted_file])
+                self._check_file(entry.deleted_file)
             segment = Segment.load(self._path, entry.name)
             if len(segment.store) != entry.documents:
                 raise ValueError(f"{entry.name} has {len(segment.store):,} documents, not {entry.documents:,}")
             self.segments[entry.name] = segment
         except (OSError, ValueError, KeyError) as error:
-            refuse_too_many_files(error)
+            refuse_no_damage(error)
             if not self._skip_damaged:
                 raise
             self.damaged.append(f"{entry.name}: {error}")
             return False
         return True
+
+    def _check_file(self, name: str) -> None:
+        file = checksums.NotedFile(self._path / name, self._commit.files[name])
+        checksums.check_file(*file)
+        if file.note.size > checksums.SMALL:
+            self._checks.check([file])
 
     def live(self, entries: Sequence[SegmentEntry]) -> Allowed | None:
         """Which documents of some segments are not deleted; None if none is."""

@@ -17,6 +17,7 @@ from typing import Self
 
 import numpy as np
 
+from isogloss.data.document_checks import checked
 from isogloss.data.documents import Collection, Document
 from isogloss.data.in_memory import InMemorySource
 from isogloss.data.source import Source
@@ -31,7 +32,7 @@ from isogloss.index.manifest import Manifest
 from isogloss.index.reader import OpenIndex, open_index
 from isogloss.index.segments import new_name
 from isogloss.storage.errors import InputError
-from isogloss.text.language import check_language, identify_language
+from isogloss.text.language import identify_language
 
 
 class CommitBuilder(CommitWriter):
@@ -118,20 +119,21 @@ class IndexWriter:
             self._lock.release()
 
     def add(self, documents: Iterable[Document]) -> int:
-        """Add documents and return their number; each replaces a document of the same language and id.
+        """Add documents and return how many there are; each replaces a document of the same language and id.
 
-        The language of a document without one is the only language of the index, or it is identified.
+        The language of a document without one is the only language of the index, or it is identified. Of documents
+        with one id the last is added. Where one is wrong, none is added.
         """
-        count = 0
-        for document in documents:
-            if not document.id:
-                raise InputError("document: one without an id cannot be added; give each its own")
-            language = self._language(document)
-            if language not in self.index.systems and language not in self._added:
-                check_language(language)
-            self._added.setdefault(language, {})[document.id] = document
-            count += 1
-        return count
+        added: dict[tuple[str, str], Document] = {}
+        for number, document in enumerate(documents):
+            try:
+                right = checked(document, self.index.systems)
+            except InputError as error:
+                raise InputError(f"documents[{number}]: {error}") from error
+            added[self._language(right), right.id] = right
+        for (language, id_), document in added.items():
+            self._added.setdefault(language, {})[id_] = document
+        return len(added)
 
     def delete(self, ids: Iterable[str], languages: Sequence[str] | None = None) -> int:
         """Delete documents by id, in these languages or in all; how many there were."""

@@ -18,6 +18,7 @@ from isogloss.search.searcher import Searcher
 from isogloss.storage.errors import InputError
 from isogloss.systems.base import Contribution
 from isogloss.systems.registry import DEFAULT_SYSTEM, as_settings
+from isogloss.text.language import normalize_language
 from isogloss.translation.lexicon import Lexicon
 
 if TYPE_CHECKING:
@@ -205,7 +206,7 @@ class Index:
             settings = as_settings(options) | _lexicon_setting(lexicon, Path(scratch))
             with IndexWriter(self.path, settings) as writer:
                 writer.source = as_source(documents, self._next_number(Searcher(writer.index)))
-                languages = [language] if language else []
+                languages = [self._known(language)] if language else []
                 if not language:
                     writer.source, languages = languages_to_add(writer.source, writer.index.manifest)
                 added = writer.add(documents_of(writer.source, languages))
@@ -230,6 +231,10 @@ class Index:
         with IndexWriter(self.path) as writer:
             writer.compact()
         self.refresh()
+
+    def _known(self, language: str) -> str:
+        """The code of a language, as the index has it."""
+        return language if language in self.languages else normalize_language(language)
 
     def _next_number(self, searcher: Searcher) -> int:
         """The first number after the count of documents that is no document's id."""

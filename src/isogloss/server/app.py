@@ -23,6 +23,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Match, Route
 from starlette.staticfiles import StaticFiles
+from starlette.types import Receive, Scope, Send
 
 import isogloss
 from isogloss.engines.base import EngineUnavailableError
@@ -30,8 +31,9 @@ from isogloss.search.reranking import load_reranker
 from isogloss.server import models
 from isogloss.server.errors import STATUSES, ErrorAnswer, Refusal, validation_refusal
 from isogloss.server.guard import TRACE, Guard
-from isogloss.server.limits import CHEAP, Limits, WorkPool, cost_of, too_much
+from isogloss.server.limits import CHEAP, Limits, WorkPool, cost_of
 from isogloss.server.log import flush
+from isogloss.server.memory import SMALL, MemoryBudget
 from isogloss.server.metrics import CONTENT_TYPE, EXAMPLE, Metrics
 from isogloss.server.models import JSON, LINES
 from isogloss.server.presenting import encoded
@@ -49,7 +51,6 @@ _NO_PARAMETERS = Depends(models.no_parameters)
 _BEARER = HTTPBearer(scheme_name="token", auto_error=False)
 _REFERENCE = "#/components/schemas/{model}"
 _UNSURE = "the change took more than {:g} seconds; it may still be made: check before you try again"
-_LARGE = 1 << 16  # bytes of a body that are decoded on a thread, not on the event loop
 _CHUNK = 1 << 18  # bytes of a long answer that are sent at once
 _ANY = (400, 421, 422, 500, 503)
 _WORK = (*_ANY, 404, 504)
@@ -93,7 +94,8 @@ class Backend:
         self._dear = WorkPool(1, limits.dear_in_flight)
         self._writes = WorkPool(1, limits.writes_in_flight)
         self._decoding = WorkPool(1, limits.in_flight)
-        self._reading = 0
+        self._documents = WorkPool(1, limits.in_flight)
+        self.memory = MemoryBudget(limits.held_bytes)
         self._closing = False
 
     @property
@@ -106,10 +108,10 @@ class Backend:
         """Whether a search would be taken now, and a thread is free of late work to do it."""
         return self._cheap.ready and not self._closing
 
-    async def search(self, work: Callable[[], BaseModel], cost: float = 0.0, brief: bool = False) -> Response:
+    async def search(self, work: Callable[[], BaseModel], cost: float = 0.0) -> Response:
         """The answer of a search or another read, made and encoded in a thread of the queue for its cost."""
         pool = self._cheap if cost <= CHEAP else self._dear
-        return _json_response(await pool.run(lambda: encoded(work(), brief), self.limits.seconds))
+        return _json_response(await pool.run(lambda: encoded(work()), self.limits.seconds))
 
     async def write(self, work: Callable[[], BaseModel]) -> Response:
         """The answer to a change; a change that takes too long is completed all the same."""
@@ -117,26 +119,25 @@ class Backend:
         late = _UNSURE.format(seconds)
         return _json_response(await self._writes.run(lambda: encoded(work()), seconds, late, may_stop=False))
 
-    async def decoded(self, body: bytes, decode: Callable[[bytes], _T]) -> _T:
+    async def document(self, work: Callable[[], BaseModel]) -> Response:
+        """A document, which may be large: one after the other is read and encoded."""
+        return _json_response(await self._documents.run(lambda: encoded(work(), brief=True), self.limits.seconds))
+
+    async def decoded(self, body: bytearray, decode: Callable[[bytearray], _T]) -> _T:
         """A body as a model; a large one is decoded on a thread, one after the other."""
-        if len(body) <= _LARGE:
+        if len(body) <= SMALL:
             return decode(body)
         return await self._decoding.run(lambda: decode(body), self.limits.seconds)
 
-    async def read(self, request: Request, most: int, seconds: float, accepted: tuple[str, ...] = (JSON,)) -> bytes:
-        """A body; no more are read at a time than are worked on, since each takes memory before its work begins."""
-        if self._reading >= self.limits.in_flight:
-            raise too_much(self.limits.in_flight)
-        self._reading += 1
-        try:
-            return await models.read_body(request, most, seconds, accepted)
-        finally:
-            self._reading -= 1
+    async def read(self, request: Request, most: int, seconds: float, accepted: tuple[str, ...] = (JSON,)) -> bytearray:
+        """A body, as long as all bodies and answers together are not too large."""
+        hold = partial(self.memory.take, request.scope[TRACE])
+        return await models.read_body(request, most, seconds, accepted, hold)
 
     async def close(self) -> None:
         """Start nothing more; return when the writes that have started are done."""
         self._closing = True
-        for pool in (self._cheap, self._dear, self._decoding):
+        for pool in (self._cheap, self._dear, self._decoding, self._documents):
             pool.close(wait=False)
         await asyncio.to_thread(self._writes.close, wait=True)
         self.service.close()
@@ -174,8 +175,9 @@ def make_app(index: Path | Settings) -> FastAPI:
         },
     )  # fmt: skip
     app.add_middleware(
-        Guard, metrics=backend.metrics, hosts=settings.hosts, log=settings.log, log_queries=settings.log_queries
-    )
+        Guard, metrics=backend.metrics, release=backend.memory.release, hosts=settings.hosts, log=settings.log,
+        log_queries=settings.log_queries,
+    )  # fmt: skip
     app.state.backend = backend
     _add_reading(app, backend)
     _add_writing(app, backend, settings.token.encode())
@@ -184,7 +186,9 @@ def make_app(index: Path | Settings) -> FastAPI:
 
     async def page(request: Request) -> Response:
         """A file of the page; browsers ask each time whether theirs is still the newest."""
-        response = await files.get_response(files.get_path(request.scope), request.scope)
+        headers = [(name, value) for name, value in request.scope["headers"] if name != b"range"]  # small: whole or not
+        scope = {**request.scope, "headers": headers}
+        response = await files.get_response(files.get_path(scope), scope)
         response.headers["Cache-Control"] = "no-cache"
         return response
 
@@ -241,7 +245,7 @@ def _add_reading(app: FastAPI, backend: Backend) -> None:
     @app.get(_DOCUMENT, response_model=models.DocumentMessage, responses=_errors(_WORK))
     async def get_document(language: str, id: str, query: Annotated[models.DocumentParameters, Query()]) -> Response:
         """A document by its language and id (percent-encoded)."""
-        return await backend.search(lambda: service.get(language, id, query.index), brief=True)
+        return await backend.document(lambda: service.get(language, id, query.index))
 
 
 def _add_writing(app: FastAPI, backend: Backend, token: bytes) -> None:
@@ -347,7 +351,7 @@ def _body(*models: type[BaseModel]) -> dict[str, Any]:
     return {"requestBody": {"required": True, "content": {JSON: {"schema": schema}}}}
 
 
-def _search_and_cost(body: bytes) -> tuple[models.SearchRequest | models.BatchRequest, float]:
+def _search_and_cost(body: bytearray) -> tuple[models.SearchRequest | models.BatchRequest, float]:
     request = models.search_body(body)
     if isinstance(request, models.BatchRequest):
         return request, cost_of(request.queries, request.k)
@@ -366,16 +370,26 @@ def _note_queries(http: Request, queries: list[str]) -> None:
 
 
 def _json_response(body: bytes, status: int = 200) -> Response:
-    """An answer; a long one goes in chunks, so that the server does not hold it twice."""
-    if len(body) <= _CHUNK:
-        return Response(body, status, media_type=JSON)
+    return Response(body, status, media_type=JSON) if len(body) <= _CHUNK else LongAnswer(body, status)
 
-    async def chunks() -> AsyncIterator[memoryview]:
-        whole = memoryview(body)
-        for begin in range(0, len(body), _CHUNK):
-            yield whole[begin : begin + _CHUNK]
 
-    return StreamingResponse(chunks(), status, {"Content-Length": str(len(body))}, JSON)
+class LongAnswer(StreamingResponse):
+    """A long answer goes in chunks, so that the server does not hold it twice, and counts as long as it is held."""
+
+    def __init__(self, body: bytes, status: int) -> None:
+        self._length = len(body)
+
+        async def chunks() -> AsyncIterator[memoryview]:
+            whole = memoryview(body)
+            for begin in range(0, len(body), _CHUNK):
+                yield whole[begin : begin + _CHUNK]
+                await asyncio.sleep(0)  # others are answered too, and a client that has gone is noticed
+
+        super().__init__(chunks(), status, {"Content-Length": str(len(body))}, JSON)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        scope["app"].state.backend.memory.take(scope[TRACE], self._length)
+        await super().__call__(scope, receive, send)
 
 
 async def _input_error(request: Request, error: Exception) -> Response:

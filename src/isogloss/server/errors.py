@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel
@@ -83,6 +83,21 @@ def damaged() -> Refusal:
     return Refusal(503, what, code="damaged")
 
 
+def unavailable() -> Refusal:
+    """No worker can open the index now."""
+    what = "the index cannot be opened now; the log of the service says why"
+    return Refusal(503, what, {"Retry-After": "5"}, code="damaged")
+
+
+def place(parts: Iterable[str | int]) -> str:
+    """Where something stands in a body.
+
+    >>> place(["documents", 3, "fields", "topic"])
+    'documents[3].fields.topic'
+    """
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part[:50]}" for part in parts).removeprefix(".")
+
+
 def validation_refusal(errors: Sequence[Any]) -> Refusal:
     """The first of pydantic's errors as a sentence that begins with the name of the field.
 
@@ -95,6 +110,6 @@ def validation_refusal(errors: Sequence[Any]) -> Refusal:
     message = known.get(first["type"], first["msg"])
     if first.get("ctx", {}).get("pattern") == NOT_EMPTY:
         message = "the query is empty"
-    field = ".".join(str(part)[:50] for part in first["loc"] if part not in ("query", "body", "path"))
+    field = place([part for part in first["loc"] if part not in ("query", "body", "path")])
     text = " ".join((message[:1].lower() + message[1:]).split())
     return Refusal(422, f"{field}: {text}" if field else text)

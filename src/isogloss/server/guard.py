@@ -6,7 +6,7 @@ import ipaddress
 import re
 import secrets
 import traceback
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from time import perf_counter
 
@@ -41,6 +41,7 @@ class Trace:
     status: int = 0
     query_length: int | None = None
     query: str | None = None
+    held: int = 0
 
 
 def is_loopback(host: str) -> bool:
@@ -56,16 +57,19 @@ def is_loopback(host: str) -> bool:
 
 
 class Guard:
-    """The outermost layer. ``hosts``: the host names that are answered; None if any name will do.
+    """The outermost layer. ``release`` is called when a request is answered.
+
+    ``hosts``: the host names that are answered; None if any name will do.
 
     A page elsewhere can have its own name point to 127.0.0.1 and would then be of the same origin as this service, so
     on loopback only loopback's names are answered.
     """
 
     def __init__(
-        self, app: ASGIApp, metrics: Metrics, hosts: Collection[str] | None, log: bool, log_queries: bool
-    ) -> None:
-        self._app, self._metrics, self._hosts = app, metrics, hosts
+        self, app: ASGIApp, metrics: Metrics, release: Callable[[Trace], None], hosts: Collection[str] | None,
+        log: bool, log_queries: bool,
+    ) -> None:  # fmt: skip
+        self._app, self._metrics, self._release, self._hosts = app, metrics, release, hosts
         self._log, self._log_queries = log, log_queries
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -95,6 +99,7 @@ class Guard:
         try:
             await self._answer(scope, receive, send_marked, headers, trace)
         finally:
+            self._release(trace)
             self._note(scope, method, trace)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send, headers: Headers, trace: Trace) -> None:

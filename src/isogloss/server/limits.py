@@ -34,6 +34,7 @@ class Limits:
 
     ``in_flight`` counts requests that wait for a thread or have one; ``dear_in_flight`` those among them whose cost is
     above ``CHEAP``, which share one thread. ``threads`` do the other searches; one more does the writing.
+    ``held_bytes`` is the most that large bodies and answers take together.
     """
 
     seconds: float = 10.0
@@ -49,6 +50,7 @@ class Limits:
     header_seconds: float = 10.0
     idle_seconds: int = 15
     send_seconds: float = 30.0
+    held_bytes: int = 256 << 20
 
 
 def cost_of(queries: Iterable[str], depth: int, explained: int = 0) -> float:

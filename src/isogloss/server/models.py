@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import io
-from collections.abc import Collection
+import re
+from collections.abc import Callable, Collection
 from typing import Annotated, Any, Literal, TypeVar
 from urllib.parse import parse_qsl
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from pydantic_core import from_json
 from starlette.requests import ClientDisconnect, Request
 
 from isogloss.server.errors import NOT_EMPTY, Refusal, validation_refusal
+from isogloss.server.json_bodies import decoded, decoded_and_counted
 from isogloss.server.limits import BATCH, DEPTH, DOCUMENTS, ID_LENGTH, MOST_HITS, QUERY_LENGTH
+from isogloss.server.memory import SMALL
 
 _QUERY = "why is the sea salty"
 QueryText = Annotated[
@@ -39,7 +40,8 @@ Doubtful = Annotated[
 JSON = "application/json"
 LINES = "application/x-ndjson"
 _MOST_PARAMETERS = 200
-_MOST_BRACKETS = 2_000_000  # in a body: each may become an object that takes fifty times its two letters
+_MOST_VALUES = 10_000  # of a search
+_MOST_OF_DOCUMENTS = 1_000_000
 _REPEATED = ("lang", "filter")
 _Model = TypeVar("_Model", bound=BaseModel)
 
@@ -283,6 +285,13 @@ class AddAnswer(BaseModel):
     model_config = _example(added=1, generation=8)
 
     added: int
+    repeated: Annotated[
+        int,
+        Field(
+            exclude_if=lambda count: not count,
+            description="documents that a later one of the same language and id replaced; left out if 0",
+        ),
+    ] = 0
     generation: int
 
 
@@ -377,49 +386,59 @@ def search_request(parameters: SearchParameters) -> SearchRequest:
     )  # fmt: skip
 
 
-def search_body(body: bytes) -> SearchRequest | BatchRequest:
+def search_body(body: bytes | bytearray) -> SearchRequest | BatchRequest:
     """One query or a batch of them."""
-    value = _json(body)
+    value = decoded(body, _MOST_VALUES)
     if isinstance(value, dict) and "queries" in value:
         return _checked(value, BatchRequest)
     return _checked(value, SearchRequest)
 
 
-def document_body(body: bytes, kind: str) -> list[DocumentMessage]:
+def document_body(body: bytes | bytearray, kind: str) -> list[DocumentMessage]:
     """One document, ``{"documents": [...]}``, or a document a line, as the media type says."""
     if kind == LINES:
         return _lines(body)
-    value = _json(body)
+    value = decoded(body, _MOST_OF_DOCUMENTS)
     if isinstance(value, dict) and "documents" in value:
         return _checked(value, DocumentsRequest).documents
     return [_checked(value, DocumentMessage)]
 
 
-def model_body(body: bytes, model: type[_Model]) -> _Model:
+def model_body(body: bytes | bytearray, model: type[_Model]) -> _Model:
     """A body of one kind."""
-    return _checked(_json(body), model)
+    return _checked(decoded(body, _MOST_VALUES), model)
 
 
-async def read_body(request: Request, most: int, seconds: float, accepted: Collection[str] = (JSON,)) -> bytes:
-    """The body of a request, refused as soon as it is too large, whatever length was announced."""
+async def read_body(
+    request: Request, most: int, seconds: float, accepted: Collection[str], hold: Callable[[int], None]
+) -> bytearray:
+    """The body of a request, refused as soon as it is too large, whatever length was announced.
+
+    ``hold`` is called with the number of bytes that are held, where they are many.
+    """
     kind = media_type(request)
     if kind and kind not in accepted:
         raise Refusal(415, f"send the body as {' or '.join(accepted)}, not as {kind[:50]}")
+    if request.headers.get("content-encoding", "identity").strip().lower() != "identity":
+        raise Refusal(415, "send the body as it is, without a Content-Encoding")
     declared = request.headers.get("content-length", "")
     if declared.isdecimal() and len(declared) < 20 and int(declared) > most:
         raise _too_large(most)
-    body = bytearray()
+    body, held = bytearray(), 0
     try:
         async with asyncio.timeout(seconds):
             async for chunk in request.stream():
                 if len(body) + len(chunk) > most:
                     raise _too_large(most)
                 body += chunk
+                if len(body) > SMALL:
+                    hold(len(body) - held)
+                    held = len(body)
     except TimeoutError as error:
         raise Refusal(408, f"the body did not come within {seconds:g} seconds", {"Connection": "close"}) from error
     except ClientDisconnect as error:
         raise Refusal(400, "the body ended before it was whole") from error
-    return bytes(body)
+    return body
 
 
 def media_type(request: Request) -> str:
@@ -427,16 +446,20 @@ def media_type(request: Request) -> str:
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
-def _lines(body: bytes) -> list[DocumentMessage]:
+def _lines(body: bytes | bytearray) -> list[DocumentMessage]:
     """A document a line; those after the last that is taken are not even decoded."""
     documents: list[DocumentMessage] = []
-    for number, line in enumerate(io.BytesIO(body), start=1):
+    left = _MOST_OF_DOCUMENTS
+    for number, found in enumerate(re.finditer(rb"[^\n]*+\n?+", body), start=1):
+        line = found[0]
         if not line.strip():
             continue
         if len(documents) == DOCUMENTS:
             raise Refusal(422, f"documents: more than {DOCUMENTS} lines; send them in several requests")
         try:
-            documents.append(_checked(_json(line), DocumentMessage))
+            value, count = decoded_and_counted(line, left)
+            documents.append(_checked(value, DocumentMessage))
+            left -= count
         except Refusal as refusal:
             raise Refusal(refusal.status_code, f"line {number}: {refusal.detail}") from refusal
     if not documents:
@@ -446,15 +469,6 @@ def _lines(body: bytes) -> list[DocumentMessage]:
 
 def _too_large(most: int) -> Refusal:
     return Refusal(413, f"the body is larger than {most} bytes", {"Connection": "close"})
-
-
-def _json(body: bytes) -> Any:
-    if body.count(b"{") + body.count(b"[") > _MOST_BRACKETS:
-        raise Refusal(413, f"the body has more than {_MOST_BRACKETS} brackets; send it in several requests")
-    try:
-        return from_json(body)
-    except ValueError as error:
-        raise Refusal(400, f"the body is not JSON: {error}") from error
 
 
 def _checked(value: Any, model: type[_Model]) -> _Model:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
@@ -20,6 +21,11 @@ from isogloss.text.tokenizer import tokenize
 
 _PARTS = 10  # of a long query only what counted most is marked
 _SECONDS = 0.25  # for explanations that are made only to mark words
+_LONGEST = 1_000  # letters of a title, an address or a value that a hit shows; the document has them whole
+_MOST_LETTERS = 10_000  # of the fields of a hit
+_DEEPEST = 16  # levels of the fields
+_WRITTEN = 100  # levels of a document that can be written
+_LARGEST = 1 << 64  # of whole numbers
 
 WordTranslations = Sequence[tuple[str, Sequence[str]]]
 
@@ -74,9 +80,11 @@ def hit_message(searcher: Searcher, hit: Hit, rank: int, is_match: Callable[[str
     document = hit.document
     snippet = snippet_of(searcher, hit, is_match)
     values: dict[str, Any] = {
-        "rank": rank, "score": float(hit.score), "language": hit.language, "id": document.id, "title": document.title,
-        "url": document.url, "fields": dict(document.fields), "relevance": hit.relevance, "reranked": hit.reranked,
+        "rank": rank, "score": float(hit.score), "language": hit.language, "id": document.id,
+        "url": document.url, "fields": _Shortened(_MOST_LETTERS).value(dict(document.fields)),
+        "relevance": hit.relevance, "reranked": hit.reranked,
     }  # fmt: skip
+    values["title"], values["url"] = cut(document.title), cut(document.url)
     try:
         return HitMessage(
             **values,
@@ -85,6 +93,50 @@ def hit_message(searcher: Searcher, hit: Hit, rank: int, is_match: Callable[[str
         )
     except ValidationError:  # a lone surrogate, from a file name say
         return HitMessage(**_printable(values), snippet=snippet_parts(_printable(snippet)), explanation=None)
+
+
+def cut(text: str, most: int = _LONGEST) -> str:
+    """A text, cut where it is too long to be shown with others.
+
+    >>> cut("un deux trois", 4)
+    'un …'
+    """
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+class _Shortened:
+    """Fields as a hit shows them: ``letters`` in all; what is longer, deeper or no JSON is cut or left out.
+
+    Checks on the way in are stricter, but an index may be older than they are.
+    """
+
+    def __init__(self, letters: int) -> None:
+        self._left = letters
+
+    def value(self, value: Any, depth: int = 0) -> Any:
+        if isinstance(value, str):
+            value = cut(value, max(1, min(_LONGEST, self._left)))
+            self._left -= len(value)
+        elif isinstance(value, Mapping | list | tuple):
+            return self._inside(value, depth + 1)
+        elif isinstance(value, float):
+            value = value if math.isfinite(value) else str(value)
+        elif isinstance(value, int) and not isinstance(value, bool):
+            value = value if abs(value) < _LARGEST else str(cut(hex(value)))
+        self._left -= 1
+        return value
+
+    def _inside(self, value: Mapping[str, Any] | Sequence[Any], depth: int) -> Any:
+        if depth > _DEEPEST:
+            return "…"
+        shown: dict[str, Any] = {}
+        pairs = value.items() if isinstance(value, Mapping) else enumerate(value)
+        for name, inner in pairs:
+            if self._left <= 0:
+                break
+            shown[cut(str(name))] = self.value(inner, depth)
+            self._left -= len(str(name)) if isinstance(value, Mapping) else 0
+        return shown if isinstance(value, Mapping) else list(shown.values())
 
 
 def snippet_parts(snippet: Snippet) -> list[SnippetPart]:
@@ -134,18 +186,24 @@ def encoded(answer: BaseModel, brief: bool = False) -> bytes:
     """An answer as JSON; ``brief``: without what has its default."""
     try:
         return answer.__pydantic_serializer__.to_json(answer, exclude_defaults=brief)
-    except PydanticSerializationError:
-        return to_json(_printable(answer.model_dump(exclude_defaults=brief)))
+    except (PydanticSerializationError, ValueError, RecursionError):  # a lone surrogate, or levels without end
+        fields = type(answer).model_fields
+        values = {name: value for name, value in answer if not (brief and value == fields[name].default)}
+        return to_json(_printable(values), fallback=str)
 
 
-def _printable(value: Any) -> Any:
-    """The same with lone surrogates written as escapes."""
+def _printable(value: Any, depth: int = 0) -> Any:
+    """The same with lone surrogates written as escapes, and "…" for what is nested too deeply to be written."""
     if isinstance(value, str):
         return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode("utf-8")
     if isinstance(value, Snippet):
         return Snippet(_printable(value.text), (), value.words)
+    if isinstance(value, BaseModel):
+        value = dict(value)
+    if isinstance(value, Mapping | list | tuple) and depth > _WRITTEN:
+        return "…"
     if isinstance(value, Mapping):
-        return {_printable(name): _printable(inner) for name, inner in value.items()}
-    if isinstance(value, list):
-        return [_printable(inner) for inner in value]
+        return {_printable(str(name)): _printable(inner, depth + 1) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_printable(inner, depth + 1) for inner in value]
     return value

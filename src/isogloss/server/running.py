@@ -13,6 +13,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection
 from contextlib import ExitStack
+from dataclasses import replace
 from multiprocessing import parent_process
 from pathlib import Path
 from types import FrameType
@@ -20,11 +21,13 @@ from typing import Any
 
 import uvicorn
 from prometheus_client.multiprocess import mark_process_dead
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.supervisors.multiprocess import SIGNALS, Multiprocess, Process
 
 from isogloss.server.app import Settings, make_app
-from isogloss.server.errors import Refusal
+from isogloss.server.errors import Refusal, unavailable
 from isogloss.server.guard import is_loopback
 from isogloss.server.limits import HEADER_BYTES, Limits
 from isogloss.server.log import flush, log_libraries, write_line
@@ -32,30 +35,34 @@ from isogloss.server.metrics import FOLDER
 from isogloss.storage.errors import InputError
 
 STOPS = (signal.SIGTERM, signal.SIGINT)
-_BACKLOG = 2048
+_BACKLOG = 2048  # connections that may wait to be accepted
+_ACCEPTED = 32  # connections that are accepted in one turn of the event loop, before any of them can be refused
 _GRACE = 30  # seconds for requests that were being answered when the service was told to stop
 _LAST_WAIT = 60.0  # seconds for the workers to finish what they have begun
 _SILENCE = 30  # seconds without a sign of life after which a worker is killed and replaced
 _LONGEST_PAUSE = 30.0  # seconds between two attempts to replace a worker that does not start
+_PROVEN = 30.0  # seconds after which a worker that answers counts as well
 _FAILED = 3  # exit status of a worker that could not start
 
 
 def serve(
-    path: str | Path, host: str = "127.0.0.1", port: int = 8000, *, workers: int = 1,
+    path: str | Path, host: str = "127.0.0.1", port: int = 8000, *, workers: int = 1, supervised: bool = False,
     announce: Callable[[str], object] = print, hosts: Collection[str] = (), **settings: Any,
 ) -> None:  # fmt: skip
     """Serve an index until SIGTERM or SIGINT; then take no new requests, finish those that run, and return.
 
     ``announce`` is called with the address as soon as clients can connect. On a loopback address the service answers
-    to the names of loopback and to ``hosts``, elsewhere to any name. Other arguments, such as ``token`` (without one
-    nobody can write) and ``compare``, are those of :class:`isogloss.server.app.Settings`.
+    to the names of loopback and to ``hosts``, elsewhere to any name. Several workers, or one that is ``supervised``,
+    are processes of their own, which are replaced when they die; a program that wants that begins with ``if __name__
+    == "__main__"``. Other arguments, such as ``token`` (without one nobody can write) and ``compare``, are those of
+    :class:`isogloss.server.app.Settings`.
     """
     answered = frozenset(map(str.lower, hosts)) if is_loopback(host) else None
     made = Settings(Path(path), hosts=answered, **settings)
     with listen(host, port) as listener:
         name = f"[{host}]" if ":" in host else host
         address = f"http://{name}:{listener.getsockname()[1]}/"
-        if workers > 1:
+        if workers > 1 or supervised:
             make_app(made).state.backend.service.close()  # an index that cannot be opened is reported here, once
             announce(address)
             _serve_in_workers(made, listener, workers)
@@ -71,10 +78,10 @@ def serve_on(
     app = make_app(settings)
     config = uvicorn.Config(
         app, http=connections(settings.limits), ws="none", lifespan="on", log_config=None, access_log=False,
-        server_header=False, proxy_headers=False, backlog=_BACKLOG, timeout_graceful_shutdown=_GRACE,
+        server_header=False, proxy_headers=False, backlog=_ACCEPTED, timeout_graceful_shutdown=_GRACE,
         timeout_keep_alive=settings.limits.idle_seconds, h11_max_incomplete_event_size=HEADER_BYTES,
     )  # fmt: skip
-    server = uvicorn.Server(config)
+    server = Server(config)
 
     def stop(number: int, frame: FrameType | None) -> None:
         server.should_exit = True  # uvicorn has handlers of its own while it runs, and calls these when it has ended
@@ -91,6 +98,15 @@ def serve_on(
     finally:
         for number, handler in handlers.items():
             signal.signal(number, handler)
+
+
+class Server(uvicorn.Server):
+    """uvicorn's server; its ``backlog`` is how many connections are accepted at once, not how many may wait."""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        for listener in sockets or ():
+            listener.listen(_BACKLOG)
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -113,26 +129,32 @@ class Connection(H11Protocol):
     """uvicorn's connection, with limits on what a client may keep open: how many, and for how long without progress.
 
     A header must come whole within ``header_seconds`` of its first letter, or of the connection; a client that reads
-    nothing for ``send_seconds`` is cut off. uvicorn itself ends connections that are idle between two requests.
+    nothing for ``send_seconds`` is cut off. uvicorn itself ends connections that are idle between two requests. Where
+    there are too many, of one client or of all, the one that has waited longest without a whole header makes room for
+    the new one: so silent connections keep nobody out.
     """
 
     limits = Limits()
     open_by_client: Counter[str]
+    waiting: dict[Connection, str]
+    """The connections without a whole header, the oldest first, and their clients."""
     _timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         name = self._client_name
         self.open_by_client[name] += 1
-        if len(self.connections) > self.limits.connections:
-            self._refuse(Refusal(503, "there are too many connections; try again in a moment"))
-        elif self.open_by_client[name] > self.limits.connections_per_client:
+        if self.open_by_client[name] > self.limits.connections_per_client and not self._made_room(name):
             self._refuse(Refusal(503, "there are too many connections from this address; try again in a moment"))
+        elif len(self.connections) > self.limits.connections and not self._made_room():
+            self._refuse(Refusal(503, "there are too many connections; try again in a moment"))
         else:
+            self.waiting[self] = name
             self._arm(self.limits.header_seconds, self._header_is_late)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._disarm()
+        self.waiting.pop(self, None)
         name = self._client_name
         self.open_by_client[name] -= 1
         if self.open_by_client[name] <= 0:
@@ -144,10 +166,16 @@ class Connection(H11Protocol):
             return
         super().data_received(data)
         if self.cycle is not None and not self.cycle.response_complete:
+            self.waiting.pop(self, None)
             if not self.flow.write_paused:
                 self._disarm()  # the body has its own limit, where it is read
         elif self._timer is None and not self.transport.is_closing():
             self._arm(self.limits.header_seconds, self._header_is_late)
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if self.cycle.response_complete and not self.transport.is_closing():
+            self.waiting[self] = self._client_name
 
     def pause_writing(self) -> None:
         super().pause_writing()
@@ -163,6 +191,18 @@ class Connection(H11Protocol):
     @property
     def _client_name(self) -> str:
         return self.client[0] if self.client else ""
+
+    def _made_room(self, client: str | None = None) -> bool:
+        """Whether a connection, of this client or of any, could be ended for a new one."""
+        oldest = next((one for one, name in self.waiting.items() if client in (None, name)), None)
+        if oldest is None:
+            return False
+        del self.waiting[oldest]
+        if oldest.cycle is None:
+            oldest._refuse(Refusal(503, "there are too many connections; this one was silent for longest"))
+        else:
+            oldest.transport.close()  # between two requests an answer would be taken for that to the next
+        return True
 
     def _arm(self, seconds: float, act: Callable[[], None]) -> None:
         self._disarm()
@@ -190,7 +230,17 @@ class Connection(H11Protocol):
 
 def connections(limits: Limits) -> type[Connection]:
     """The class of the connections of one server."""
-    return type("LimitedConnection", (Connection,), {"limits": limits, "open_by_client": Counter()})
+    most = min(limits.connections, _descriptors())
+    limits = replace(limits, connections=most, connections_per_client=min(limits.connections_per_client, most // 2))
+    return type("LimitedConnection", (Connection,), {"limits": limits, "open_by_client": Counter(), "waiting": {}})
+
+
+def _descriptors() -> int:
+    """How many connections the limit of open files allows: half of it is for the index and for new connections."""
+    import resource  # not on every system
+
+    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return max(2, limit // 2 - _ACCEPTED)
 
 
 def _serve_in_workers(settings: Settings, listener: socket.socket, count: int) -> None:
@@ -238,11 +288,51 @@ def _follow_parent() -> None:
         os.kill(os.getpid(), signal.SIGTERM)
 
 
+class StandIn:
+    """Answers on the socket of the workers, in a thread, while none of them can start."""
+
+    def __init__(self, listener: socket.socket, limits: Limits) -> None:
+        self._listener, self._limits = listener, limits
+        self._server: Server | None = None
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Answer, if that is not so already."""
+        if self._thread is not None:
+            return
+        config = uvicorn.Config(
+            _unavailable, http=connections(self._limits), ws="none", lifespan="off", log_config=None, access_log=False,
+            server_header=False, proxy_headers=False, backlog=_ACCEPTED, timeout_graceful_shutdown=1,
+            h11_max_incomplete_event_size=HEADER_BYTES,
+        )  # fmt: skip
+        self._server = Server(config)
+        self._thread = threading.Thread(target=self._server.run, args=([self._listener.dup()],), daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Answer no more."""
+        if self._thread is not None and self._server is not None:
+            self._server.should_exit = True
+            self._thread.join()
+            self._thread = self._server = None
+
+
+async def _unavailable(scope: Scope, receive: Receive, send: Send) -> None:
+    """What every request is answered while no worker can open the index."""
+    if scope["path"].endswith("/health"):
+        response = Response(b'{"live":true,"ready":false}', 503, media_type="application/json")
+    else:
+        response = unavailable().response("")
+    response.headers["Connection"] = "close"
+    await response(scope, receive, send)
+
+
 class Supervisor(Multiprocess):
     """uvicorn's supervisor, which goes on with the workers it has when the replacement of a dead one does not start.
 
-    uvicorn's own ends the service then, although the other workers answer. Attempts go on, with pauses that double;
-    only where no worker has ever been ready there is nothing to go on with.
+    uvicorn's own ends the service then, although the other workers answer. Attempts go on, with pauses that double
+    until a worker has answered for a while; only where no worker has ever been ready there is nothing to go on with.
+    While no worker can start, this process answers that the index cannot be opened.
     """
 
     def __init__(
@@ -258,12 +348,15 @@ class Supervisor(Multiprocess):
         self._failures: Counter[int] = Counter()
         self._due: dict[int, float] = {}
         self._was_ready = False
+        self._begun: dict[int, float] = {}
+        self._stand_in = StandIn(listener, settings.limits)
 
     def run(self) -> None:
         """Supervise until told to stop."""
         try:
             super().run()
         finally:
+            self._stand_in.stop()
             self.terminate_all()
             self.join_all()
 
@@ -281,8 +374,10 @@ class Supervisor(Multiprocess):
             if slot in self._due and self._clock() >= self._due[slot]:
                 del self._due[slot]
                 self.processes[slot] = self._start(slot)
-        if not self._was_ready and len(self._due) == len(self.processes):
-            raise InputError("no worker could start; the log says why")
+        if len(self._due) == len(self.processes):
+            if not self._was_ready:
+                raise InputError("no worker could start; the log says why")
+            self._stand_in.start()
 
     def join_all(self) -> None:
         """Wait for the workers to finish what they have begun, but not for ever."""
@@ -300,7 +395,7 @@ class Supervisor(Multiprocess):
     def _start(self, slot: int) -> Process:
         worker = self.new_worker()
         worker.start()
-        self._seen[slot] = self._clock()
+        self._seen[slot] = self._begun[slot] = self._clock()
         return worker
 
     def _lives(self, slot: int, process: Process) -> bool:
@@ -309,7 +404,9 @@ class Supervisor(Multiprocess):
             return False
         if process.is_ready(1):
             self._was_ready = True
-            self._failures[slot] = 0
+            self._stand_in.stop()
+            if self._clock() - self._begun[slot] >= _PROVEN:
+                self._failures[slot] = 0
         elif not process.ping(1):
             return self._clock() - self._seen[slot] < _SILENCE
         self._seen[slot] = self._clock()
@@ -318,6 +415,7 @@ class Supervisor(Multiprocess):
     def _bury(self, slot: int, process: Process) -> None:
         process.kill()
         process.join()
+        self._was_ready |= process.exitcode is not None and process.exitcode < 0  # a signal: it had opened the index
         failures = self._failures[slot]
         pause = min(_LONGEST_PAUSE, 2.0**failures) if process.exitcode == _FAILED or failures else 0.0
         self._failures[slot] += 1

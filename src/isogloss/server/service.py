@@ -272,14 +272,19 @@ class Writer:
         return self._writer is not None
 
     def add(self, messages: Sequence[models.DocumentMessage]) -> models.AddAnswer:
-        """Add documents or replace those of the same language and id; they are on disk when this returns."""
-        for message in messages:
+        """Add documents or replace those of the same language and id; they are on disk when this returns.
+
+        Of those with the same language and id the last is added.
+        """
+        for number, message in enumerate(messages):
             if message.lang and not _CODE.fullmatch(message.lang):
-                raise Refusal(422, f"lang: {message.lang!r} is not a language code, like fr or zh")
+                what = f"{message.lang!r} is not a language code, like fr or zh"
+                raise Refusal(422, f"documents[{number}].lang: {what}")
+        last = {(message.lang, message.id): message for message in messages}
 
         def change(writer: IndexWriter) -> models.AddAnswer:
-            added = writer.add(map(presenting.document_of, messages))
-            return models.AddAnswer(added=added, generation=writer.commit())
+            added = writer.add(map(presenting.document_of, last.values()))
+            return models.AddAnswer(added=added, repeated=len(messages) - len(last), generation=writer.commit())
 
         return self._write(change)
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from isogloss.storage.containers import find_packed, writer_for
-from isogloss.storage.files import write_bytes
+from isogloss.storage.files import open_regular, write_bytes
 
 Kept = TypeVar("Kept")
 
@@ -48,6 +48,7 @@ def load_array(path: Path) -> NDArray[Any]:
     A file that is no array is a ``ValueError``.
     """
     try:
+        open_regular(path).close()
         with _reading_headers:
             try:
                 mapped: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
@@ -58,8 +59,17 @@ def load_array(path: Path) -> NDArray[Any]:
         if packed is None:
             raise
         return packed.container.array(packed.name, packed.directory)
-    except (EOFError, ValueError) as error:
+    except (
+        EOFError,
+        ValueError,
+        SyntaxError,
+        TypeError,
+        OverflowError,
+        MemoryError,
+    ) as error:  # numpy parses headers as Python
         raise ValueError(f"{path.name} is not a whole array: {error}") from error
+    if not isinstance(mapped, np.ndarray) or mapped.dtype.kind not in "biuf":
+        raise ValueError(f"{path.name} is not an array of numbers")
     return mapped.view(np.ndarray)  # which is read four times faster than a map
 
 

@@ -27,10 +27,12 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from isogloss.storage.errors import DamagedFileError
+from isogloss.storage.files import open_regular, parse_json, read_regular
 
 DATA, CONTENTS = "arrays.bin", "arrays.json"
 _MAGIC = b"isogloss arrays\n"
 _ALIGNMENT = 64
+_LARGEST = 2**62  # bytes, and the length of an array
 _UNTRACKED: dict[str, Any] = {"trackfd": False} if sys.version_info >= (3, 13) else {}
 
 
@@ -131,8 +133,8 @@ class Container(mmap):
             known = _OPEN.get(_key(path.stat()))
             if known is not None:
                 return known  # type: ignore[return-value]  # there is one class
-            entries = _entries((directory / CONTENTS).read_bytes(), directory)
-            with open(path, "rb") as file:
+            entries = _entries(read_regular(directory / CONTENTS), directory)
+            with open_regular(path) as file:
                 status = os.fstat(file.fileno())
                 if not status.st_size:
                     raise DamagedFileError(path, "is empty")
@@ -146,7 +148,10 @@ class Container(mmap):
         entry = self.entries[name]
         if entry.start + entry.size > len(self):
             raise DamagedFileError(directory / DATA, f"is cut off in {name}")
-        return np.ndarray(entry.shape, entry.dtype, self, entry.start)
+        try:
+            return np.ndarray(entry.shape, entry.dtype, self, entry.start)
+        except ValueError as error:
+            raise DamagedFileError(directory / CONTENTS, f"has no array in {name} ({error})") from error
 
     def is_whole(self, name: str) -> bool:
         """Whether an array is as it was written."""
@@ -198,7 +203,7 @@ def find_packed(path: Path) -> Packed | None:
 
 def contents_hash(directory: Path) -> str:
     """The hash of arrays.json, which has those of all arrays."""
-    return blake2b((directory / CONTENTS).read_bytes(), digest_size=16).hexdigest()
+    return blake2b(read_regular(directory / CONTENTS), digest_size=16).hexdigest()
 
 
 def damaged_arrays(directory: Path, hash_: str, largest: int | None = None) -> list[str]:
@@ -215,11 +220,20 @@ def damaged_arrays(directory: Path, hash_: str, largest: int | None = None) -> l
 def _entries(content: bytes, directory: Path) -> dict[str, Entry]:
     try:
         found = {name: Entry(dtype, tuple(shape), start, hash_) for name, (dtype, shape, start, hash_) in
-                 json.loads(content).items()}  # fmt: skip
+                 parse_json(content, directory / CONTENTS).items()}  # fmt: skip
         for name, entry in found.items():
-            numbers = *entry.shape, entry.start
-            if np.dtype(entry.dtype).hasobject or not all(isinstance(each, int) and each >= 0 for each in numbers):
+            if not _is_array(entry):
                 raise ValueError(f"{name} is no array")
     except (ValueError, TypeError, AttributeError) as error:
         raise DamagedFileError(directory / CONTENTS, f"is not a list of arrays ({error})") from error
     return found
+
+
+def _is_array(entry: Entry) -> bool:
+    """Whether an entry is of numbers in the order of this machine's bytes, and begins where arrays do."""
+    if type(entry.dtype) is not str or type(entry.hash) is not str:
+        return False
+    kind, numbers = np.dtype(entry.dtype), (*entry.shape, entry.start)
+    if kind.str != entry.dtype or kind.kind not in "biuf" or not kind.isnative:
+        return False
+    return all(type(each) is int and 0 <= each < _LARGEST for each in numbers) and entry.start % _ALIGNMENT == 0

@@ -3,19 +3,57 @@
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, TextIO, cast
+from typing import IO, Any, TextIO, cast
 
-from isogloss.storage.errors import InputError
+from isogloss.storage.errors import DamagedFileError, InputError
 
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2
 _SYNC_THREADS = 8
+MOST_READ = 2**28
+"""Bytes that a file of JSON in an index may have."""
+
+
+def open_regular(path: Path) -> IO[bytes]:
+    """Open a file of an index for reading bytes. A pipe or a device is an error: it might never end, or never begin."""
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NONBLOCK", 0))
+    try:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise DamagedFileError(path, "is not a file")
+        return os.fdopen(handle, "rb")
+    except BaseException:
+        os.close(handle)
+        raise
+
+
+def read_regular(path: Path, most: int = MOST_READ) -> bytes:
+    """The content of a file of an index that is small where it is not damaged."""
+    with open_regular(path) as file:
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise DamagedFileError(path, f"has more than {most:,} bytes")
+    return content
+
+
+def read_json(path: Path) -> Any:
+    """What a file of JSON in an index contains; one that is none is a :class:`DamagedFileError`."""
+    return parse_json(read_regular(path), path)
+
+
+def parse_json(content: bytes, path: Path) -> Any:
+    """What JSON from a file contains."""
+    try:
+        return json.loads(content.decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise DamagedFileError(path, f"is not JSON ({error})") from error
 
 
 def refuse_existing(path: Path, overwrite: bool) -> None:

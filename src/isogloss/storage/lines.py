@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import gzip
+import io
 import zlib
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, TYPE_CHECKING, NamedTuple
 
 from isogloss.storage.errors import InputError
 
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
 GZIP_MAGIC = b"\x1f\x8b"
+LONGEST_LINE = 1 << 26
+"""Bytes."""
+MOST_EXPANSION = 200
+"""How many bytes an archive may make of each of its own; text makes 3 to 30."""
+_FREE = 1 << 22  # bytes that any archive may make
+_BLOCK = 1 << 16
 
 
 class Location(NamedTuple):
@@ -45,7 +56,34 @@ def open_bytes(path: Path) -> IO[bytes]:
         magic = probe.read(2)
     if path.name.endswith(".gz") and len(magic) < 2:
         raise InputError(f"{path}: the gzip archive is cut off before its first line")
-    return gzip.open(path, "rb") if magic == GZIP_MAGIC else open(path, "rb")  # type: ignore[return-value]
+    return io.BufferedReader(_Unpacked(path), _BLOCK) if magic == GZIP_MAGIC else open(path, "rb")
+
+
+class _Unpacked(io.RawIOBase):
+    """What a gzip archive holds, as a stream; one that expands too much is refused when that is seen."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._count = path, 0
+        self._packed = open(path, "rb")  # noqa: SIM115 - closed with this stream
+        self._file = gzip.GzipFile(fileobj=self._packed)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        view = memoryview(buffer)
+        block = self._file.read1(len(view))
+        view[: len(block)] = block
+        self._count += len(block)
+        if self._count > max(_FREE, MOST_EXPANSION * self._packed.tell()):
+            what = f"the gzip archive makes more than {MOST_EXPANSION} bytes of each of its own"
+            raise InputError(f"{self._path}: {what}; if that is right, unpack it with gunzip and read the file")
+        return len(block)
+
+    def close(self) -> None:
+        self._file.close()
+        self._packed.close()
+        super().close()
 
 
 def read_head(path: Path, size: int) -> bytes:
@@ -62,14 +100,18 @@ def read_lines(
 ) -> Iterator[tuple[Location, str]]:
     """Stream the lines of a file, plain or gzipped, without their line ends.
 
-    A truncated archive or a binary file is an :class:`InputError`. A line that is not UTF-8 (or in the encoding) goes
+    A truncated archive, one that expands too much, a binary file or a line of more than ``LONGEST_LINE`` bytes is an
+    :class:`InputError`. A line that is not UTF-8 (or in the encoding) goes
     to ``on_broken``, which may raise or count it, and is skipped; without ``on_broken`` it is an error too.
     """
     path = find_file(path)
     number = 0
     try:
         with open_bytes(path) as file:
-            for number, raw in enumerate(file, start=1):
+            for number, raw in enumerate(iter(partial(file.readline, LONGEST_LINE + 1), b""), start=1):
+                if len(raw) > LONGEST_LINE:
+                    what = f"a line of more than {LONGEST_LINE:,} bytes"
+                    raise InputError(f"{Location(path, number)}: {what}; break it into shorter ones, or leave it out")
                 try:
                     line = raw.decode("utf-8-sig" if number == 1 and encoding == "UTF-8" else encoding)
                 except UnicodeDecodeError as error:

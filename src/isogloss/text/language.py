@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from isogloss.storage.errors import InputError
+from isogloss.text.language_names import find_code
 from isogloss.text.tokenizer import tokenize
 
 _FEWEST_WORDS, _MOST_WORDS = 4, 20  # of a query
@@ -17,6 +18,15 @@ def check_language(code: str) -> None:
     proper = language.isalpha() and language.isascii() and len(language) in (2, 3) and all(map(str.isalnum, rest))
     if not proper or len(code) > _LONGEST_CODE:
         raise InputError(f"language: {code!r} is not a language code, like fr or zh")
+
+
+def normalize_language(code: str) -> str:
+    """The code that documents of a language have in an index: ``FR``, ``fr-CA`` and ``French`` are all ``fr``."""
+    found = find_code(code) if len(code) <= _LONGEST_CODE else ""
+    if not found:
+        what = f"{code[:_LONGEST_CODE]!r} is not a language code, like fr or zh, nor a name that is known"
+        raise InputError(f"language: {what}; codes of your own go from qaa to qtz")
+    return found
 
 
 def identify_language(text: str, among: Collection[str] | None = None) -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from functools import cache
+
 _TABLE = """
 af afr Afrikaans
 ar ara Arabic
@@ -84,6 +87,45 @@ yi yid Yiddish
 zh zho Chinese
 """
 _LANGUAGES = {code: (long, name) for code, long, name in (line.split(" ", 2) for line in _TABLE.strip().splitlines())}
+
+
+_OTHERS = """
+aa ab ae ak am an as av ay ba bh bi bm bo ce ch co cr cu cv dv dz ee ff fj fo fy gd gn gv ha ho ht hz ia ie ig ii ik
+io iu jv kg ki kj kl kr ks kv kw ky lb lg li ln lu mg mh mi mn na nd ng nr nv ny oj om or os pi ps qu rm rn rw sa sc
+sd se sg sh sm sn so ss su tg ti tk tn to ts tt tw ty ug ve vo wa wo xh yo za zu
+"""
+_OTHER_CODES = frozenset(_OTHERS.split())
+"""Those of ISO 639-1 that have no name here."""
+_SYNONYMS = {
+    "iw": "he", "in": "id", "ji": "yi", "jw": "jv", "mo": "ro", "alb": "sq", "arm": "hy", "baq": "eu", "bur": "my",
+    "chi": "zh", "cmn": "zh", "cze": "cs", "dut": "nl", "fil": "tl", "fre": "fr", "geo": "ka", "ger": "de", "gre": "el",
+    "ice": "is", "mac": "mk", "may": "ms", "nob": "nb", "per": "fa", "rum": "ro", "slo": "sk", "swa": "sw", "wel": "cy",
+    "farsi": "fa", "filipino": "tl", "flemish": "nl", "mandarin": "zh", "kiswahili": "sw", "castilian": "es",
+}  # fmt: skip
+
+
+def find_code(language: str) -> str:
+    """The code of a language by a code or its English name, without region and script; empty where it is not known.
+
+    Codes of three letters that the table does not have are taken as they are.
+
+    >>> [find_code(each) for each in ("FR", "fr_CA", "zh-Hans-CN", "fra", "Spanish", "xx", "klingon", "tlh")]
+    ['fr', 'fr', 'zh', 'fr', 'es', '', '', 'tlh']
+    """
+    name = language.strip().lower()
+    code = re.split("[-_@]", name, maxsplit=1)[0]
+    found = _SYNONYMS.get(name) or _by_name().get(name) or _SYNONYMS.get(code) or _by_name().get(code)
+    if found:
+        return found
+    is_code = code in _LANGUAGES or code in _OTHER_CODES or (len(code) == 3 and code.isascii() and code.isalpha())
+    return code if is_code else ""
+
+
+@cache
+def _by_name() -> dict[str, str]:
+    """English names and codes of three letters to those of two."""
+    names = {name.lower(): code for code, (_, name) in _LANGUAGES.items()}
+    return names | {long: code for code, (long, _) in _LANGUAGES.items()}
 
 
 def known_languages() -> list[str]:

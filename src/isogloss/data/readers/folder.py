@@ -1,5 +1,7 @@
 """A folder of text, Markdown and HTML files, plain or ``.gz``. The id of a document is its path in the folder.
 
+Links that lead out of the folder are not followed, unless the source is written ``folder+links:DIR``.
+
 Languages: files below a sub-folder named by the language (``fr/…``) or with it before the ending (``page.fr.md``) are
 of that language; where the folder has neither for a language, every file is read. Where no language is asked for, such
 names are hints (:mod:`isogloss.text.detection`).
@@ -8,13 +10,15 @@ names are hints (:mod:`isogloss.text.detection`).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import ClassVar
 
 from isogloss.data.documents import Document
 from isogloss.data.problems import Problems
 from isogloss.data.readers.markup import read_html, read_markdown
+from isogloss.data.readers.walking import id_of, walk
 from isogloss.data.source import Source, existing_directory
 from isogloss.storage.lines import Location, read_lines
 
@@ -22,12 +26,14 @@ _HTML = (".html", ".htm")
 _MARKDOWN = (".md", ".markdown")
 _LANGUAGE = re.compile(r"([A-Za-z]{2})([-_][A-Za-z]{2,4})?")  # fr, pt-BR, zh_Hans
 _ENDINGS = (".txt", *_MARKDOWN, *_HTML)
+_LARGEST = 1 << 26  # characters of a file
 
 
 class Folder(Source):
     """Files below a folder; hidden files and other kinds of file are skipped."""
 
     format = "folder"
+    _follows: ClassVar[bool] = False
     about_documents = f"; files are read that end with {', '.join(_ENDINGS)}, plain or .gz"
 
     def __init__(self, where: str) -> None:
@@ -35,31 +41,62 @@ class Folder(Source):
         self.directory = existing_directory(where)
 
     def documents(self, language: str, problems: Problems) -> Iterator[tuple[Location, Document]]:
-        paths = self._paths()
+        paths = self._paths(problems)
         marked = [path for path in paths if _is_marked(path.relative_to(self.directory), language)]
-        for path in marked or paths:
-            yield Location(path), replace(self._document(path, language, problems), language=language if marked else "")
+        for location, document in self._documents(marked or paths, lambda _: language, problems):
+            yield location, replace(document, language=language if marked else "")
 
     def all_documents(self, problems: Problems) -> Iterator[tuple[Location, Document]]:
-        for path in self._paths():
-            yield Location(path), self._document(path, _named_language(path.relative_to(self.directory)), problems)
+        return self._documents(self._paths(problems), _named_language, problems)
 
     def place(self, document: Document) -> tuple[str, str]:
         path = Path(document.id)
         return path.parent.as_posix(), _named_language(path)
 
-    def _document(self, path: Path, language: str, problems: Problems) -> Document:
-        stem, ending = _stem_and_ending(path)
-        title, text = _read("\n".join(line for _, line in read_lines(path, problems.broken_text)), ending)
-        id_ = path.relative_to(self.directory).as_posix()
-        return Document(id_, text, title or stem.removesuffix(f".{language}"))
+    def _documents(
+        self, paths: Iterable[Path], language_of: Callable[[Path], str], problems: Problems
+    ) -> Iterator[tuple[Location, Document]]:
+        """The documents of files; a file that cannot be read is reported."""
+        for path in paths:
+            name = path.relative_to(self.directory)
+            stem, ending = _stem_and_ending(name)
+            try:
+                content = _content(path, problems)
+            except OSError as error:
+                problems.error(Location(path), "unreadable file", f"cannot be read ({error.strerror})")
+                continue
+            if content is None:
+                what = f"has more than {_LARGEST:,} characters; cut it into several files, or leave it out"
+                problems.error(Location(path), "too large", what)
+                continue
+            title, text = _read(content, ending)
+            yield (
+                Location(path),
+                Document(id_of(name), text, title or id_of(Path(stem.removesuffix(f".{language_of(name)}")))),
+            )
 
-    def _paths(self) -> list[Path]:
-        return [path for path in sorted(self.directory.rglob("*")) if self._is_document(path)]
+    def _paths(self, problems: Problems) -> list[Path]:
+        return sorted(
+            walk(self.directory, (*_ENDINGS, *(f"{ending}.gz" for ending in _ENDINGS)), problems, self._follows)
+        )
 
-    def _is_document(self, path: Path) -> bool:
-        hidden = any(part.startswith(".") for part in path.relative_to(self.directory).parts)
-        return _stem_and_ending(path)[1] in _ENDINGS and not hidden and path.is_file()
+
+class LinkedFolder(Folder):
+    """A folder whose links are followed, wherever they lead."""
+
+    format = "folder+links"
+    _follows = True
+
+
+def _content(path: Path, problems: Problems) -> str | None:
+    """The lines of a file; None if they are too many."""
+    lines, size = [], 0
+    for _, line in read_lines(path, problems.broken_text):
+        lines.append(line)
+        size += len(line) + 1
+        if size > _LARGEST:
+            return None
+    return "\n".join(lines)
 
 
 def _stem_and_ending(path: Path) -> tuple[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 import struct
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from isogloss.storage.lines import Location, read_head, read_lines
 
 _MAGIC = 0x950412DE
 _CHARSET = re.compile(rb"charset=([\w.:-]+)", re.IGNORECASE)
+_NOT_OF_TEXT = frozenset({"idna", "punycode", "raw_unicode_escape", "unicode_escape"})  # the first two are slow
 _HEAD = 1 << 16  # bytes in which the header of a catalogue is looked for
 _KEYWORD = re.compile(r"(msgctxt|msgid_plural|msgid|msgstr)(?:\[(\d+)\])?[ \t]*(?=\")")
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"[ \t]*')
@@ -28,14 +30,10 @@ def read_mo(path: Path) -> Iterator[tuple[str, str]]:
     content = path.read_bytes()
     entries = list(_entries(path, content))
     header = next((translation for message, translation in entries if not message), b"")
-    found = _CHARSET.search(header)
-    charset = found[1].decode("ascii") if found else "utf-8"
-    try:
-        for message, translation in entries:
-            if message:
-                yield from _forms(message.decode(charset, "replace"), translation.decode(charset, "replace"))
-    except LookupError as error:
-        raise InputError(f"{path}: the character set {charset!r} is not known; convert the file to UTF-8") from error
+    charset = _charset(path, header)
+    for message, translation in entries:
+        if message:
+            yield from _forms(message.decode(charset, "replace"), translation.decode(charset, "replace"))
 
 
 def _entries(path: Path, content: bytes) -> Iterator[tuple[bytes, bytes]]:
@@ -48,6 +46,8 @@ def _entries(path: Path, content: bytes) -> Iterator[tuple[bytes, bytes]]:
         spans = [struct.unpack_from(f"{order}{2 * count}I", content, table) for table in tables]
     except (struct.error, MemoryError, OverflowError) as error:
         raise InputError(f"{path}: a damaged message catalogue (it ends before its tables); make it anew") from error
+    if any(sum(table[::2]) > len(content) for table in spans):  # many long texts out of a small file
+        raise InputError(f"{path}: a damaged message catalogue (its texts overlap); make it anew")
     messages, translations = (zip(table[::2], table[1::2], strict=True) for table in spans)
     for (length, start), (other_length, other_start) in zip(messages, translations, strict=True):
         if max(start + length, other_start + other_length) > len(content):
@@ -70,7 +70,7 @@ def read_po(path: Path, problems: Problems) -> Iterator[tuple[Location, tuple[st
     Fuzzy and obsolete entries are left out, and so is what has no translation.
     """
     entry = _Entry()
-    for location, line in read_lines(path, problems.broken_text, _charset(path)):
+    for location, line in read_lines(path, problems.broken_text, _charset(path, read_head(path, _HEAD))):
         text = line.strip()
         if entry.is_complete and not text.startswith(('"', "msgstr", "#~")):
             yield from entry.forms()
@@ -79,32 +79,40 @@ def read_po(path: Path, problems: Problems) -> Iterator[tuple[Location, tuple[st
         if wrong:
             problems.error(location, "malformed entry", wrong)
             entry = _Entry(skips=True)
-    if entry.texts and not entry.is_complete:
+    if entry.has_text and not entry.is_complete:
         what = "the file ends before the translation of this message; it is cut off"
         problems.error(entry.location or Location(path), "malformed entry", what)
     else:
         yield from entry.forms()
 
 
-def _charset(path: Path) -> str:
-    found = _CHARSET.search(read_head(path, _HEAD))
+def _charset(path: Path, header: bytes) -> str:
+    found = _CHARSET.search(header)
     name = found[1].decode("ascii") if found else "UTF-8"
     if name.upper() in ("UTF-8", "UTF8", "CHARSET", "ASCII", "US-ASCII"):  # CHARSET: of a template
         return "UTF-8"
     try:
         "".encode(name)
-    except LookupError:
-        raise InputError(f"{path}: the character set {name!r} is not known; convert the file to UTF-8") from None
+        is_known = codecs.lookup(name).name not in _NOT_OF_TEXT
+    except (LookupError, UnicodeError):
+        is_known = False
+    if not is_known:
+        raise InputError(f"{path}: the character set {name!r} is not known; convert the file to UTF-8")
     return name
 
 
 class _Entry:
-    """An entry of a catalogue while it is read: keyword to text; ``skips`` the rest of one that is malformed."""
+    """An entry of a catalogue while it is read: keyword to lines; ``skips`` the rest of one that is malformed."""
 
     def __init__(self, skips: bool = False) -> None:
-        self.texts: dict[str, str] = {}
+        self._lines: dict[str, list[str]] = {}
         self.location: Location | None = None
         self._fuzzy, self._skips, self._last = False, skips, ""
+
+    @property
+    def has_text(self) -> bool:
+        """Whether a message has begun."""
+        return bool(self._lines)
 
     @property
     def is_complete(self) -> bool:
@@ -121,7 +129,7 @@ class _Entry:
         if keyword:
             line = line[keyword.end() :]
             name = keyword[1] + (keyword[2] or "")
-            if name in self.texts or (keyword[1] == "msgstr" and "msgid" not in self.texts):
+            if name in self._lines or (keyword[1] == "msgstr" and "msgid" not in self._lines):
                 return f"{keyword[1]} where none is expected"
             self._last = name
             self.location = self.location or location
@@ -130,16 +138,17 @@ class _Entry:
         quoted = _QUOTED.fullmatch(line)
         if quoted is None:
             return f"the text in quotes does not end: {line[:40]!r}"
-        self.texts[self._last] = self.texts.get(self._last, "") + _ESCAPE.sub(_unescape, quoted[1])
+        self._lines.setdefault(self._last, []).append(_ESCAPE.sub(_unescape, quoted[1]))
         return ""
 
     def forms(self) -> Iterator[tuple[Location, tuple[str, str]]]:
         """The message with its translation, and its plural; nothing of the header."""
-        message = self.texts.get("msgid")
+        texts = {name: "".join(lines) for name, lines in self._lines.items()}
+        message = texts.get("msgid")
         if not message or self._fuzzy or self.location is None:
             return
-        plural = self.texts.get("msgid_plural")
-        translations = [text for name, text in self.texts.items() if name.startswith("msgstr")]
+        plural = texts.get("msgid_plural")
+        translations = [text for name, text in texts.items() if name.startswith("msgstr")]
         for pair in _forms(message if plural is None else f"{message}\0{plural}", "\0".join(translations)):
             yield self.location, pair
 

@@ -13,10 +13,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NoReturn
 
+from isogloss.data.document_checks import shown_value
 from isogloss.data.documents import Document, Judgment, Query, document_of, page_object
 from isogloss.data.grades import GradedPages
 from isogloss.data.problems import Problems
 from isogloss.data.source import NoJudgmentsError, Pair, Source, list_pairs
+from isogloss.storage.errors import InputError
 from isogloss.storage.files import atomic_file
 from isogloss.storage.lines import Location, find_file, read_lines
 
@@ -54,14 +56,14 @@ def _what_is_wrong(line: str, value: Any, required: tuple[str, ...]) -> str | No
             return f"the object has no {key!r}"
         allowed = (str, int) if key == required[0] else (str,)
         if not isinstance(value[key], allowed) or (value[key] == "" and key == required[0]):
-            return f"{key!r} must be a string, got {str(value[key])[:30]!r}"
+            return f"{key!r} must be a string, got {shown_value(value[key])}"
     return None
 
 
 def _has_half_pair(value: dict[str, Any]) -> bool:
     try:
         json.dumps(value, ensure_ascii=False).encode("utf-8")
-    except UnicodeEncodeError:
+    except (UnicodeEncodeError, RecursionError):
         return True
     return False
 
@@ -170,9 +172,14 @@ def read_pages(path: Path, problems: Problems) -> Iterator[tuple[Location, Docum
             key for key, shape in _SHAPES.items() if page.get(key) is not None and not isinstance(page[key], shape)
         ]
         if wrong:
-            problems.error(location, "malformed line", f"{wrong[0]!r} has the wrong type: {str(page[wrong[0]])[:30]!r}")
+            problems.error(
+                location, "malformed line", f"{wrong[0]!r} has the wrong type: {shown_value(page[wrong[0]])}"
+            )
             continue
-        yield location, document_of(page)
+        try:
+            yield location, document_of(page)
+        except InputError as error:
+            problems.error(location, "malformed line", str(error))
 
 
 def write_jsonl(path: Path, documents: Iterable[Document], overwrite: bool = False) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from isogloss.data.parallel_text import NoTextError, ParallelText, same_language
 from isogloss.data.problems import Problems
 from isogloss.data.readers.gettext import read_mo, read_po
+from isogloss.data.readers.walking import walk
 from isogloss.data.source import TextPair
 from isogloss.storage.errors import InputError
 from isogloss.storage.lines import Location, read_head
@@ -45,7 +46,7 @@ class Messages(ParallelText):
         """The catalogues with their languages; of a catalogue and its compiled form the first."""
         if self.path.is_file():
             return [(_language(self.path, self.path), self.path)]
-        paths = [path for path in sorted(self.path.rglob("*")) if path.name.endswith(_ENDINGS) and path.is_file()]
+        paths = sorted(walk(self.path, _ENDINGS, Problems(stop_at_errors=False)))
         sources = {_bare(path) for path in paths if ".po" in path.suffixes}
         kept = (path for path in paths if ".po" in path.suffixes or _bare(path) not in sources)
         return [(_language(path, self.path), path) for path in kept]
@@ -112,8 +113,8 @@ def _language(path: Path, root: Path) -> str:
 
 _TAG = re.compile(r"</?[a-zA-Z][^<>]{0,500}>")
 _ENTITY = re.compile(r"&#?\w{1,10};")
-_DIRECTIVE = re.compile(r"%(?:\d+\$|\(\w+\))?[-+#0']*\d*(?:\.\d+)?(?:hh|h|ll|l|z|j|t|q|L)?[a-zA-Z]|%\d+|%%|\{\w*\}")
-_APPENDED_KEY = re.compile(r"\s*\([_&]\w\)")
+_DIRECTIVE = re.compile(r"%(?:\d++\$|\(\w+\))?[-+#0']*+\d*+(?:\.\d++)?(?:hh|h|ll|l|z|j|t|q|L)?[a-zA-Z]|%\d+|%%|\{\w*\}")
+_APPENDED_KEY = re.compile(r"(?<!\s)\s*+\([_&]\w\)")
 _KEY = re.compile(r"([_&])(?=\w)")
 
 

@@ -39,6 +39,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isogloss.data.dataset import Dataset
+from isogloss.data.document_checks import LONGEST_TEXT
 from isogloss.data.documents import Collection, Document, Judgment, Query, joined_fields
 from isogloss.data.judgments import Judgments
 from isogloss.data.problems import Problems
@@ -56,6 +57,7 @@ _MATE = 2
 _NEAR = 0.02  # weights are often written with four digits
 _SHARE = 0.99
 _MOST = 10_000  # occurrences of a word in a page; a wrong weight must not fill the memory
+_EMPTY_ROWS = 1_000_000
 _ENTRY = np.dtype([("row", np.int64), ("column", np.int64), ("value", np.float64)])
 _LARGEST_INDEX = 2**31 - 1
 _LARGEST_VALUE = float(np.finfo(np.float32).max)
@@ -101,8 +103,13 @@ class Platt(Source):
         location = Location(self._size(language).location.path)
         matrix = read_sparse(self.directory, language, problems)
         counts, word_of = word_counts(matrix), matrix.vocabulary.__getitem__
+        lengths = counts * np.fromiter(map(len, matrix.vocabulary), np.int64, len(matrix.vocabulary))[matrix.columns]
         for row in range(len(matrix)):
             span = slice(matrix.offsets[row], matrix.offsets[row + 1])
+            if lengths[span].sum() > LONGEST_TEXT:
+                what = f"row {row + 1} stands for more than {LONGEST_TEXT:,} characters"
+                problems.error(location, "too long", what)
+                continue
             words = np.repeat(matrix.columns[span], counts[span]).tolist()
             yield location, str(row + 1), " ".join(map(word_of, words))
 
@@ -182,6 +189,8 @@ def read_sparse(directory: Path | str, language: str, problems: Problems | None 
     if len(entries) + malformed != size.entries:
         what = f"says {size.entries} non-zeros, but {len(entries) + malformed} follow; is the file whole?"
         problems.error(size.location, "wrong number of entries", what)
+    if size.rows > _EMPTY_ROWS + len(entries):  # a number must not fill the memory
+        raise InputError(f"{size.location}: says {size.rows:,} rows, but {len(entries):,} entries follow; correct it")
     entries, lines, base = _checked(entries, lines, size, problems)
     width = max(1, size.columns)
     keys: NDArray[np.int64] = (entries["row"] - base) * width + entries["column"] - base

@@ -18,7 +18,7 @@ from isogloss.storage.errors import InputError
 from isogloss.storage.lines import Location, find_file, open_bytes
 
 _CODES = frozenset({"bpt", "ept", "it", "ph", "ut"})  # their content is markup of the translated document
-_BLOCK = 1 << 16  # bytes
+_BLOCK = 1 << 20  # bytes; a long token is read anew with each block
 _LONGEST = 1 << 18  # characters of a translation unit
 _DEEPEST = 64  # elements in elements
 
@@ -73,7 +73,8 @@ class _Reader:
         self._units: list[tuple[int, list[tuple[str, str]]]] = []
         self._elements: list[str] = []
         self._unit: list[tuple[str, str]] = []
-        self._language, self._text, self._size, self._line = "", "", 0, 0
+        self._language, self._size, self._line = "", 0, 0
+        self._texts: list[str] = []
         self._parser = expat.ParserCreate()
         self._parser.buffer_text = True
         self._parser.StartElementHandler = self._start
@@ -101,12 +102,12 @@ class _Reader:
         elif name == "tuv":
             self._language = attributes.get("xml:lang") or attributes.get("lang") or ""
         elif name == "seg":
-            self._text = ""
+            self._texts = []
 
     def _end(self, name: str) -> None:
         self._elements.pop()
         if name == "seg":
-            self._unit.append((self._language, self._text))
+            self._unit.append((self._language, "".join(self._texts)))
         elif name == "tu":
             self._units.append((self._line, self._unit))
 
@@ -116,7 +117,7 @@ class _Reader:
         self._size += len(text)
         if self._size > _LONGEST:
             self._refuse(f"a translation unit has more than {_LONGEST:,} characters; cut it into sentences")
-        self._text += text
+        self._texts.append(text)
 
     def _entity(self, name: str, *_: object) -> None:
         self._refuse(f"declares the entity {name[:30]!r}, which is not read; write its text in its place")

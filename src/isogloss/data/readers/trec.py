@@ -6,7 +6,6 @@ A directory may have several languages: ``topics.en.tsv``, ``documents.fr.jsonl`
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,13 +14,14 @@ from isogloss.data.dataset import Dataset
 from isogloss.data.documents import Document, Judgment, Query, page_object
 from isogloss.data.problems import Problems
 from isogloss.data.readers.jsonl import dump, read_pages
+from isogloss.data.readers.markup import unescape
 from isogloss.data.readers.table import one_line, parse_grade, read_table, table_id
 from isogloss.data.source import Pair, Source, existing_directory, list_pairs
 from isogloss.storage.errors import InputError
 from isogloss.storage.files import atomic_directory
 from isogloss.storage.lines import Location, find_file, is_there, read_lines
 
-_TAG = re.compile(r"<(/?)\s*(num|title|desc|narr|top)\b[^>]*>", re.IGNORECASE)
+_TAG = re.compile(r"<(/?)\s*+(num|title|desc|narr|top)\b[^<>]*+>", re.IGNORECASE)
 _LABEL = re.compile(r"^\s*(?:Number|Topic|Description|Narrative)\s*:\s*", re.IGNORECASE)
 
 
@@ -98,7 +98,7 @@ def _read_topics(path: Path, language: str, problems: Problems) -> Iterator[tupl
     found = False
     for location, parts in _topic_parts(path, problems):
         found = True
-        values = {name: _LABEL.sub("", html.unescape(value)).strip() for name, value in parts.items()}
+        values = {name: _LABEL.sub("", unescape(" ".join(texts).strip())).strip() for name, texts in parts.items()}
         if not values.get("num"):
             problems.error(location, "malformed topic", "a <top> without <num>")
         elif "top" not in parts:
@@ -110,20 +110,20 @@ def _read_topics(path: Path, language: str, problems: Problems) -> Iterator[tupl
         problems.error(Location(path), "malformed topic", "has no <top> at all, so there are no topics")
 
 
-def _topic_parts(path: Path, problems: Problems) -> Iterator[tuple[Location, dict[str, str]]]:
+def _topic_parts(path: Path, problems: Problems) -> Iterator[tuple[Location, dict[str, list[str]]]]:
     """The texts of each topic by tag, closed or not; with a key ``top`` if the topic is closed."""
-    parts: dict[str, str] | None = None
+    parts: dict[str, list[str]] | None = None
     start, tag = Location(path), ""
     for location, line in read_lines(path, problems.broken_text):
         for name, closing, text in _tags(line):
             if name == "top":
                 if parts is not None:
-                    yield start, parts | ({"top": ""} if closing else {})
+                    yield start, parts | ({"top": []} if closing else {})
                 start, parts, tag = location, None if closing else {}, ""
             elif name:
                 tag = "" if closing else name
             if parts is not None and tag:
-                parts[tag] = f"{parts.get(tag, '')} {text}".strip()
+                parts.setdefault(tag, []).append(text)
     if parts is not None:
         yield start, parts
 

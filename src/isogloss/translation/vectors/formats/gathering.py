@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import mmap
 import zlib
 from collections.abc import Iterator, Sequence
@@ -104,6 +105,7 @@ def unpacked(path: Path) -> Iterator[IO[bytes]]:
 def mapped(path: Path) -> mmap.mmap | bytes:
     """All bytes of a file: mapped, so that only what is used is read, or unpacked in memory."""
     with unpacked(path) as file:
-        if isinstance(file, gzip.GzipFile):
+        try:
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        except io.UnsupportedOperation:  # an archive
             return file.read()
-        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)

@@ -1,6 +1,6 @@
 """Kills a writer at random moments while readers search, and checks that nothing was lost and nothing is half there.
 
-    python tests/end_to_end/crashing.py --kills 200
+    python tests/hostile/crashing.py --kills 200
 
 The writer commits pairs of documents, deletes and replaces older pairs, and says so when a commit has returned. After
 each kill every change that was acknowledged must be there, the one that was under way whole or not at all, and readers

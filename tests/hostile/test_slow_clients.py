@@ -157,23 +157,53 @@ def test_an_answer_that_nobody_takes_is_given_up(site):
 
 def test_one_address_has_so_many_connections_and_others_have_theirs():
     site = Site(connections_per_client=2, connections=4)
-    first, second = site.connect(), site.connect()
+    asking, second = site.connect(), site.connect()
+    for one in (asking, second):
+        one.data_received(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
     third = site.connect()
     status, error = refusal(third.transport)
     assert (status, error["code"]) == (503, "busy")
     assert "from this address" in error["message"]
     third.connection_lost(None)
     assert not site.connect("203.0.113.8").transport.closed
-    assert not first.transport.closed
+    assert not asking.transport.closed
     second.connection_lost(None)
     assert not site.connect().transport.closed
 
 
 def test_all_together_have_so_many():
     site = Site(connections=3)
-    open_ones = [site.connect(f"203.0.113.{number}") for number in range(3)]
+    asking = [site.connect(f"203.0.113.{number}") for number in range(3)]
+    for one in asking:
+        one.data_received(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
     assert "too many connections;" in refusal(site.connect("203.0.113.9").transport)[1]["message"]
-    assert not any(one.transport.closed for one in open_ones)
+    assert not any(one.transport.closed for one in asking)
+
+
+def test_a_new_connection_takes_the_place_of_the_one_that_was_silent_for_longest():
+    site = Site(connections_per_client=3, connections=6)
+    asking, silent, half = (site.connect() for _ in range(3))
+    asking.data_received(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+    half.data_received(b"GET / HT")
+    assert not site.connect().transport.closed
+    assert refusal(silent.transport)[0] == 503
+    silent.connection_lost(None)
+    assert not site.connect().transport.closed
+    assert refusal(half.transport)[0] == 503
+    assert not asking.transport.closed
+
+
+def test_a_connection_between_two_requests_makes_room_without_a_word():
+    site = Site(connections=2, connections_per_client=2)
+    idle = site.connect()
+    idle.data_received(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+    idle.cycle.response_complete = True
+    idle.on_response_complete()
+    other = site.connect("203.0.113.8")
+    assert not site.connect("203.0.113.9").transport.closed
+    assert idle.transport.closed
+    assert idle.transport.sent == b""
+    assert not other.transport.closed
 
 
 @pytest.mark.parametrize(

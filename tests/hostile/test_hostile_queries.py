@@ -5,7 +5,7 @@ import os
 import random
 
 import pytest
-from tests.server.hostile import hostile_address, hostile_queries
+from tests.hostile.queries import hostile_address, hostile_queries
 
 from isogloss.server.errors import ErrorAnswer
 from isogloss.server.models import SearchAnswer

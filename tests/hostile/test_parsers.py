@@ -1,0 +1,68 @@
+"""Markup that is written to be slow: a reader of quadratic time needs hours for these, and is ended by the timeout."""
+
+from __future__ import annotations
+
+import os
+import random
+
+import pytest
+
+from isogloss.data.readers.markup import read_html, read_markdown
+
+SIZE = 200_000  # characters
+MIXED = int(os.environ.get("ISOGLOSS_HOSTILE", "6"))  # `make soak` tries more
+pytestmark = pytest.mark.timeout(60)
+
+HTML = (
+    '<a href="', "<a href='x", "<div>", "<b>", "<p>", "<svg>", "<template><svg>", "<!--", "<!-", "<!--->", "<![CDATA[",
+    "<!", "<?", "</", "<", "&", "&amp;", "&#x41", "&#1", "<a b=", "<a b=c=", "\0<p>", "<table><tr><td>", "<script>",
+    "<script/>", "<title>x", "</b></p>", "<style>", "<textarea>", "<x =",
+)  # fmt: skip
+MARKDOWN = (
+    "[a](", "[", "]", "[[]", "![", "![a](", "[a](b", "[a](<", '[a](b "', "[a]((", "[a][", "*", "_", "*a ", "a_", "*a_",
+    "**a *b ", "a**b", "`", "a`", "``a`", "<", "<a", "<!--", "<!-- -", "<a href=", "> ", ">", "- ", "1. ", "1",
+    "# ", "#", " #", "a\n=\n", "=\n", "---\n", "--- \n", "```\n", "|a", "a|b\n-|-\n", "&", "&#1", "\\",
+    "    a\n", "[a]: b\n", " ", "\t",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("part", HTML)
+def test_html_is_read_in_linear_time(part):
+    for text in (part * (SIZE // len(part)), "x" + part * (SIZE // len(part)) + "y"):
+        assert len(read_html(text)[1]) <= len(text)
+
+
+@pytest.mark.parametrize("part", MARKDOWN)
+def test_markdown_is_read_in_linear_time(part):
+    for text in (part * (SIZE // len(part)), "x" + part * (SIZE // len(part)) + "y"):
+        assert len(read_markdown(text)[1]) <= len(text)
+
+
+@pytest.mark.parametrize(
+    ("opened", "closed"), [("<div>", "</p>"), ("<svg>", "</template>"), ("<b>", "</div>"), ("<template>", "</svg>")]
+)
+def test_open_elements_are_not_searched_at_each_tag(opened, closed):
+    assert read_html(opened * 60_000 + closed * 60_000 + "seen")[1] in ("seen", "")
+
+
+def test_parts_of_markup_in_any_order():
+    chance = random.Random(18)
+    for _ in range(MIXED):
+        few = chance.sample(HTML + MARKDOWN, 3)
+        text = "".join(chance.choices(few, k=SIZE // 8))
+        for title, body in (read_html(text), read_markdown(text)):
+            assert len(title) + len(body) <= 2 * len(text)
+
+
+def test_a_character_reference_with_thousands_of_digits_is_no_number():
+    for digits in ("1" * 5_000, "x" + "f" * 5_000):
+        assert read_html(f"<p>a &#{digits}; b</p>")[1] == "a \N{REPLACEMENT CHARACTER} b"
+        assert read_markdown(f"a &#{digits}; b")[1] == "a \N{REPLACEMENT CHARACTER} b"
+
+
+def test_what_is_not_closed_ends_with_the_page_as_in_browsers():
+    assert read_html("<p>seen<!-- not <p>seen")[1] == "seen"
+    assert read_html('<p>seen<a href="not <p>seen')[1] == "seen"
+    assert read_html("<p>seen<script>not <p>seen")[1] == "seen"
+    assert read_html("<p>1 < 2 and 3 > 2<p")[1] == "1 < 2 and 3 > 2"
+    assert read_markdown("a <!-- is kept, since nothing closes it")[1] == "a <!-- is kept, since nothing closes it"
