@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import stat
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,6 +16,7 @@ from isogloss.storage.files import write_bytes
 
 FORMAT = 5
 FILE, COPY = "index.json", "index.copy.json"
+_MOST_DIMENSIONS = 65_536  # of a vector in Qdrant; PostgreSQL has fewer
 
 
 @dataclass(frozen=True)
@@ -25,6 +29,12 @@ class EngineNote:
     url: str
     name: str
     dimension: int
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.url, str) and isinstance(self.name, str) and isinstance(self.dimension, int)):
+            raise TypeError("its engine has no url, name and dimension")
+        if not 0 <= self.dimension <= _MOST_DIMENSIONS:
+            raise ValueError(f"vectors of {self.dimension} components")
 
 
 @dataclass(frozen=True)
@@ -77,6 +87,7 @@ class Manifest:
         if not path.is_file():
             what = "is not an index (it has no index.json)" if directory.is_dir() else "no such index"
             raise InputError(f"{directory}: {what}; make one with 'isogloss index'")
+        _refuse_links(directory)
         try:
             content = json.loads(path.read_text(encoding="utf-8"))
             if content["format"] != FORMAT:
@@ -93,3 +104,17 @@ class Manifest:
             what = f"put its copy {COPY} in its place, or make the index again with 'isogloss index'"
             raise InputError(f"{path}: is damaged ({error}); {what}") from error
         return manifest
+
+
+def _refuse_links(directory: Path) -> None:
+    """Raise if something in an index is neither a file nor a folder.
+
+    By a link a stranger's index would read, change or remove what is elsewhere.
+    """
+    for root, folders, files in os.walk(directory):
+        for path in (os.path.join(root, name) for name in folders + files):
+            with suppress(FileNotFoundError):  # a writer has removed it
+                mode = os.lstat(path).st_mode
+                if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+                    what = "is a link, or no file at all, and an index consists of files"
+                    raise InputError(f"{path}: {what}; put the file itself there, or make the index again")

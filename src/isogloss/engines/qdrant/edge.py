@@ -16,6 +16,7 @@ import numpy as np
 import qdrant_edge
 from numpy.typing import NDArray
 
+from isogloss.engines.addresses import is_name
 from isogloss.engines.qdrant.points import (
     DENSE,
     INTEGERS,
@@ -110,7 +111,7 @@ class EdgePoints:
         left = []
         for mark in sorted(_path(url, "").glob(f"*{_MAKING}")):
             path = mark.with_name(mark.name.removesuffix(_MAKING))
-            if path not in _open and not _is_busy(path):
+            if is_name(path.name) and path not in _open and not _is_busy(path):
                 shutil.rmtree(path, ignore_errors=True)
                 mark.unlink(missing_ok=True)
                 left.append(path.name)
