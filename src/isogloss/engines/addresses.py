@@ -1,7 +1,7 @@
 """Addresses of engines, and which of them an index may be opened at.
 
 ``index.json`` says where the documents of an index are, but a stranger may have written it. Whoever connects there
-sends passwords and keys; whoever opens a folder may lock, change or remove it. So isogloss only goes where the user said:
+sends passwords and keys; whoever opens a folder may lock, change or remove it. So isogloss goes where the user said:
 
     the environment   ``ISOGLOSS_ENGINE`` replaces any address of the same engine (--engine of a command sets it), so
                       that a password, or a server that has moved, need not be written anywhere
