@@ -10,9 +10,13 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from isogloss.data.documents import parse_fields
 from isogloss.storage.checksums import FileNote, note_of_bytes
 from isogloss.storage.errors import InputError
 from isogloss.storage.files import write_bytes
+from isogloss.storage.json_types import check_types
+from isogloss.systems.base import FILE_OPTIONS
+from isogloss.text.language import check_language
 
 FORMAT = 5
 FILE, COPY = "index.json", "index.copy.json"
@@ -29,12 +33,6 @@ class EngineNote:
     url: str
     name: str
     dimension: int
-
-    def __post_init__(self) -> None:
-        if not (isinstance(self.url, str) and isinstance(self.name, str) and isinstance(self.dimension, int)):
-            raise TypeError("its engine has no url, name and dimension")
-        if not 0 <= self.dimension <= _MOST_DIMENSIONS:
-            raise ValueError(f"vectors of {self.dimension} components")
 
 
 @dataclass(frozen=True)
@@ -96,11 +94,18 @@ class Manifest:
             engine = EngineNote(**content["engine"]) if content.get("engine") else None
             lists = {name: tuple(content[name]) for name in ("fields", "query_languages")}
             manifest = cls(**{"documents": {}, **content, **lists, "engine": engine})
-            if not (isinstance(manifest.options, dict) and isinstance(manifest.documents, dict)):
-                raise TypeError("its options and documents must be objects")
+            check_types(manifest, cls, FILE)
+            if parse_fields(",".join(manifest.fields)) != manifest.fields:
+                raise ValueError("it names no fields")
             if not manifest.query_languages:
                 raise ValueError("it names no language of the queries")
-        except (ValueError, KeyError, TypeError) as error:
+            for language in manifest.query_languages:
+                check_language(language)  # it names a folder
+            if engine is not None and engine.dimension > _MOST_DIMENSIONS:
+                raise ValueError(f"vectors of {engine.dimension} components")
+            if any(manifest.options.get(name) for name in FILE_OPTIONS):
+                raise ValueError("its options name files, and an index has what it needs of them")
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             what = f"put its copy {COPY} in its place, or make the index again with 'isogloss index'"
             raise InputError(f"{path}: is damaged ({error}); {what}") from error
         return manifest

@@ -157,7 +157,7 @@ def open_index(
             return _Opening(path, manifest, commit, skip_damaged, before, engine).opened()
         except EngineUnavailableError:
             raise
-        except (OSError, ValueError, InputError) as error:
+        except (OSError, ValueError, KeyError, InputError) as error:
             refuse_too_many_files(error)
             if seen == (manifest, commit):  # no writer has changed it in between: the index itself is damaged
                 if isinstance(error, InputError):
