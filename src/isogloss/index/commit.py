@@ -19,10 +19,10 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from isogloss.index.forged import check_commit
 from isogloss.storage.checksums import FileNote
 from isogloss.storage.errors import InputError
 from isogloss.storage.files import write_bytes
-from isogloss.storage.json_types import check_types
 
 FILE, COPY = "commit.json", "commit.copy.json"
 MOST_SEGMENTS = 8
@@ -94,8 +94,7 @@ class Commit:
             }
             files = {name: FileNote(*note) for name, note in content["files"].items()}
             commit = cls(content["identity"], content["generation"], languages, files)
-            check_types(commit, cls, FILE)
-            _check_names(languages, files)
+            check_commit(commit)
             return commit
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             what = f"put its copy {COPY} in its place, or make the index again with 'isogloss index'"
@@ -104,18 +103,6 @@ class Commit:
 
 def _hash(content: Mapping[str, Any]) -> str:
     return blake2b(json.dumps(content, sort_keys=True).encode(), digest_size=16).hexdigest()
-
-
-def _check_names(languages: Mapping[str, LanguageEntry], files: Mapping[str, FileNote]) -> None:
-    """Raise if a name leads out of the index (what it names is read, and removed when it is merged) or has no note."""
-    segments = [segment for entry in languages.values() for segment in entry.segments]
-    arrays = {entry.order_file for entry in languages.values()} | {each.deleted_file for each in segments}
-    folders = {*languages, *(segment.name for segment in segments)}
-    for name in (*files, *folders, *arrays):
-        if name.startswith("/") or ".." in name.split("/") or ("/" in name and name in folders):
-            raise ValueError(f"{name!r} is not in the index")
-    if unknown := arrays - files.keys() - {""}:
-        raise ValueError(f"there is no checksum of {min(unknown)[:100]!r}")
 
 
 class Merge(NamedTuple):

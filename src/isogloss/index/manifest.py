@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
-import stat
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from isogloss.data.documents import parse_fields
+from isogloss.index.forged import check_manifest, refuse_links
 from isogloss.storage.checksums import FileNote, note_of_bytes
 from isogloss.storage.errors import InputError
 from isogloss.storage.files import write_bytes
-from isogloss.storage.json_types import check_types
-from isogloss.systems.base import FILE_OPTIONS
-from isogloss.text.language import check_language
 
 FORMAT = 5
 FILE, COPY = "index.json", "index.copy.json"
-_MOST_DIMENSIONS = 65_536  # of a vector in Qdrant; PostgreSQL has fewer
 
 
 @dataclass(frozen=True)
@@ -85,7 +78,7 @@ class Manifest:
         if not path.is_file():
             what = "is not an index (it has no index.json)" if directory.is_dir() else "no such index"
             raise InputError(f"{directory}: {what}; make one with 'isogloss index'")
-        _refuse_links(directory)
+        refuse_links(directory)
         try:
             content = json.loads(path.read_text(encoding="utf-8"))
             if content["format"] != FORMAT:
@@ -94,32 +87,10 @@ class Manifest:
             engine = EngineNote(**content["engine"]) if content.get("engine") else None
             lists = {name: tuple(content[name]) for name in ("fields", "query_languages")}
             manifest = cls(**{"documents": {}, **content, **lists, "engine": engine})
-            check_types(manifest, cls, FILE)
-            if parse_fields(",".join(manifest.fields)) != manifest.fields:
-                raise ValueError("it names no fields")
+            check_manifest(manifest)
             if not manifest.query_languages:
                 raise ValueError("it names no language of the queries")
-            for language in manifest.query_languages:
-                check_language(language)  # it names a folder
-            if engine is not None and engine.dimension > _MOST_DIMENSIONS:
-                raise ValueError(f"vectors of {engine.dimension} components")
-            if any(manifest.options.get(name) for name in FILE_OPTIONS):
-                raise ValueError("its options name files, and an index has what it needs of them")
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             what = f"put its copy {COPY} in its place, or make the index again with 'isogloss index'"
             raise InputError(f"{path}: is damaged ({error}); {what}") from error
         return manifest
-
-
-def _refuse_links(directory: Path) -> None:
-    """Raise if something in an index is neither a file nor a folder.
-
-    By a link a stranger's index would read, change or remove what is elsewhere.
-    """
-    for root, folders, files in os.walk(directory):
-        for path in (os.path.join(root, name) for name in folders + files):
-            with suppress(FileNotFoundError):  # a writer has removed it
-                mode = os.lstat(path).st_mode
-                if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-                    what = "is a link, or no file at all, and an index consists of files"
-                    raise InputError(f"{path}: {what}; put the file itself there, or make the index again")
