@@ -10,6 +10,7 @@ import io
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any, TypeVar
 
 import numpy as np
@@ -50,15 +51,16 @@ def load_array(path: Path) -> NDArray[Any]:
     try:
         with _reading_headers:
             try:
-                mapped: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
+                mapped: NDArray[Any] = np.lib.format.open_memmap(path, mode="r")  # np.load would open archives too
             except ValueError:
-                mapped = np.load(path, allow_pickle=False)
+                with open(path, "rb") as file:
+                    mapped = np.lib.format.read_array(file, allow_pickle=False)
     except (FileNotFoundError, NotADirectoryError):
         packed = find_packed(path)
         if packed is None:
             raise
         return packed.container.array(packed.name, packed.directory)
-    except (EOFError, ValueError) as error:
+    except (EOFError, ValueError, TokenError, MemoryError) as error:
         raise ValueError(f"{path.name} is not a whole array: {error}") from error
     return mapped.view(np.ndarray)  # which is read four times faster than a map
 
