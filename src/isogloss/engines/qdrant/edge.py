@@ -114,8 +114,9 @@ class EdgePoints:
         """Remove unfinished folders that no process has open; their names."""
         left = []
         for mark in sorted(_path(url, "").glob(f"*{_MAKING}")):
-            path = mark.with_name(mark.name.removesuffix(_MAKING))
-            if is_name(path.name) and path not in _open and not _is_busy(path):
+            name = mark.name.removesuffix(_MAKING)
+            path = mark.parent / name
+            if is_name(name) and path not in _open and not _is_busy(path):
                 shutil.rmtree(path, ignore_errors=True)
                 mark.unlink(missing_ok=True)
                 left.append(path.name)
