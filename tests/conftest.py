@@ -33,6 +33,14 @@ def no_cluster(request, monkeypatch):
         monkeypatch.delenv("RAY_ADDRESS", raising=False)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def own_state(tmp_path_factory):
+    """What isogloss remembers for its user is not written into the home of whoever runs the tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        yield
+
+
 @pytest.fixture(scope="session")
 def damage_array():
     """Changes the last byte of an array in the container of a directory."""

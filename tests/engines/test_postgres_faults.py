@@ -11,9 +11,9 @@ import pytest
 from tests.engines import postgres
 from tests.engines.inputs import DIMENSION, ids_of, page, unit
 
+from isogloss.engines.addresses import without_password
 from isogloss.engines.base import EngineUnavailableError
 from isogloss.engines.postgres import PostgresEngine, connection
-from isogloss.engines.registry import without_password
 from isogloss.storage.errors import InputError
 
 psycopg = postgres.psycopg

@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from isogloss.engines.registry import ENGINES, complete, create_engine, engine_of, in_use, new_name, without_password
+from isogloss.engines.addresses import complete, engine_of, in_use, without_password
+from isogloss.engines.registry import ENGINES, create_engine, new_name
 from isogloss.storage.errors import InputError
 
 

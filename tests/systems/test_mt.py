@@ -62,9 +62,10 @@ def test_saved_with_its_lexicon_it_needs_no_other(lexicon, tmp_path):
         TranslatedBM25(TranslatedBM25Options(), "en", "fr").load(tmp_path / "saved")
 
 
-def test_saved_with_ready_translations_it_reads_their_file_again(lexicon, tmp_path):
+def test_saved_with_ready_translations_it_has_a_copy_of_them(lexicon, tmp_path):
     (tmp_path / "saved").mkdir()
     made(translator=f"file:{lexicon}").save(tmp_path / "saved")
+    lexicon.unlink()
     options = TranslatedBM25Options(translator=f"file:{lexicon}")
     assert TranslatedBM25(options, "en", "fr").load(tmp_path / "saved").scores("bread").argmax() == 2
 

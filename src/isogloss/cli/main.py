@@ -7,7 +7,8 @@ import errno
 import io
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from typing import NoReturn, TypeAlias
 
@@ -34,6 +35,7 @@ COMMANDS = {
     "reproduce": "the tables and figures of a paper",
 }
 _LONGEST_ERROR = 4_000  # characters
+_ENGINE = "ISOGLOSS_ENGINE"  # of isogloss.engines.addresses, which is not needed for most commands
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
@@ -54,7 +56,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         try:
             options = _parse(arguments)
             set_quiet(options.quiet)
-            return int(options.run(options) or 0)
+            with _naming_the_engine(getattr(options, "named_engine", None)):
+                return int(options.run(options) or 0)
         finally:
             sys.stdout.flush()  # now, while a full disk or a reader that has gone can still be told
     except InputError as error:
@@ -119,6 +122,18 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
         command = " ".join(filter(None, (options.command, getattr(options, "part", None))))
         raise InputError(f"{command}: unknown argument {unknown[0]!r}; see 'isogloss {command} --help'")
     return options
+
+
+@contextmanager
+def _naming_the_engine(url: str | None) -> Iterator[None]:
+    """Let --engine be known to all that the command starts: the workers of a service are processes of their own."""
+    before = os.environ.get(_ENGINE)
+    os.environ |= {_ENGINE: url} if url else {}
+    try:
+        yield
+    finally:
+        os.environ.pop(_ENGINE, None)
+        os.environ |= {_ENGINE: before} if before is not None else {}
 
 
 def _fail(message: str, debug: bool, status: int = 2) -> int:

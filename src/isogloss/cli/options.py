@@ -45,8 +45,12 @@ def number(what: str, fits: Callable[[float], bool]) -> Callable[[str], float]:
 
 
 def add_index(parser: argparse.ArgumentParser) -> None:
-    """INDEX."""
+    """INDEX and --engine."""
     parser.add_argument("index", metavar="INDEX", help="a directory made by 'isogloss index'")
+    parser.add_argument(
+        "--engine", dest="named_engine", metavar="URL",
+        help="where the engine of INDEX is, if it has one that you have not named on this machine before",
+    )  # fmt: skip
 
 
 def add_data(parser: argparse.ArgumentParser) -> None:

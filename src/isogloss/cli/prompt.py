@@ -16,6 +16,7 @@ from isogloss.search.hits import Hits
 from isogloss.search.query_language import QueryLanguage, query_language_note, read_query_language
 from isogloss.storage.errors import InputError
 from isogloss.storage.files import atomic_file
+from isogloss.storage.user_directories import state_directory
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -199,10 +200,5 @@ def history_file() -> Path:
     named = os.environ.get("ISOGLOSS_HISTORY")
     if named is not None:
         return Path(named or os.devnull)
-    state = Path(os.environ.get("XDG_STATE_HOME", ""))
-    if not state.is_absolute():  # then it does not count, says the XDG specification
-        try:
-            state = Path.home() / ".local" / "state"
-        except RuntimeError:  # somebody without a home
-            return Path(os.devnull)
-    return state / "isogloss" / "history"
+    state = state_directory()
+    return Path(os.devnull) if state is None else state / "history"

@@ -18,8 +18,8 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from isogloss.storage.checksums import FILE as CHECKSUMS
-from isogloss.storage.checksums import FileNote, check_note
+from isogloss.index.forged import check_commit
+from isogloss.storage.checksums import FileNote
 from isogloss.storage.errors import DamagedFileError, DamagedIndexError, refuse_no_damage, warn_once
 from isogloss.storage.files import read_json, write_bytes
 
@@ -126,32 +126,10 @@ class Commit:
             languages = {name: _language_entry(**entry) for name, entry in content["languages"].items()}
             files = {name: FileNote(*note) for name, note in content["files"].items()}
             found = cls(content["identity"], content["generation"], languages, files)
-            found._check(path)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            if isinstance(error, DamagedFileError):
-                raise
+            check_commit(found)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise DamagedFileError(path, f"is not a commit ({error})") from error
         return found
-
-    def _check(self, path: Path) -> None:
-        """Raise unless every name is that of a file below the index, and every number can be one."""
-        for name, note in self.files.items():
-            check_note(path, name, note)
-        if type(self.identity) is not str or type(self.generation) is not int or self.generation < 0:
-            raise ValueError("its identity or generation is none")
-        for entry in self.languages.values():
-            if len(entry.segments) > 1 and entry.order_file not in self.files:
-                raise ValueError("an order of ids is missing")
-            for segment in entry.segments:
-                numbers = segment.documents, segment.deleted
-                if any(type(number) is not int for number in numbers) or not 0 <= segment.deleted <= segment.documents:
-                    raise ValueError(f"{segment.name} has no number of documents")
-                needed = [f"segments/{segment.name}/{CHECKSUMS}", *([segment.deleted_file] if segment.deleted else [])]
-                if any(name not in self.files for name in needed):
-                    raise ValueError(f"a file of {segment.name} is missing")
-        for language in self.languages:
-            if f"shared/{language}/{CHECKSUMS}" not in self.files:
-                raise ValueError(f"the model of {language} is missing")
 
 
 def _language_entry(segments: Sequence[Mapping[str, Any]], order_file: str) -> LanguageEntry:

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from isogloss.data.documents import Collection, Document
-from isogloss.engines import registry
+from isogloss.engines import addresses, registry
 from isogloss.engines.base import Approximating, IndexEngine, Points
 from isogloss.index.commit_writer import CommitWriter, PendingSegments
 from isogloss.index.engine_systems import for_engine
@@ -101,13 +101,14 @@ class NewEngineIndex:
 @contextmanager
 def new_engine_index(url: str, index: Path, systems: Iterable[LanguageSystems]) -> Iterator[NewEngineIndex]:
     """A new and empty place in an engine for an index; it is dropped if making the index fails."""
-    used = registry.complete(registry.in_use(url), index)
+    used = addresses.complete(addresses.in_use(url), index)
     registry.check_engine(used)
     ready = list(systems)
     found = [for_engine(system) for of_language in ready for system in of_language.values()]
     dimension = max(system.dimension for system in found)
-    note = EngineNote(registry.remember(used), registry.new_name(index), dimension)
+    note = EngineNote(addresses.without_password(used), registry.new_name(index), dimension)
     engine = registry.create_engine(used, dimension, note.name, any(system.sparse is not None for system in found))
+    addresses.confirm(note.url, note.name, used)
     try:
         yield NewEngineIndex(engine, note, ready)
     except BaseException:
@@ -126,7 +127,7 @@ def dropping_the_old_engine_index(index: Path) -> Iterator[None]:
     yield
     if old is not None:
         try:
-            _drop(registry.open_engine(old.url, old.name), old)
+            _drop(registry.open_engine(addresses.address_of(old.url, old.name), old.name), old)
         except InputError as error:
             _left_behind(old, error)
 
@@ -134,12 +135,13 @@ def dropping_the_old_engine_index(index: Path) -> Iterator[None]:
 def _drop(engine: IndexEngine, note: EngineNote) -> None:
     try:
         engine.drop()
+        addresses.forget(note.url, note.name)
     except Exception as error:  # whatever the engine raises; the first error says why the index was not made
         _left_behind(note, error)
 
 
 def _left_behind(note: EngineNote, error: Exception) -> None:
-    logging.getLogger("isogloss").warning("%s: %s is left there: %s", note.url, note.name, error)
+    logging.getLogger("isogloss").warning("%r: %r is left there: %s", note.url, note.name, error)
 
 
 def approximate_in_engine(path: Path, how: str) -> dict[str, float]:

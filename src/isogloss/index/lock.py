@@ -27,7 +27,7 @@ class WriteLock:
 
     def acquire(self) -> None:
         """Take the lock, or raise an error that names its holder."""
-        handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
         if not _take(handle):
             holder = " ".join(os.pread(handle, 1000, 0).decode("utf-8", "replace").split()) or "another writer"
             os.close(handle)

@@ -21,6 +21,7 @@ from isogloss.data.documents import Collection, Document
 from isogloss.data.problems import Problems
 from isogloss.data.source import Source
 from isogloss.data.translations import OwnTranslations
+from isogloss.engines.addresses import address_of
 from isogloss.engines.base import Listing
 from isogloss.engines.registry import finish_engine
 from isogloss.index.commit import Commit, LanguageEntry, SegmentEntry
@@ -225,7 +226,8 @@ def re_encode(
         in_engine = None
         if note is not None:
             stack.enter_context(dropping_the_old_engine_index(path))
-            in_engine = stack.enter_context(new_engine_index(note.url, path, systems))
+            where = address_of(note.url, note.name)
+            in_engine = stack.enter_context(new_engine_index(where, path, systems))
         partial = stack.enter_context(replacing(path, overwrite=True))
         old = stack.enter_context(closing(open_index(path)))
         if list(old.languages) != languages:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from isogloss.index.forged import check_manifest, refuse_links
 from isogloss.storage.checksums import FileNote, note_of_bytes
 from isogloss.storage.errors import DamagedFileError, DamagedIndexError, InputError, refuse_no_damage, warn_once
 from isogloss.storage.files import parse_json, read_regular, write_bytes
@@ -77,6 +77,7 @@ class Manifest:
         if not any((directory / name).exists() for name in (FILE, COPY)):
             what = "is not an index (it has no index.json)" if directory.is_dir() else "no such index"
             raise InputError(f"{directory}: {what}; make one with 'isogloss index'")
+        refuse_links(directory)
         try:
             return cls._read(directory / FILE, note)
         except (OSError, ValueError) as error:
@@ -103,28 +104,7 @@ class Manifest:
             engine = EngineNote(**content["engine"]) if content.get("engine") else None
             lists = {name: tuple(content[name]) for name in ("fields", "query_languages")}
             manifest = cls(**{"documents": {}, **content, **lists, "engine": engine})
-            if not (isinstance(manifest.options, dict) and isinstance(manifest.documents, dict)):
-                raise TypeError("its options and documents must be objects")
-            if not manifest.query_languages:
-                raise ValueError("it names no language of the queries")
-            manifest._check()
-        except (ValueError, KeyError, TypeError) as error:
+            check_manifest(manifest)
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise DamagedFileError(path, f"does not describe an index ({error})") from error
         return manifest
-
-    def _check(self) -> None:
-        """Raise unless every value has its type."""
-        texts = (
-            self.system,
-            self.made_by,
-            self.identity,
-            *self.query_languages,
-            *self.fields,
-            *self.sources,
-            *self.usual,
-        )
-        numbers = *self.sources.values(), *(each for scores in self.usual.values() for each in scores.values())
-        if not all(isinstance(text, str) for text in texts):
-            raise TypeError("one of its names is not text")
-        if not all(type(number) in (int, float) and 0 <= number < math.inf for number in numbers):
-            raise TypeError("one of its numbers is none")

@@ -14,6 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from isogloss.engines.addresses import address_of
 from isogloss.engines.base import EngineUnavailableError, IndexEngine
 from isogloss.engines.registry import open_engine
 from isogloss.index.commit import Commit, LanguageEntry
@@ -164,10 +165,13 @@ class OpenIndex:
         return sum(map(_size, self.path.rglob("*")))
 
 
-def open_index(path: Path | str, skip_damaged: bool = False, before: OpenIndex | None = None) -> OpenIndex:
+def open_index(
+    path: Path | str, skip_damaged: bool = False, before: OpenIndex | None = None, engine: str = ""
+) -> OpenIndex:
     """Open an index for searching; with ``skip_damaged``, without damaged segments.
 
-    ``before`` is the same index at an earlier commit; what has not changed is shared with it.
+    ``before`` is the same index at an earlier commit; what has not changed is shared with it. ``engine`` is the address
+    of its engine, which is needed where the user has not named it on this machine before.
     """
     path = Path(path)
     seen: tuple[Manifest, Commit] | None = None
@@ -178,7 +182,7 @@ def open_index(path: Path | str, skip_damaged: bool = False, before: OpenIndex |
             if commit.identity != manifest.identity:
                 raise ValueError("commit.json does not belong to index.json")
             manifest = Manifest.load(path, commit.files[MANIFEST])
-            return _Opening(path, manifest, commit, skip_damaged, before).opened()
+            return _Opening(path, manifest, commit, skip_damaged, before, engine).opened()
         except EngineUnavailableError:
             raise
         except _DAMAGE as error:
@@ -214,9 +218,10 @@ class _Opening:
     """Opens the index of one commit."""
 
     def __init__(
-        self, path: Path, manifest: Manifest, commit: Commit, skip_damaged: bool, before: OpenIndex | None
+        self, path: Path, manifest: Manifest, commit: Commit, skip_damaged: bool, before: OpenIndex | None, engine: str
     ) -> None:
         self.path, self.manifest, self.commit, self.skip_damaged = path, manifest, commit, skip_damaged
+        self.engine = engine
         self.before = before if before is not None and before.commit.identity == commit.identity else None
         self.checks = OpeningChecks()
         self.reader = SegmentReader(
@@ -280,7 +285,7 @@ class _Opening:
         note = self.manifest.engine
         if note is None or self.before is not None:
             return None if self.before is None else self.before.engine
-        return open_engine(note.url, note.name)
+        return open_engine(address_of(note.url, note.name, self.engine), note.name)
 
     def _systems(self, language: str) -> LanguageSystems:
         if self.before is not None and language in self.before.systems:

@@ -41,7 +41,7 @@ def divisors(query: str, systems: Mapping[str, System], usual: Mapping[str, floa
     if len(systems) < 2 or all(system.comparable for system in systems.values()):
         return dict.fromkeys(systems, 1.0)
     bounds = {language: system.best_possible(query) for language, system in systems.items()}
-    means = {language: usual.get(language, 0.0) for language in systems}
+    means = {language: max(usual.get(language, 0.0), 0.0) for language in systems}
     typical = _geometric_mean([mean for mean in means.values() if mean > 0])
     middle = _geometric_mean([bound for bound in bounds.values() if bound > 0])
     return {

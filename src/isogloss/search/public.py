@@ -96,9 +96,12 @@ class Index:
         return index
 
     @classmethod
-    def open(cls, path: Path | str, skip_damaged: bool = False) -> Index:
-        """Open an index on disk; with ``skip_damaged``, without its damaged segments."""
-        return cls(open_index(path, skip_damaged))
+    def open(cls, path: Path | str, skip_damaged: bool = False, engine: str = "") -> Index:
+        """Open an index on disk; with ``skip_damaged``, without its damaged segments.
+
+        ``engine`` is the address of its engine, if it has one that you have not named on this machine before.
+        """
+        return cls(open_index(path, skip_damaged, engine=engine))
 
     @property
     def path(self) -> Path:

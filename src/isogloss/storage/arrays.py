@@ -10,6 +10,7 @@ import io
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any, TypeVar
 
 import numpy as np
@@ -51,22 +52,17 @@ def load_array(path: Path) -> NDArray[Any]:
         open_regular(path).close()
         with _reading_headers:
             try:
-                mapped: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
+                mapped: NDArray[Any] = np.lib.format.open_memmap(path, mode="r")  # np.load would open archives too
             except ValueError:
-                mapped = np.load(path, allow_pickle=False)
+                with open(path, "rb") as file:
+                    mapped = np.lib.format.read_array(file, allow_pickle=False)
     except (FileNotFoundError, NotADirectoryError):
         packed = find_packed(path)
         if packed is None:
             raise
         return packed.container.array(packed.name, packed.directory)
-    except (
-        EOFError,
-        ValueError,
-        SyntaxError,
-        TypeError,
-        OverflowError,
-        MemoryError,
-    ) as error:  # numpy parses headers as Python
+    except (EOFError, ValueError, SyntaxError, TokenError, TypeError, OverflowError, MemoryError) as error:
+        # numpy parses headers as Python
         raise ValueError(f"{path.name} is not a whole array: {error}") from error
     if not isinstance(mapped, np.ndarray) or mapped.dtype.kind not in "biuf":
         raise ValueError(f"{path.name} is not an array of numbers")

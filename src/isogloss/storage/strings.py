@@ -73,6 +73,17 @@ class StringTable(Sequence[str]):
         keep_with(path, lambda: check_offsets(offsets, len(data), place_of(path)))
         return cls(data, offsets)
 
+    def checked(self, name: str) -> StringTable:
+        """The table itself; a ``ValueError`` if one of its strings, all of which it reads, cannot be decoded."""
+        begins = self.offsets[:-1][np.diff(self.offsets) > 0]
+        try:
+            self.data.tobytes().decode("utf-8", "surrogatepass")
+        except UnicodeDecodeError as error:
+            raise ValueError(f"{name} is not UTF-8") from error
+        if ((self.data[begins] & 0xC0) == 0x80).any():
+            raise ValueError(f"{name} begins in the middle of a character")
+        return self
+
     def _bytes(self, number: int) -> bytes:
         if not 0 <= number < len(self):
             raise IndexError(number)

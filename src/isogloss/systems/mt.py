@@ -21,9 +21,15 @@ from isogloss.systems.lexicons import INDUCED, LEXICON_HELP, fill_languages, ind
 from isogloss.text.tokenizer import tokenize
 from isogloss.translation.lexicon import Lexicon
 from isogloss.translation.queries import untranslated
-from isogloss.translation.translators import TRANSLATOR_HELP, LexiconTranslator, Translator, open_translator
+from isogloss.translation.translators import (
+    TRANSLATOR_HELP,
+    LexiconTranslator,
+    ReadyTranslations,
+    Translator,
+    open_translator,
+)
 
-_LEXICON_FILE = "translator.tsv"
+_LEXICON_FILE, _READY_FILE = "translator.tsv", "translations.tsv"
 _MISSING = ("error", "keep")
 
 
@@ -114,15 +120,20 @@ class TranslatedQueries:
         return open_translator(self._spec, *self._languages, keep_missing=self._keep_missing)
 
     def save(self, directory: Path) -> None:
-        """Write the lexicon into a directory, if there is one."""
+        """Write the lexicon or the ready translations into a directory, if there are some."""
         if isinstance(self.translator, LexiconTranslator):
             self.translator.lexicon.save(directory / _LEXICON_FILE)
+        if isinstance(self.translator, ReadyTranslations):
+            self.translator.save(directory / _READY_FILE)
 
     def load(self, directory: Path) -> None:
-        """Use the lexicon that ``save`` wrote, if any."""
-        if self._spec.startswith("lexicon"):
-            path = find_file(directory / _LEXICON_FILE)  # read at the first query, but an error now if missing
-            self._spec = f"lexicon:{path}"
+        """Use what ``save`` wrote, if anything; never a file that the options name: a stranger may have written them.
+
+        It is read at the first query, but an error now if it is missing.
+        """
+        kind = self._spec.partition(":")[0]
+        if kind in ("lexicon", "file"):
+            self._spec = f"{kind}:{find_file(directory / (_LEXICON_FILE if kind == 'lexicon' else _READY_FILE))}"
 
 
 @dataclass(frozen=True)

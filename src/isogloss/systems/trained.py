@@ -138,9 +138,10 @@ def load_model(path: Path) -> Trainable:
         made = system_type(config["system"])
         options = parse_options(made.name, made.options_type, {name: str(v) for name, v in config["options"].items()})
         system = made(options, config["query_language"], config["document_language"])
-        assert isinstance(system, Trainable)
+        if not isinstance(system, Trainable):
+            raise TypeError(f"{made.name} is not trained")
         system.load_model(folder)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(f"{folder}: the model is damaged ({error}); train it again") from error
     return system
 

@@ -18,6 +18,7 @@ from itertools import product
 from pathlib import Path
 
 from isogloss.storage.errors import InputError
+from isogloss.storage.files import atomic_file
 from isogloss.storage.lines import find_file, read_lines
 from isogloss.storage.progress import track
 from isogloss.text.stopwords import stop_words
@@ -194,6 +195,11 @@ class ReadyTranslations(Translator):
             what = f"{self.path}: has no translation of {len(missing):,} of {len(texts):,} texts ({first}{more})"
             raise InputError(f"{what}; add lines 'text or id<TAB>translation', or set missing=keep")
         return [each or text for text, each in zip(texts, found, strict=True)]
+
+    def save(self, path: Path) -> None:
+        """Write a file of the same translations."""
+        with atomic_file(path) as file:
+            file.writelines(f"{text}\t{translation}\n" for text, translation in self._translations.items())
 
 
 def _read(path: Path) -> dict[str, str]:

@@ -19,8 +19,8 @@ from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg_pool import ConnectionPool, PoolTimeout
 
+from isogloss.engines.addresses import VARIABLE, without_password
 from isogloss.engines.base import EngineUnavailableError
-from isogloss.engines.registry import VARIABLE, without_password
 from isogloss.storage.errors import InputError
 
 Connection = psycopg.Connection[tuple[Any, ...]]

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from qdrant_client import QdrantClient, models
 from qdrant_client.http.exceptions import ApiException
 
+from isogloss.engines.addresses import without_password
 from isogloss.engines.base import EngineUnavailableError
 from isogloss.engines.qdrant.points import (
     DENSE,
@@ -184,6 +185,8 @@ def _connect(url: str) -> QdrantClient:
     scheme, _, where = url.partition(":")
     address = urlsplit(f"{scheme.partition('+')[2]}:{where}")
     host = address.netloc.rpartition("@")[2]
+    if address.scheme not in ("http", "https") or not host:
+        raise InputError(f"{without_password(url)}: is no address of a Qdrant server; write qdrant+http://HOST:6333")
     key = address.password or os.environ.get("QDRANT_API_KEY")
     server = f"{address.scheme}://{host}{address.path}"
     return QdrantClient(url=server, api_key=key, check_compatibility=False, timeout=_TIMEOUT)

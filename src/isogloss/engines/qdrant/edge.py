@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shutil
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ import numpy as np
 import qdrant_edge
 from numpy.typing import NDArray
 
+from isogloss.engines.addresses import is_name
 from isogloss.engines.qdrant.points import (
     DENSE,
     INTEGERS,
@@ -36,6 +37,7 @@ _PAGE = 1_000  # points of a scroll
 _VALUES = 10_000  # of a key that are counted
 _MAKING = ".making"
 _LINKS = 16  # of a node of the graph
+_PANIC = "PanicException"  # of Rust: no Exception of Python
 
 
 class _Shared:
@@ -60,6 +62,9 @@ class EdgePoints:
     @property
     def _shard(self) -> qdrant_edge.EdgeShard:
         return self._shared.shard
+
+    def _ask(self, method: str, *arguments: Any) -> Any:
+        return _asked(self._shared.path, getattr(self._shard, method), *arguments)
 
     @classmethod
     def create(cls, url: str, name: str, dimension: int, sparse: bool) -> EdgePoints:
@@ -109,8 +114,9 @@ class EdgePoints:
         """Remove unfinished folders that no process has open; their names."""
         left = []
         for mark in sorted(_path(url, "").glob(f"*{_MAKING}")):
-            path = mark.with_name(mark.name.removesuffix(_MAKING))
-            if path not in _open and not _is_busy(path):
+            name = mark.name.removesuffix(_MAKING)
+            path = mark.parent / name
+            if is_name(name) and path not in _open and not _is_busy(path):
                 shutil.rmtree(path, ignore_errors=True)
                 mark.unlink(missing_ok=True)
                 left.append(path.name)
@@ -118,13 +124,13 @@ class EdgePoints:
 
     def upsert(self, points: Sequence[StoredPoint]) -> None:
         made = [qdrant_edge.Point(point.id, _vectors(point), dict(point.payload)) for point in points]
-        self._shard.update(qdrant_edge.UpdateOperation.upsert_points(made))
+        self._ask("update", qdrant_edge.UpdateOperation.upsert_points(made))
 
     def delete(self, ids: Sequence[str]) -> None:
-        self._shard.update(qdrant_edge.UpdateOperation.delete_points(list(ids)))
+        self._ask("update", qdrant_edge.UpdateOperation.delete_points(list(ids)))
 
     def flush(self) -> None:
-        self._shard.flush()
+        self._ask("flush")
 
     def query(
         self, query: NDArray[np.float32] | SparseVector, where: Where, limit: int, ef: int | None
@@ -138,22 +144,22 @@ class EdgePoints:
         request = qdrant_edge.QueryRequest(
             limit, query=nearest, filter=_filter(where), with_payload=["document"], params=params
         )
-        found = self._shard.query(request)
+        found = self._ask("query", request)
         return [FoundPoint(str(point.id), (point.payload or {})["document"], point.score) for point in found]
 
     def sparse(self, ids: Sequence[str]) -> dict[str, SparseVector]:
-        found: Any = {str(point.id): point.vector for point in self._shard.retrieve(list(ids), False, [SPARSE])}
+        found: Any = {str(point.id): point.vector for point in self._ask("retrieve", list(ids), False, [SPARSE])}
         return {id_: sparse_vector(named[SPARSE].indices, named[SPARSE].values) for id_, named in found.items()}
 
     def payloads(self, ids: Sequence[str], keys: Sequence[str]) -> dict[str, Payload]:
-        return {str(point.id): point.payload or {} for point in self._shard.retrieve(list(ids), list(keys), False)}
+        return {str(point.id): point.payload or {} for point in self._ask("retrieve", list(ids), list(keys), False)}
 
     def scroll(self, where: Where, keys: Sequence[str], dense: bool = False) -> Iterator[StoredPoint]:
         offset = None
         while True:
             vectors = [DENSE] if dense else False
             request = qdrant_edge.ScrollRequest(offset, _PAGE, _filter(where), list(keys), vectors)
-            found, offset = self._shard.scroll(request)
+            found, offset = self._ask("scroll", request)
             for point in found:
                 named: Any = point.vector
                 vector = np.asarray(named[DENSE], np.float32) if dense else None
@@ -163,13 +169,13 @@ class EdgePoints:
 
     def counts(self, key: str, where: Where) -> dict[str, int]:
         request = qdrant_edge.FacetRequest(key, limit=_VALUES, exact=True, filter=_filter(where))
-        return {str(hit.value): hit.count for hit in self._shard.facet(request).hits if hit.count}
+        return {str(hit.value): hit.count for hit in self._ask("facet", request).hits if hit.count}
 
     def use_graph(self, wanted: bool, dimension: int, sparse: bool) -> None:
         """Only what is loaded with another configuration has another graph."""
         self._shard.close()
         self._shared.shard = _load(self._shared.path, _config(dimension, sparse, wanted))
-        self._shard.optimize()
+        self._ask("optimize")
 
     def close(self) -> None:
         with _opening:
@@ -204,9 +210,17 @@ def _config(dimension: int, sparse: bool, graph: bool) -> qdrant_edge.EdgeConfig
 def _load(path: Path, config: qdrant_edge.EdgeConfig | None = None) -> qdrant_edge.EdgeShard:
     if not path.is_dir():
         raise InputError(f"{path}: there is no such index in Qdrant; make the index again")
+    shard: qdrant_edge.EdgeShard = _asked(path, qdrant_edge.EdgeShard.load, str(path), config)
+    return shard
+
+
+def _asked(path: Path, call: Callable[..., Any], *arguments: Any) -> Any:
+    """What Qdrant answers of a folder; an ``InputError`` where its files are damaged or in use."""
     try:
-        return qdrant_edge.EdgeShard.load(str(path), config)
-    except Exception as error:  # of this very class, as the package raises it
+        return call(*arguments)
+    except BaseException as error:
+        if type(error) is not Exception and type(error).__name__ != _PANIC:  # as the package raises them
+            raise
         if "WouldBlock" in str(error):
             what = "another process uses it, and a folder is one process's own"
             way = "stop that process, or use a server: qdrant+http://HOST:6333"
@@ -218,9 +232,9 @@ def _load(path: Path, config: qdrant_edge.EdgeConfig | None = None) -> qdrant_ed
 def _is_busy(path: Path) -> bool:
     """Whether another process has it open."""
     try:
-        qdrant_edge.EdgeShard.load(str(path)).close()
-    except Exception as error:  # of this very class; what cannot be read is not busy
-        return "WouldBlock" in str(error)
+        _load(path).close()
+    except InputError as error:  # what cannot be read is not busy
+        return "another process uses it" in str(error)
     return False
 
 

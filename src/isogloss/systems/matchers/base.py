@@ -114,7 +114,7 @@ class MatcherModel:
     @classmethod
     def load(cls, directory: Path, options: MatcherOptions, build: Build) -> MatcherModel:
         parameters, _ = read_tensors(directory / "model.safetensors")
-        words = {side: StringTable.load(directory, f"{side}_words") for side in SIDES}
+        words = {side: StringTable.load(directory, f"{side}_words").checked(f"{side}_words") for side in SIDES}
         return cls(options, build, words, parameters)
 
 

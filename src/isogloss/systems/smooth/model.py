@@ -156,7 +156,7 @@ class SmoothModel:
     @classmethod
     def load(cls, directory: Path, options: SmoothOptions) -> SmoothModel:
         parameters, metadata = read_tensors(directory / "model.safetensors")
-        words = {side: StringTable.load(directory, f"{side}_words") for side in SIDES}
+        words = {side: StringTable.load(directory, f"{side}_words").checked(f"{side}_words") for side in SIDES}
         made = cls(options, words, parameters, int(metadata.get("grades", DEFAULT_GRADES)))
         for side in SIDES:
             if made.table_name(side) not in parameters or len(made.table(side)) != len(words[side]):

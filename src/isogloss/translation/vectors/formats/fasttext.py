@@ -43,6 +43,7 @@ _MAGIC = struct.pack("<i", 793712314)
 _VERSIONS = (11, 12)
 _SUPERVISED = 3
 _COUNT_AND_KIND = 8 + 1  # bytes after each word of the dictionary
+_LONGEST_WORD = 100_000  # bytes; its n-grams take a hundred times as many
 _BATCH = 256  # words: their rows and those of their n-grams are a few megabytes
 _OFFSET, _PRIME = np.uint32(2166136261), np.uint32(16777619)
 _END_OF_SENTENCE = b"</s>"  # a word of its own to fastText: it has no n-grams
@@ -172,7 +173,7 @@ class _Parts:
         if quantised:
             raise InputError(f"{self.path}: a quantised model; ask for the full one (.bin, not .ftz)")
         count, dimension = self.take("<qq", part)
-        if count < 0 or dimension < 0:
+        if count < 0 or not 0 <= dimension <= len(self._data):
             raise InputError(f"{self.path}: the {part} has {count} rows of {dimension} numbers: a damaged file")
         at = self._at
         self.skip(4 * count * dimension, part)
@@ -196,6 +197,8 @@ def _words(parts: _Parts) -> list[bytes]:
     entries = []
     for _ in range(size):
         entries.append(parts.string("dictionary"))
+        if len(entries[-1]) > _LONGEST_WORD:
+            raise InputError(f"{parts.path}: a word of {len(entries[-1]):,} bytes: a damaged file")
         parts.skip(_COUNT_AND_KIND, "dictionary")
     return entries[:count]
 
