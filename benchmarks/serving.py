@@ -96,8 +96,8 @@ def _index(options: argparse.Namespace, scratch: Path) -> tuple[Path, list[str]]
 
 
 @contextmanager
-def running_service(index: Path, queries: list[str], workers: int) -> Iterator[Running]:
-    """``isogloss serve``, from its first answer on."""
+def running_service(index: Path, queries: list[str], workers: int, source: str = "") -> Iterator[Running]:
+    """``isogloss serve``, from its first answer on; ``source``: of the code in this folder."""
     command = [
         sys.executable,
         "-m",
@@ -110,8 +110,9 @@ def running_service(index: Path, queries: list[str], workers: int) -> Iterator[R
         "--workers",
         str(workers),
     ]
+    variables = os.environ | ({"PYTHONPATH": source} if source else {})
     started = time.perf_counter()
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=variables) as process:
         try:
             assert process.stdout is not None
             base = process.stdout.readline().strip()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import sys
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Collection, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -31,7 +33,7 @@ from isogloss.search.reranking import load_reranker
 from isogloss.server import models
 from isogloss.server.errors import STATUSES, ErrorAnswer, Refusal, validation_refusal
 from isogloss.server.guard import TRACE, Guard
-from isogloss.server.limits import CHEAP, Limits, WorkPool, cost_of
+from isogloss.server.limits import CHEAP, Limits, Shares, WorkPool, cost_of, too_much
 from isogloss.server.log import flush
 from isogloss.server.memory import SMALL, MemoryBudget
 from isogloss.server.metrics import CONTENT_TYPE, EXAMPLE, Metrics
@@ -51,6 +53,7 @@ _NO_PARAMETERS = Depends(models.no_parameters)
 _BEARER = HTTPBearer(scheme_name="token", auto_error=False)
 _REFERENCE = "#/components/schemas/{model}"
 _UNSURE = "the change took more than {:g} seconds; it may still be made: check before you try again"
+_SWITCH_SECONDS = 0.0005  # a thread that computes lets the event loop go on after so long
 _CHUNK = 1 << 18  # bytes of a long answer that are sent at once
 _ANY = (400, 421, 422, 500, 503)
 _WORK = (*_ANY, 404, 504)
@@ -91,12 +94,15 @@ class Backend:
         self.metrics = Metrics(lambda: self.service.main.seen)
         self.writable = bool(settings.token)
         self._cheap = WorkPool(limits.threads, limits.in_flight)
-        self._dear = WorkPool(1, limits.dear_in_flight)
+        self._dear = WorkPool(1, limits.dear_in_flight, lambda: self._cheap.in_flight > 0)
         self._writes = WorkPool(1, limits.writes_in_flight)
-        self._decoding = WorkPool(1, limits.in_flight)
+        self._decoding = WorkPool(1, limits.bodies)
         self._documents = WorkPool(1, limits.in_flight)
         self.memory = MemoryBudget(limits.held_bytes)
+        self._reading: Counter[str] = Counter()
+        self._readers = Shares()
         self._closing = False
+        sys.setswitchinterval(_SWITCH_SECONDS)
 
     @property
     def busy(self) -> bool:
@@ -108,10 +114,10 @@ class Backend:
         """Whether a search would be taken now, and a thread is free of late work to do it."""
         return self._cheap.ready and not self._closing
 
-    async def search(self, work: Callable[[], BaseModel], cost: float = 0.0) -> Response:
+    async def search(self, http: Request, work: Callable[[], BaseModel], cost: float = 0.0) -> Response:
         """The answer of a search or another read, made and encoded in a thread of the queue for its cost."""
         pool = self._cheap if cost <= CHEAP else self._dear
-        return _json_response(await pool.run(lambda: encoded(work()), self.limits.seconds))
+        return _json_response(await pool.run(lambda: encoded(work()), self.limits.seconds, client=_client_of(http)))
 
     async def write(self, work: Callable[[], BaseModel]) -> Response:
         """The answer to a change; a change that takes too long is completed all the same."""
@@ -119,20 +125,31 @@ class Backend:
         late = _UNSURE.format(seconds)
         return _json_response(await self._writes.run(lambda: encoded(work()), seconds, late, may_stop=False))
 
-    async def document(self, work: Callable[[], BaseModel]) -> Response:
+    async def document(self, http: Request, work: Callable[[], BaseModel]) -> Response:
         """A document, which may be large: one after the other is read and encoded."""
-        return _json_response(await self._documents.run(lambda: encoded(work(), brief=True), self.limits.seconds))
+        client = _client_of(http)
+        body = await self._documents.run(lambda: encoded(work(), brief=True), self.limits.seconds, client=client)
+        return _json_response(body)
 
-    async def decoded(self, body: bytearray, decode: Callable[[bytearray], _T]) -> _T:
+    async def decoded(self, http: Request, body: bytearray, decode: Callable[[bytearray], _T]) -> _T:
         """A body as a model; a large one is decoded on a thread, one after the other."""
         if len(body) <= SMALL:
             return decode(body)
-        return await self._decoding.run(lambda: decode(body), self.limits.seconds)
+        return await self._decoding.run(lambda: decode(body), self.limits.seconds, client=_client_of(http))
 
     async def read(self, request: Request, most: int, seconds: float, accepted: tuple[str, ...] = (JSON,)) -> bytearray:
-        """A body, as long as all bodies and answers together are not too large."""
-        hold = partial(self.memory.take, request.scope[TRACE])
-        return await models.read_body(request, most, seconds, accepted, hold)
+        """A body; not too many are read at a time, nor too many of one client, nor too much of all together."""
+        client, bodies = _client_of(request), self.limits.bodies
+        self._readers.ask(client)
+        if self._reading.total() >= bodies or self._reading[client] >= self._readers.most(client, bodies):
+            raise too_much()
+        self._reading[client] += 1
+        try:
+            hold = partial(self.memory.take, request.scope[TRACE])
+            return await models.read_body(request, most, seconds, accepted, hold)
+        finally:
+            self._reading[client] -= 1
+            self._reading += Counter()  # without those that have none
 
     async def close(self) -> None:
         """Start nothing more; return when the writes that have started are done."""
@@ -201,11 +218,11 @@ def _add_reading(app: FastAPI, backend: Backend) -> None:
 
     async def search_for(http: Request, request: models.SearchRequest, cost: float) -> Response:
         _note_queries(http, [request.q])
-        return await backend.search(lambda: service.search(request), cost)
+        return await backend.search(http, lambda: service.search(request), cost)
 
     async def explained(http: Request, request: models.ExplainParameters) -> Response:
         _note_queries(http, [request.q])
-        return await backend.search(lambda: service.explain(request), cost_of([request.q], 0, 1))
+        return await backend.search(http, lambda: service.explain(request), cost_of([request.q], 0, 1))
 
     @app.get(f"{PREFIX}/search", response_model=models.SearchAnswer, responses=_errors(_WORK))
     async def search(http: Request, parameters: Annotated[models.SearchParameters, Query()]) -> Response:
@@ -220,11 +237,11 @@ def _add_reading(app: FastAPI, backend: Backend) -> None:
     async def search_posted(http: Request) -> Response:
         """The best documents for a query, or for each of many."""
         body = await backend.read(http, limits.search_bytes, limits.seconds)
-        request, cost = await backend.decoded(body, _search_and_cost)
+        request, cost = await backend.decoded(http, body, _search_and_cost)
         if isinstance(request, models.SearchRequest):
             return await search_for(http, request, cost)
         _note_queries(http, request.queries)
-        return await backend.search(partial(service.search_batch, request), cost)
+        return await backend.search(http, partial(service.search_batch, request), cost)
 
     @app.get(f"{PREFIX}/explain", response_model=models.ExplainAnswer, responses=_errors(_WORK))
     async def explain(http: Request, parameters: Annotated[models.ExplainParameters, Query()]) -> Response:
@@ -239,13 +256,15 @@ def _add_reading(app: FastAPI, backend: Backend) -> None:
         """What made the score of a document for a query."""
         body = await backend.read(http, limits.search_bytes, limits.seconds)
         return await explained(
-            http, await backend.decoded(body, lambda body: models.model_body(body, models.ExplainRequest))
+            http, await backend.decoded(http, body, lambda body: models.model_body(body, models.ExplainRequest))
         )
 
     @app.get(_DOCUMENT, response_model=models.DocumentMessage, responses=_errors(_WORK))
-    async def get_document(language: str, id: str, query: Annotated[models.DocumentParameters, Query()]) -> Response:
+    async def get_document(
+        http: Request, language: str, id: str, query: Annotated[models.DocumentParameters, Query()]
+    ) -> Response:
         """A document by its language and id (percent-encoded)."""
-        return await backend.document(lambda: service.get(language, id, query.index))
+        return await backend.document(http, lambda: service.get(language, id, query.index))
 
 
 def _add_writing(app: FastAPI, backend: Backend, token: bytes) -> None:
@@ -289,9 +308,9 @@ def _add_state(app: FastAPI, backend: Backend) -> None:
     @app.get(
         f"{PREFIX}/status", response_model=models.StatusAnswer, responses=_errors(_WORK), dependencies=[_NO_PARAMETERS]
     )
-    async def status() -> Response:
+    async def status(http: Request) -> Response:
         """The documents and limits of the service."""
-        return await backend.search(lambda: backend.service.status(backend.writable))
+        return await backend.search(http, lambda: backend.service.status(backend.writable))
 
     not_ready = {"model": models.HealthAnswer, "description": "It would refuse a search"}
 
@@ -360,6 +379,11 @@ def _search_and_cost(body: bytearray) -> tuple[models.SearchRequest | models.Bat
 
 def _search_cost(request: models.SearchRequest) -> float:
     return cost_of([request.q], request.offset + request.k, request.k if request.explain else 0)
+
+
+def _client_of(http: Request) -> str:
+    """The address of a client."""
+    return http.client.host if http.client else ""
 
 
 def _note_queries(http: Request, queries: list[str]) -> None:

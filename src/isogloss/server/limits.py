@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
+import time
+from collections import Counter
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from isogloss.server.errors import Refusal
 from isogloss.storage.deadline import Deadline, DeadlineError
@@ -25,6 +27,10 @@ CHEAP = 200  # what costs more waits in a queue of its own
 ID_LENGTH = 1_000
 DOCUMENTS = 10_000  # in one request
 HEADER_BYTES = 65_536  # request line and headers
+_LATELY = 5.0  # seconds in which a client has asked that others leave something to
+_CLIENTS = 1_000  # that are remembered
+_NOTHING = 1e-3  # seconds of work
+_THREADS = min(8, (os.cpu_count() or 1) + 1)
 _T = TypeVar("_T")
 
 
@@ -32,19 +38,21 @@ _T = TypeVar("_T")
 class Limits:
     """The limits that an operator sets; those of connections and queues hold for each worker process.
 
-    ``in_flight`` counts requests that wait for a thread or have one; ``dear_in_flight`` those among them whose cost is
-    above ``CHEAP``, which share one thread. ``threads`` do the other searches; one more does the writing.
-    ``held_bytes`` is the most that large bodies and answers take together.
+    ``in_flight`` counts requests that wait for a thread or have one. It is small: Python computes one of them at a
+    time, so each that waits makes the others later and none sooner. ``dear_in_flight`` counts those whose cost is above
+    ``CHEAP``, which share one thread and give way to the others. ``threads`` do the other searches; one more does the
+    writing. ``bodies`` are read at a time; ``held_bytes`` is the most that large bodies and answers take together.
     """
 
     seconds: float = 10.0
     write_seconds: float = 300.0
-    in_flight: int = 64
-    dear_in_flight: int = 8
+    in_flight: int = 2 + 2 * _THREADS
+    dear_in_flight: int = 4
     writes_in_flight: int = 16
+    bodies: int = 64
     search_bytes: int = 4 << 20
     document_bytes: int = 64 << 20
-    threads: int = min(8, (os.cpu_count() or 1) + 1)
+    threads: int = _THREADS
     connections: int = 1000
     connections_per_client: int = 250
     header_seconds: float = 10.0
@@ -75,51 +83,101 @@ def cost_of(queries: Iterable[str], depth: int, explained: int = 0) -> float:
     return cost
 
 
+class Shares:
+    """Which clients use how much of something: none may have more than half where another has asked lately.
+
+    What a client used counts half as much after each second, so it is forgotten after some. Who has no other beside
+    him may have all; behind a proxy all clients are one.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._used: dict[str, float] = {}
+        self._asked: dict[str, float] = {}
+        self._since = clock()
+
+    def ask(self, client: str) -> None:
+        """Note that a client wants something."""
+        self._asked.pop(client, None)
+        self._asked[client] = self._clock()  # the last one now
+        if len(self._asked) > _CLIENTS:
+            del self._asked[next(iter(self._asked))]
+
+    def most(self, client: str, count: int) -> int:
+        """How many of ``count`` a client may have."""
+        other = next((asked for name, asked in reversed(self._asked.items()) if name != client), -_LATELY)
+        return max(1, count // 2) if self._clock() - other < _LATELY else count
+
+    def use(self, client: str, seconds: float) -> None:
+        """Note that a client had so much."""
+        now = self._clock()
+        faded = 0.5 ** (now - self._since)
+        self._used = {name: faded * used for name, used in self._used.items() if faded * used > _NOTHING}
+        self._used[client] = self._used.get(client, 0.0) + seconds
+        self._since = now
+
+    def used(self, client: str) -> float:
+        """How much a client had lately."""
+        return self._used.get(client, 0.0)
+
+
+class _Work(NamedTuple):
+    """What is to be done for a client."""
+
+    client: str
+    do: Callable[[], Any]
+    future: Future[Any]
+    deadline: Deadline
+
+
 class WorkPool:
     """A bounded number of requests in some threads, so that the event loop stays free to answer.
 
-    A request that comes when ``most`` are waiting or being worked on is refused. One that is not done in time is
-    answered with an error; work that has not started never starts, work that has stops at its next check of the
-    deadline and counts until then, because it uses a thread.
+    A request that comes when ``most`` are waiting or being worked on is refused. The next to be worked on is that of
+    the client whose requests took the least time lately; where there are several clients none has more than half of the
+    threads or of the ``most`` (:class:`Shares`). One that is not done in time is answered with an error; work that has
+    not started never starts, work that has stops at its next check of the deadline and counts until then, because it
+    uses a thread. ``gives_way``: whether there is other work that goes before this.
     """
 
-    def __init__(self, threads: int, most: int) -> None:
+    def __init__(self, threads: int, most: int, gives_way: Callable[[], bool] | None = None) -> None:
         self._executor = ThreadPoolExecutor(threads, thread_name_prefix="isogloss")
-        self._threads, self._most = threads, most
+        self._threads, self._most, self._gives_way = threads, most, gives_way
         self._lock = threading.Lock()
-        self._running: dict[Future[Any], Deadline] = {}
+        self._shares = Shares()
+        self._waiting: list[_Work] = []
+        self._running: dict[Future[Any], _Work] = {}
+        self._in_flight: dict[Future[Any], _Work] = {}
+        self._closed = False
 
     @property
     def in_flight(self) -> int:
         """How many requests wait for a thread or have one."""
-        return len(self._running)
+        return len(self._in_flight)
 
     @property
     def ready(self) -> bool:
         """Whether one more would be accepted, and not all threads are busy with work past its deadline."""
         with self._lock:
-            late = sum(deadline.passed for deadline in self._running.values())
-            return len(self._running) < self._most and late < self._threads
+            late = sum(work.deadline.passed for work in self._in_flight.values())
+            return len(self._in_flight) < self._most and late < self._threads
 
-    async def run(self, function: Callable[[], _T], seconds: float, late: str = "", may_stop: bool = True) -> _T:
+    async def run(
+        self, function: Callable[[], _T], seconds: float, late: str = "", may_stop: bool = True, client: str = ""
+    ) -> _T:
         """What a function returns, computed in a thread; refused if there is too much to do, or if it takes too long.
 
         ``late`` is what to say then; with ``may_stop`` the work is stopped too.
         """
-        deadline = Deadline(seconds)
+        deadline = Deadline(seconds, gives_way=self._gives_way)
 
-        def work() -> _T:
+        def do() -> _T:
             if not may_stop:
                 return function()
             with deadline:
                 return function()
 
-        with self._lock:
-            if len(self._running) >= self._most:
-                raise too_much(self._most)
-            future = self._executor.submit(work)
-            self._running[future] = deadline
-        future.add_done_callback(self._forget)
+        future = self._take(_Work(client, do, Future(), deadline))
         try:
             return await asyncio.wait_for(asyncio.wrap_future(future), seconds)
         except (TimeoutError, DeadlineError) as error:
@@ -132,16 +190,62 @@ class WorkPool:
     def close(self, wait: bool) -> None:
         """Start nothing more; ``wait`` for what has started."""
         with self._lock:
-            deadlines = [] if wait else list(self._running.values())
-        for deadline in deadlines:
-            deadline.cancel()
-        self._executor.shutdown(wait=wait, cancel_futures=True)
+            self._closed = True
+            works = list(self._in_flight.values())
+        for work in works:
+            if not wait:
+                work.deadline.cancel()
+            work.future.cancel()  # where it has not started
+        self._executor.shutdown(wait=wait)
+
+    def _take(self, work: _Work) -> Future[Any]:
+        """Accept a request, or refuse it."""
+        with self._lock:
+            self._shares.ask(work.client)
+            own = sum(other.client == work.client for other in self._in_flight.values())
+            if self._closed or len(self._in_flight) >= self._most or own >= self._shares.most(work.client, self._most):
+                raise too_much()
+            self._waiting.append(work)
+            self._in_flight[work.future] = work
+            self._start()
+        work.future.add_done_callback(self._forget)
+        return work.future
+
+    def _start(self) -> None:
+        """Give free threads to requests; the lock is held."""
+        self._waiting = [work for work in self._waiting if not work.future.done()]
+        while len(self._running) < self._threads and not self._closed:
+            running = Counter(work.client for work in self._running.values())
+            able = [
+                work
+                for work in self._waiting
+                if not running[work.client] or running[work.client] < self._shares.most(work.client, self._threads)
+            ]
+            if not able:
+                return
+            work = min(able, key=lambda work: self._shares.used(work.client))  # of equals the first that came
+            self._waiting.remove(work)
+            self._running[work.future] = work
+            self._executor.submit(self._do, work)
+
+    def _do(self, work: _Work) -> None:
+        started = time.monotonic()
+        try:
+            if work.future.set_running_or_notify_cancel():
+                work.future.set_result(work.do())
+        except BaseException as error:
+            work.future.set_exception(error)
+        finally:
+            with self._lock:
+                del self._running[work.future]
+                self._shares.use(work.client, time.monotonic() - started)
+                self._start()
 
     def _forget(self, future: Future[Any]) -> None:
         with self._lock:
-            self._running.pop(future, None)
+            self._in_flight.pop(future, None)
 
 
-def too_much(most: int) -> Refusal:
+def too_much() -> Refusal:
     """The refusal of a request when there are too many."""
-    return Refusal(503, f"more than {most} requests are being worked on; try again in a moment", {"Retry-After": "1"})
+    return Refusal(503, "too many requests are being worked on; try again in a moment", {"Retry-After": "1"})

@@ -1,7 +1,8 @@
 """A time limit that code deep inside a search can check without a parameter for it.
 
 The caller enters a :class:`Deadline`; loops call :func:`check` between two steps. Where no deadline was entered a check
-does nothing. Threads that are started inside have none.
+does nothing. Threads that are started inside have none. Work that ``gives_way`` to other work rests in its checks while
+there is some: twice as long as it has worked.
 """
 
 from __future__ import annotations
@@ -11,6 +12,10 @@ from collections.abc import Callable
 from contextvars import ContextVar, Token
 from types import TracebackType
 from typing import Self
+
+
+_STEP = 0.001  # seconds of work after which it rests
+_LONGEST_REST = 0.1
 
 
 class DeadlineError(Exception):
@@ -26,9 +31,13 @@ class Deadline:
     isogloss.storage.deadline.DeadlineError: the time limit of this work has passed
     """
 
-    def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
+    def __init__(
+        self, seconds: float, clock: Callable[[], float] = time.monotonic,
+        gives_way: Callable[[], bool] | None = None, sleep: Callable[[float], None] = time.sleep,
+    ) -> None:  # fmt: skip
+        self._clock, self._gives_way, self._sleep = clock, gives_way, sleep
         self._until = clock() + seconds
+        self._working_since = clock() if gives_way else 0.0
         self._tokens: list[Token[Deadline | None]] = []
 
     @property
@@ -39,6 +48,16 @@ class Deadline:
     def cancel(self) -> None:
         """Stop the work at its next check."""
         self._until = float("-inf")
+
+    def rest(self) -> None:
+        """Let others work, where there are others and this has worked for a while."""
+        if self._gives_way is None:
+            return
+        worked = self._clock() - self._working_since
+        if worked >= _STEP:
+            if self._gives_way():
+                self._sleep(min(_LONGEST_REST, 2 * worked))
+            self._working_since = self._clock()
 
     def __enter__(self) -> Self:
         self._tokens.append(_CURRENT.set(self))
@@ -56,5 +75,7 @@ _CURRENT: ContextVar[Deadline | None] = ContextVar("isogloss-deadline", default=
 def check() -> None:
     """Raise a :class:`DeadlineError` if the deadline has passed."""
     deadline = _CURRENT.get()
-    if deadline is not None and deadline.passed:
-        raise DeadlineError("the time limit of this work has passed")
+    if deadline is not None:
+        if deadline.passed:
+            raise DeadlineError("the time limit of this work has passed")
+        deadline.rest()
