@@ -244,7 +244,12 @@ def service(index: Path, group: Path | None, options: argparse.Namespace, log: P
     environment = {**os.environ, "ISOGLOSS_TOKEN": TOKEN, "OPENBLAS_NUM_THREADS": "1"}
     with open(log, "wb") as errors:
         process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=errors, env=environment, preexec_fn=limit, text=True
+            command,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            env=environment,
+            preexec_fn=limit,
+            text=True,  # noqa: PLW1509 - no thread is running yet
         )
         try:
             assert process.stdout is not None

@@ -7,8 +7,10 @@ A single array has a file of its own or is in a container (:mod:`isogloss.storag
 from __future__ import annotations
 
 import io
+import json
 import threading
 from collections.abc import Callable, Iterable, Mapping
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from tokenize import TokenError
 from typing import Any, TypeVar
@@ -20,6 +22,10 @@ from isogloss.storage.containers import find_packed, writer_for
 from isogloss.storage.files import open_regular, write_bytes
 
 Kept = TypeVar("Kept")
+_TENSOR_TYPES = {
+    "BOOL": "?", "U8": "u1", "I8": "i1", "U16": "<u2", "I16": "<i2", "F16": "<f2", "U32": "<u4", "I32": "<i4",
+    "F32": "<f4", "U64": "<u8", "I64": "<i8", "F64": "<f8",
+}  # fmt: skip
 
 _reading_headers = threading.Lock()  # numpy parses them as Python, which is not thread-safe in 3.11
 
@@ -107,11 +113,25 @@ def write_tensors(path: Path, tensors: Mapping[str, NDArray[Any]], metadata: Map
 
 
 def read_tensors(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
-    """The arrays and the text of a file; one that is damaged is a ``ValueError``."""
+    """The arrays and the text of a file; one that is damaged is a ``ValueError``.
+
+    The arrays are mapped: processes that read the same file share its memory, which safetensors' own reader copies.
+    """
     from safetensors import SafetensorError, safe_open
 
     try:
-        with safe_open(path, framework="numpy") as file:
-            return {name: file.get_tensor(name) for name in file.keys()}, dict(file.metadata() or {})  # noqa: SIM118
+        with safe_open(path, framework="numpy") as file:  # checks that all arrays lie inside the file
+            metadata = dict(file.metadata() or {})
     except SafetensorError as error:
         raise ValueError(f"{path.name} is not whole: {error}") from error
+    with open(path, "rb") as opened:
+        content = mmap(opened.fileno(), 0, access=ACCESS_READ)
+    start = 8 + int.from_bytes(content[:8], "little")
+    found = {}
+    for name, entry in json.loads(content[8:start]).items():
+        if name != "__metadata__":
+            if entry["dtype"] not in _TENSOR_TYPES:
+                raise ValueError(f"{path.name}: {name} has the type {entry['dtype']}")
+            dtype, first = _TENSOR_TYPES[entry["dtype"]], start + entry["data_offsets"][0]
+            found[name] = np.ndarray(entry["shape"], dtype, content, first)
+    return found, metadata
