@@ -33,7 +33,10 @@ Sources = DocumentStore | JoinedDocuments | LiveDocuments
 LanguageIndexes = Mapping[str, LanguageIndex[Any]]
 """For each language its documents, which can be searched."""
 _ATTEMPTS = 20
-_DAMAGE = OSError, ValueError, InputError, MemoryError, LookupError, TypeError, AttributeError, ArithmeticError
+_DAMAGE = (
+    OSError, ValueError, InputError, MemoryError, LookupError, TypeError, AttributeError, ArithmeticError,
+    RecursionError,
+)  # fmt: skip
 """What loading files raises that somebody has changed."""
 
 

@@ -96,8 +96,13 @@ class Index:
 
     @classmethod
     def open(cls, path: Path | str, skip_damaged: bool = False) -> Index:
-        """Open an index on disk; with ``skip_damaged``, without its damaged segments."""
-        return cls(open_index(path, skip_damaged))
+        """Open an index on disk; with ``skip_damaged``, without its damaged segments.
+
+        Large files that were never compared with their checksums are compared in the background.
+        """
+        opened = open_index(path, skip_damaged)
+        opened.verify()
+        return cls(opened)
 
     @property
     def path(self) -> Path:

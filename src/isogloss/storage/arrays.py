@@ -10,6 +10,7 @@ import io
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any, TypeVar
 
 import numpy as np
@@ -21,6 +22,7 @@ from isogloss.storage.files import open_regular, write_bytes
 Kept = TypeVar("Kept")
 
 _reading_headers = threading.Lock()  # numpy parses them as Python, which is not thread-safe in 3.11
+_NO_ARRAY = EOFError, ValueError, SyntaxError, TokenError, TypeError, OverflowError, MemoryError
 
 
 def save_array(path: Path, array: NDArray[Any]) -> None:
@@ -59,14 +61,7 @@ def load_array(path: Path) -> NDArray[Any]:
         if packed is None:
             raise
         return packed.container.array(packed.name, packed.directory)
-    except (
-        EOFError,
-        ValueError,
-        SyntaxError,
-        TypeError,
-        OverflowError,
-        MemoryError,
-    ) as error:  # numpy parses headers as Python
+    except _NO_ARRAY as error:
         raise ValueError(f"{path.name} is not a whole array: {error}") from error
     if not isinstance(mapped, np.ndarray) or mapped.dtype.kind not in "biuf":
         raise ValueError(f"{path.name} is not an array of numbers")

@@ -97,6 +97,9 @@ class Background:
     def verify(self, files: Sequence[LargeFile]) -> threading.Event:
         """Compare files later; the event is set when that is done."""
         done = threading.Event()
+        if all(file.key in _verified for file in files):
+            done.set()
+            return done
         with self._lock:
             if self._process != os.getpid():  # a fork has no thread
                 self._files, self._queued, self._process = SimpleQueue(), set(), os.getpid()
