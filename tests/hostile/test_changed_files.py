@@ -16,10 +16,16 @@ SYSTEMS = [] if LONG else ["--systems", "psq", "aligned"]
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")  # so it may fork
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """The indexes, made once."""
+    return tmp_path_factory.mktemp("changed")
+
+
 @pytest.mark.timeout(0 if LONG else 300)
 @pytest.mark.skipif(not hasattr(os, "fork") or not Path("/proc/self/statm").exists(), reason="each change needs a fork")
 @pytest.mark.parametrize("how", ["", "--large", "--forged"])
-def test_changed_files(how, tmp_path):
+def test_changed_files(how, folder):
     pytest.importorskip("faiss")
     count = min(LONG, 2000) or 40
     command = [
@@ -28,7 +34,7 @@ def test_changed_files(how, tmp_path):
         "--changes",
         str(count),
         "--folder",
-        str(tmp_path),
+        str(folder),
         *SYSTEMS,
     ]
     root = Path(__file__).parents[2]

@@ -187,6 +187,8 @@ def open_index(path: Path | str, skip_damaged: bool = False, before: OpenIndex |
         except _DAMAGE as error:
             refuse_no_damage(error)
             if seen == (manifest, commit):  # no writer has changed it in between: the index itself is damaged
+                if type(error) is InputError and str(path) not in str(error):
+                    raise InputError(f"{path}: {error}") from error
                 if isinstance(error, InputError):
                     raise
                 raise _damaged(path, error) from error

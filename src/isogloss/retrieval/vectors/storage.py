@@ -149,6 +149,8 @@ def load_rows(directory: Path) -> tuple[Stored, float, dict[str, Any]]:
         rows = Quantised(rows, load_array(directory / "scales.npy"))  # type: ignore[arg-type]  # or else refused below
     if list(rows.shape) != about["shape"] or storage_of(rows) != about["storage"]:
         raise ValueError(f"the vectors are {storage_of(rows)} of shape {rows.shape}, {_FILE} says otherwise")
+    if type(about["longest"]) not in (int, float) or not 0 <= about["longest"] < np.inf:
+        raise ValueError(f"{_FILE} has no length of the longest: {about['longest']!r}")
     return rows, float(about["longest"]), about
 
 
