@@ -457,7 +457,9 @@ def campaign(folder: Path, names: list[str], changes: int, seed: int, forged: bo
         if wrong:
             raise SystemExit(f"{name}: an unchanged index gives {wrong[0]}")
     files = [(name, file.relative_to(path)) for name, path in indexes.items() for file in _files(path)]
-    others = [indexes[name] / file for name, file in files]
+    for name, path in indexes.items():
+        copied(path, folder / "others" / name)
+    others = [folder / "others" / name / file for name, file in files]
     chance.shuffle(files)
     for number in range(changes):
         name, file = files[number % len(files)]
