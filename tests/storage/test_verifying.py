@@ -79,6 +79,8 @@ def test_damage_is_found_in_the_background_and_logged(file, caplog):
     assert str(file.path) in str(found[1])
     assert str(file.path) in caplog.text
     assert not large.is_replaced
+    with pytest.raises(DamagedFileError):  # it is known now
+        OpeningChecks(most=0).check([file])
     file.path.write_bytes(b"content" * 1000)
     assert large.is_replaced
 

@@ -75,6 +75,8 @@ class OpeningChecks:
         """Compare some files, or leave them for later; raise for one that is damaged."""
         for file in map(LargeFile.of, files):
             self.files.append(file)
+            if file.key in _damaged:
+                raise _damaged[file.key]
             if not file.is_verified and file.note.size <= self._left:
                 self._left -= file.note.size
                 file.verify()
