@@ -193,3 +193,13 @@ def test_a_document_that_cannot_be_read_names_its_file(tmp_path):
     path.write_bytes(path.read_bytes().replace(b"text of b", b'ext" \xff\xff\xff\xff'))
     with pytest.raises(InputError, match=r"arrays\.bin: pages\.bytes\.npy: document 1 is damaged.*isogloss check"):
         DocumentStore.load(tmp_path)[1]
+
+
+@pytest.mark.parametrize("name", ["commit.json", "commit.copy.json"])
+def test_a_commit_is_not_written_through_a_link(tmp_path, name):
+    (tmp_path / "mine").write_text("mine")
+    (tmp_path / "index").mkdir()
+    (tmp_path / "index" / name).symlink_to(tmp_path / "mine")
+    with pytest.raises(InputError, match=f"{name}: is a link"):
+        COMMIT.save(tmp_path / "index")
+    assert (tmp_path / "mine").read_text() == "mine"

@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import NoReturn, TypeAlias
 
 import isogloss
-from isogloss.storage.errors import InputError
+from isogloss.storage.errors import InputError, too_many_files
 from isogloss.storage.progress import set_quiet
 from isogloss.text.visible import visible
 
@@ -147,6 +147,8 @@ def _fail(message: str, debug: bool, status: int = 2) -> int:
 
 def _what_failed(error: OSError, options: argparse.Namespace) -> str:
     """An error of the system in words; a full disk does not name the file that was being written."""
+    if error.errno in (errno.EMFILE, errno.ENFILE):
+        return str(too_many_files(error.errno))
     if error.filename:
         return f"{error.filename}: {error.strerror}"
     if error.errno not in (None, errno.ENOSPC, errno.EFBIG, errno.EDQUOT):  # None is numpy's

@@ -22,10 +22,10 @@ from isogloss.index.manifest import COPY, Manifest
 from isogloss.index.manifest import FILE as MANIFEST
 from isogloss.index.reader import load_systems
 from isogloss.index.segments import DELETED, ORDERS, SEGMENTS, Segment, live_rows
+from isogloss.storage import checksums
 from isogloss.storage.arrays import load_array
 from isogloss.storage.checksums import (
     FILE,
-    SMALL,
     FileNote,
     NotedFile,
     check_directory,
@@ -62,7 +62,7 @@ def check_index(path: Path) -> tuple[int, list[str]]:
                 problems[_sentence(file, error)] = None
     for file, note in track(files, "checking"):
         try:
-            if note.size > SMALL:
+            if note.size > checksums.SMALL:
                 LargeFile.of(NotedFile(file, note)).verify()
             else:
                 check_file(file, note, hashes=True)

@@ -80,8 +80,8 @@ class Commit:
         content = {**asdict(self), "files": {name: list(note) for name, note in self.files.items()}}
         written = (json.dumps({**content, "checksum": _hash(content)}, ensure_ascii=False, indent=1) + "\n").encode()
         for path in (directory / COPY, directory / FILE):
-            if path.exists() and not path.is_file():
-                raise DamagedIndexError(f"{path}: is not a file; remove it")
+            if path.is_symlink() or (path.exists() and not path.is_file()):
+                raise DamagedIndexError(f"{path}: is a link, or not a file; remove it")
         try:
             write_bytes(directory / COPY, written)
         except OSError:  # a full disk: no copy is better than that of an earlier commit

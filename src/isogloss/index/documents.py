@@ -20,7 +20,7 @@ from isogloss.data.documents import Collection, Document, document_of, page_obje
 from isogloss.storage.array_checks import check_type, check_within
 from isogloss.storage.arrays import load_array, place_of, save_array
 from isogloss.storage.containers import packed
-from isogloss.storage.errors import InputError
+from isogloss.storage.errors import DamagedIndexError
 from isogloss.storage.strings import StringTable
 
 Rows = NDArray[np.int64]
@@ -95,11 +95,11 @@ class DocumentStore:
     def __getitem__(self, row: int) -> Document:
         try:
             return read_page(self.pages, row)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError, DamagedIndexError) as error:
             if self._directory is None:
                 raise
             what = f"document {row} is damaged; 'isogloss check INDEX' names what is wrong"
-            raise InputError(f"{place_of(self._directory / 'pages.bytes.npy')}: {what}") from error
+            raise DamagedIndexError(f"{place_of(self._directory / 'pages.bytes.npy')}: {what}") from error
 
     def find(self, id_: str) -> int | None:
         """The row of a document by its id."""

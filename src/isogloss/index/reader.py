@@ -34,7 +34,10 @@ Sources = DocumentStore | JoinedDocuments | LiveDocuments
 LanguageIndexes = Mapping[str, LanguageIndex[Any]]
 """For each language its documents, which can be searched."""
 _ATTEMPTS = 20
-_DAMAGE = OSError, ValueError, InputError, MemoryError, LookupError, TypeError, AttributeError, ArithmeticError
+_DAMAGE = (
+    OSError, ValueError, InputError, MemoryError, LookupError, TypeError, AttributeError, ArithmeticError,
+    RecursionError,
+)  # fmt: skip
 """What loading files raises that somebody has changed."""
 
 
@@ -188,6 +191,8 @@ def open_index(
         except _DAMAGE as error:
             refuse_no_damage(error)
             if seen == (manifest, commit):  # no writer has changed it in between: the index itself is damaged
+                if type(error) is InputError and str(path) not in str(error):
+                    raise InputError(f"{path}: {error}") from error
                 if isinstance(error, InputError):
                     raise
                 raise _damaged(path, error) from error

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from isogloss.storage.array_checks import check_lists, check_offsets, check_type, check_within
 from isogloss.storage.arrays import keep_with, place_of
-from isogloss.storage.errors import InputError
+from isogloss.storage.errors import DamagedIndexError
 
 ARRAYS = ("offsets", "documents", "frequencies", "lengths")
 _AT_ONCE = 2**20  # entries: 5 ms
@@ -36,14 +36,14 @@ class ListChecks:
         self._checked: NDArray[np.bool_] = keep_with(directory / "documents.npy", self._check_at_opening)
 
     def check(self, term: int) -> None:
-        """Raise an :class:`InputError` if the list of a term is damaged."""
+        """Raise a :class:`DamagedIndexError` if the list of a term is damaged."""
         if not self._checked[term]:
             span = slice(int(self._offsets[term]), int(self._offsets[term + 1]))
             try:
                 self._check_entries(np.asarray([0, span.stop - span.start]), span)
             except ValueError as error:
                 what = "mend it with 'isogloss check INDEX --repair', or make the index again"
-                raise InputError(f"{error}; the index is damaged: {what}") from error
+                raise DamagedIndexError(f"{error}; the index is damaged: {what}") from error
             self._checked[term] = True
 
     def check_all(self) -> None:

@@ -99,9 +99,12 @@ class Index:
     def open(cls, path: Path | str, skip_damaged: bool = False, engine: str = "") -> Index:
         """Open an index on disk; with ``skip_damaged``, without its damaged segments.
 
-        ``engine`` is the address of its engine, if it has one that you have not named on this machine before.
+        ``engine`` is the address of its engine, if it has one that you have not named on this machine before. Large
+        files that were never compared with their checksums are compared in the background.
         """
-        return cls(open_index(path, skip_damaged, engine=engine))
+        opened = open_index(path, skip_damaged, engine=engine)
+        opened.verify()
+        return cls(opened)
 
     @property
     def path(self) -> Path:

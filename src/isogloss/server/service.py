@@ -47,6 +47,7 @@ class FreshIndex:
         self.path = path
         self._lock = threading.Lock()
         self._open = open_index(path)
+        self._open.verify()
         self._next = time.monotonic() + _REFRESH_SECONDS
         self._problem = ""
 
@@ -72,6 +73,7 @@ class FreshIndex:
     def _refresh(self) -> None:
         try:
             self._open = self._open.refreshed()
+            self._open.verify()
             self._problem = ""
         except (InputError, OSError) as error:
             if str(error) != self._problem:

@@ -28,6 +28,7 @@ _TENSOR_TYPES = {
 }  # fmt: skip
 
 _reading_headers = threading.Lock()  # numpy parses them as Python, which is not thread-safe in 3.11
+_NO_ARRAY = EOFError, ValueError, SyntaxError, TokenError, TypeError, OverflowError, MemoryError
 
 
 def save_array(path: Path, array: NDArray[Any]) -> None:
@@ -67,8 +68,7 @@ def load_array(path: Path) -> NDArray[Any]:
         if packed is None:
             raise
         return packed.container.array(packed.name, packed.directory)
-    except (EOFError, ValueError, SyntaxError, TokenError, TypeError, OverflowError, MemoryError) as error:
-        # numpy parses headers as Python
+    except _NO_ARRAY as error:
         raise ValueError(f"{path.name} is not a whole array: {error}") from error
     if not isinstance(mapped, np.ndarray) or mapped.dtype.kind not in "biuf":
         raise ValueError(f"{path.name} is not an array of numbers")

@@ -57,12 +57,13 @@ def refuse_no_damage(error: BaseException) -> None:
         if not isinstance(cause, OSError) or cause.errno in _MISSING:
             continue
         if cause.errno in (errno.EMFILE, errno.ENFILE):
-            raise _too_many_files(cause.errno) from error
+            raise too_many_files(cause.errno) from error
         what = _OF_THE_SYSTEM.get(cause.errno or 0, "try again")
         raise InputError(f"{cause.filename or 'the index'}: {cause.strerror}; {what}") from error
 
 
-def _too_many_files(number: int) -> OpenFilesError:
+def too_many_files(number: int) -> OpenFilesError:
+    """The error for ``EMFILE`` or ``ENFILE``, which names the limit."""
     if number == errno.ENFILE:
         return OpenFilesError("too many open files in the whole system; close some programs, or raise fs.file-max")
     import resource  # not on every system, as this error is not

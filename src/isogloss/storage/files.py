@@ -18,7 +18,7 @@ from isogloss.storage.errors import DamagedFileError, InputError
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2
 _SYNC_THREADS = 8
-MOST_READ = 2**28
+MOST_READ = 2**24
 """Bytes that a file of JSON in an index may have."""
 
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from isogloss.storage.array_checks import check_offsets, check_type
 from isogloss.storage.arrays import keep_with, load_array, place_of, save_array, save_chunks
+from isogloss.storage.errors import DamagedIndexError
 
 _TAKEN = 2**16  # strings copied at a time: for each of their bytes a number is needed
 
@@ -22,8 +23,10 @@ _TAKEN = 2**16  # strings copied at a time: for each of their bytes a number is 
 class StringTable(Sequence[str]):
     """Strings by number; by value too (``find``) where they are in ascending order of their UTF-8 bytes."""
 
-    def __init__(self, data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
+    def __init__(self, data: NDArray[np.uint8], offsets: NDArray[np.int64], place: str = "a table of strings") -> None:
+        """``place`` is where they are, for errors."""
         self.data = np.asarray(data)
+        self._place = place
         self.offsets = np.asarray(offsets)
         self._data, self._offsets = self.data.data, self.offsets.data  # read faster than arrays
 
@@ -41,11 +44,11 @@ class StringTable(Sequence[str]):
         return len(self.offsets) - 1
 
     def __getitem__(self, number: int) -> str:  # type: ignore[override]  # one at a time, no slices
-        return self._bytes(number).decode("utf-8", "surrogatepass")
+        return self._decoded(self._bytes(number))
 
     def __iter__(self) -> Iterator[str]:
         data = self.data.tobytes()
-        return (data[begin:end].decode("utf-8", "surrogatepass") for begin, end in pairwise(self.offsets.tolist()))
+        return (self._decoded(data[begin:end]) for begin, end in pairwise(self.offsets.tolist()))
 
     def find(self, string: str) -> int | None:
         """The number of a string in a sorted table, or None."""
@@ -71,7 +74,14 @@ class StringTable(Sequence[str]):
         path = directory / f"{name}.offsets.npy"
         check_type(data, np.uint8, f"{name}.bytes.npy")
         keep_with(path, lambda: check_offsets(offsets, len(data), place_of(path)))
-        return cls(data, offsets)
+        return cls(data, offsets, place_of(directory / f"{name}.bytes.npy"))
+
+    def _decoded(self, string: bytes) -> str:
+        try:
+            return string.decode("utf-8", "surrogatepass")
+        except UnicodeDecodeError as error:
+            what = "the index is damaged: mend it with 'isogloss check INDEX --repair', or make it again"
+            raise DamagedIndexError(f"{self._place}: is not UTF-8 ({error.reason}); {what}") from error
 
     def checked(self, name: str) -> StringTable:
         """The table itself; a ``ValueError`` if one of its strings, all of which it reads, cannot be decoded."""

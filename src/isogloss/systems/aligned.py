@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from isogloss.data.dataset import Dataset
 from isogloss.data.problems import Problems
 from isogloss.nn.encoders.weighted import WeightedAverage, idf, idf_weights, word_statistics
-from isogloss.storage.arrays import load_array, save_array
+from isogloss.storage.array_checks import check_type
+from isogloss.storage.arrays import load_array, place_of, save_array
 from isogloss.storage.errors import InputError
 from isogloss.systems.base import Contribution, SystemOptions, option
 from isogloss.systems.dense import DenseSystem
@@ -274,5 +275,7 @@ def _unit(encoded: Matrix, common: Vector) -> Matrix:
 
 def _load_side(directory: Path, side: str) -> tuple[WeightedAverage, Vector]:
     vectors = WordVectors.load(directory / side)
-    weights = load_array(directory / f"{side}.weights.npy")
-    return WeightedAverage(vectors, weights), load_array(directory / f"{side}.common.npy")
+    weights, common = (load_array(directory / f"{side}.{name}.npy") for name in ("weights", "common"))
+    for array, name, size in ((weights, "weights", len(vectors)), (common, "common", vectors.dimension)):
+        check_type(array, array.dtype, place_of(directory / f"{side}.{name}.npy"), size)
+    return WeightedAverage(vectors, weights), common

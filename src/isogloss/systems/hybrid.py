@@ -25,7 +25,7 @@ from isogloss.data.source import Pair
 from isogloss.retrieval.fusion import FUSIONS, Doubles, Shared, best_weight
 from isogloss.retrieval.ranking import Allowed, Ranking, Scores, top_k
 from isogloss.storage.errors import InputError
-from isogloss.storage.files import atomic_file
+from isogloss.storage.files import atomic_file, read_json
 from isogloss.systems.base import Contribution, System, SystemOptions, option
 from isogloss.systems.explanations import merged
 from isogloss.systems.lexicons import LEXICON_HELP
@@ -299,7 +299,7 @@ class Hybrid(FindsPassages):
             part.save_shared(directory / side)
 
     def load_shared(self, directory: Path) -> Self:
-        content, parts = json.loads((directory / _FILE).read_text(encoding="utf-8")), {}
+        content, parts = read_json(directory / _FILE), {}
         for side in SIDES:
             name, written = content[side]["system"], content[side]["options"]
             settings = {key: str(value) for key, value in written.items()}

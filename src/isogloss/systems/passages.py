@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from isogloss.data.documents import Query
 from isogloss.retrieval.ranking import Allowed, Ranking, Rows, Scores
-from isogloss.storage.arrays import load_array, save_array
+from isogloss.storage.array_checks import check_type, check_within
+from isogloss.storage.arrays import load_array, place_of, save_array
 from isogloss.systems.base import Contribution, System
 from isogloss.text.passages import Span, passages_of_texts
 
@@ -140,9 +141,12 @@ class Passages(FindsPassages):
     def load_parts(self, directories: Sequence[Path], id_order: NDArray[np.int64]) -> Self:
         counts = [load_array(directory / "passages.counts.npy") for directory in directories]
         spans = [load_array(directory / "passages.spans.npy") for directory in directories]
+        for directory, count, of_part in zip(directories, counts, spans, strict=True):
+            check_type(count, np.int64, place_of(directory / "passages.counts.npy"))
+            check_within(count, len(of_part) + 1, place_of(directory / "passages.counts.npy"))
+            if of_part.shape != (count.sum(), 2) or of_part.dtype != np.int32:
+                raise ValueError(f"{place_of(directory / 'passages.spans.npy')} does not fit passages.counts.npy")
         self._use(np.concatenate([np.zeros(0, np.int64), *counts]), spans)
-        if len(self._offsets) and self._offsets[-1] != sum(map(len, spans)):
-            raise ValueError("passages.spans.npy does not fit passages.counts.npy")
         self._take_order(id_order, len(self._counts))
         self.inner.load_parts(directories, self._passage_order())
         return self

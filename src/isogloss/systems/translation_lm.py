@@ -41,7 +41,8 @@ from isogloss.data.dataset import Dataset
 from isogloss.data.parallel import question_answer_pairs
 from isogloss.retrieval.postings import JoinedPostings, Postings
 from isogloss.retrieval.ranking import Allowed, Scores
-from isogloss.storage.arrays import load_array, save_array
+from isogloss.storage.array_checks import check_offsets, check_type, check_within
+from isogloss.storage.arrays import load_array, place_of, save_array
 from isogloss.storage.errors import InputError
 from isogloss.storage.progress import track
 from isogloss.storage.strings import StringTable
@@ -111,8 +112,15 @@ class WordProbabilities:
 
     @classmethod
     def load(cls, directory: Path) -> WordProbabilities:
-        arrays = (load_array(directory / f"translations.{name}.npy") for name in _ARRAYS)
-        return cls(StringTable.load(directory, "words"), *arrays)
+        terms = StringTable.load(directory, "words")
+        offsets, given, probabilities, counts = (load_array(directory / f"translations.{name}.npy") for name in _ARRAYS)
+        places = {name: place_of(directory / f"translations.{name}.npy") for name in _ARRAYS}
+        check_type(offsets, np.int64, places["offsets"], len(terms) + 1)
+        check_offsets(offsets, len(given), places["offsets"])
+        check_within(given, len(terms), places["document_words"])
+        check_type(probabilities, np.float32, places["probabilities"], len(given))
+        check_type(counts, counts.dtype, places["question_counts"], len(terms))
+        return cls(terms, offsets, given, probabilities, counts)
 
 
 def _numbers(terms: list[str], among: list[str]) -> Ids:

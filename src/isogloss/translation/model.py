@@ -37,7 +37,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.storage.arrays import load_array, save_array
+from isogloss.storage.array_checks import check_offsets, check_type, check_within
+from isogloss.storage.arrays import keep_with, load_array, place_of, save_array
 from isogloss.storage.errors import InputError
 from isogloss.storage.strings import StringTable
 from isogloss.text.batches import TokenizedTexts, tokenize_texts
@@ -54,6 +55,7 @@ Numbers = NDArray[np.int64]
 LAMBDA = 0.2
 ARRAYS = ("offsets", "terms", "query_probabilities", "document_probabilities", "query_counts", "document_counts")
 """The names under which the arrays of a model are saved, in the order of the constructor."""
+_MOST_COUNTED = 2**40
 _SEEN = 2  # words seen less often are unknown
 _DISCOUNT = 10.0  # D
 _LEAST = 1e-3  # pairs less probable in both directions are dropped
@@ -196,7 +198,26 @@ class TranslationModel:
     def load(cls, directory: Path) -> TranslationModel:
         """Map what ``save`` wrote."""
         queries, documents = (StringTable.load(directory, name) for name in ("query_words", "document_words"))
-        return cls(queries, documents, *(load_array(directory / f"translation.{name}.npy") for name in ARRAYS))
+        arrays = {name: load_array(directory / f"translation.{name}.npy") for name in ARRAYS}
+        keep_with(directory / "translation.terms.npy", lambda: _check(directory, arrays, len(queries), len(documents)))
+        return cls(queries, documents, *arrays.values())
+
+
+def _check(directory: Path, arrays: Mapping[str, NDArray[Any]], query_words: int, document_words: int) -> None:
+    """Raise a ``ValueError`` where compiled code could leave the arrays of a model."""
+    places = {name: place_of(directory / f"translation.{name}.npy") for name in ARRAYS}
+    pairs = len(arrays["terms"])
+    check_type(arrays["terms"], np.int32, places["terms"])
+    check_type(arrays["offsets"], np.int64, places["offsets"], query_words + 2)
+    check_offsets(arrays["offsets"], pairs, places["offsets"])
+    check_within(arrays["terms"], document_words + 1, places["terms"])
+    for name, dtype, size in (
+        ("query_probabilities", np.float32, pairs), ("document_probabilities", np.float32, pairs),
+        ("query_counts", np.int64, query_words + 1), ("document_counts", np.int64, document_words + 1),
+    ):  # fmt: skip
+        check_type(arrays[name], dtype, places[name], size)
+        if len(arrays[name]) and not 0 <= arrays[name].min() <= arrays[name].max() < _MOST_COUNTED:
+            raise ValueError(f"{places[name]} has a number that is no probability or count")
 
 
 def odds_of(share: Any) -> Any:

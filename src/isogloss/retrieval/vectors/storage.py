@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from isogloss.storage.arrays import load_array, save_array
+from isogloss.storage.files import read_json
 
 STORAGES = ("float32", "float16", "int8")
 FORMAT = 3
@@ -135,7 +136,7 @@ def save_rows(directory: Path, rows: Stored, longest: float, about: Mapping[str,
 
 def load_rows(directory: Path) -> tuple[Stored, float, dict[str, Any]]:
     """Map what ``save_rows`` wrote: rows, length, and the rest; damage is a ``ValueError`` or ``OSError``."""
-    about = json.loads((directory / _FILE).read_text(encoding="utf-8"))
+    about = read_json(directory / _FILE)
     if not isinstance(about, dict):
         raise ValueError(f"{_FILE} is no object")
     missing = {"format", "shape", "storage", "longest"} - set(about)
@@ -148,6 +149,8 @@ def load_rows(directory: Path) -> tuple[Stored, float, dict[str, Any]]:
         rows = Quantised(rows, load_array(directory / "scales.npy"))  # type: ignore[arg-type]  # or else refused below
     if list(rows.shape) != about["shape"] or storage_of(rows) != about["storage"]:
         raise ValueError(f"the vectors are {storage_of(rows)} of shape {rows.shape}, {_FILE} says otherwise")
+    if type(about["longest"]) not in (int, float) or not 0 <= about["longest"] < np.inf:
+        raise ValueError(f"{_FILE} has no length of the longest: {about['longest']!r}")
     return rows, float(about["longest"]), about
 
 

@@ -43,6 +43,7 @@ SMALL = 4_000_000
 _SLOW = 24_000_000  # components: 375,000 rows of 64; 5 ms as float32, 10 ms as float16
 _QUERIES = 1_000
 _FEWEST_ROWS = 1_000  # for inverted lists
+_MOST_CANDIDATES = 2**20  # of a query
 _NO_SCORES: Floats = np.zeros(0, dtype=np.float32)
 
 
@@ -156,10 +157,11 @@ class VectorPart:
         rows, longest, about = load_rows(directory)
         exact = ExactIndex(rows, id_order[: len(rows)], longest=longest)
         settings = Settings(**about.get("settings", {})).checked()
-        part = cls(exact, settings, about.get("storage_recall", 1.0), about.get("input_recall", 1.0))
-        part.remark = about.get("remark", "")
+        recalls = [_share(about.get(name, 1.0), name) for name in ("storage_recall", "input_recall")]
+        part = cls(exact, settings, *recalls)
+        part.remark = str(about.get("remark", ""))
         if about.get("levels"):
-            levels = [Level(**level) for level in about["levels"]]
+            levels = [_level(level, len(rows)) for level in about["levels"]]
             part._search_with(lambda: ApproximateIndex.load(directory, rows.shape, levels))
         return part
 
@@ -306,6 +308,23 @@ class VectorIndex:
         numbers = np.searchsorted(self._starts, rows, side="right") - 1
         found = ((number, np.flatnonzero(numbers == number)) for number in np.unique(numbers).tolist())
         return [(self.parts[number], where, rows[where] - self._starts[number]) for number, where in found]
+
+
+def _share(value: Any, name: str) -> float:
+    """A recall from a file."""
+    if type(value) not in (int, float) or not 0 <= value <= 1:
+        raise ValueError(f"{name} is no share: {value!r}")
+    return float(value)
+
+
+def _level(values: dict[str, Any], rows: int) -> Level:
+    """The settings of a search from a file; candidates take memory, so their number is limited."""
+    level = Level(**values)
+    if any(type(number) is not int for number in level[:3]) or not (
+        1 <= level.k <= level.candidates <= _MOST_CANDIDATES and 1 <= level.probes <= rows
+    ):
+        raise ValueError(f"these are no levels: {values}")
+    return level._replace(recall=_share(level.recall, "recall"))
 
 
 def _stored(

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from isogloss.retrieval.impacts import ImpactLists, ImpactQuery, search_impacts
 from isogloss.retrieval.ranking import Allowed, Ranking
-from isogloss.storage.array_checks import check_offsets, check_type
-from isogloss.storage.arrays import has_array, load_array, place_of, save_array
+from isogloss.storage.array_checks import check_offsets, check_type, check_within
+from isogloss.storage.arrays import has_array, keep_with, load_array, place_of, save_array
 from isogloss.storage.strings import StringTable
 from isogloss.systems.bridge.expansion import Tokens, dimension_of, expand, score_tables
 from isogloss.systems.bridge.matching import (
@@ -41,6 +41,7 @@ from isogloss.translation.model import Floats, Ids, Numbers, QueryStatistics, Tr
 Vectors = NDArray[np.float32] | None
 """The vectors of a pretrained encoder, one a document."""
 _ARRAYS = ("tokens", "offsets", "times", "spans")
+_CHECKED = 2**20  # tokens: a millisecond
 _NO_SPANS = np.zeros((0, 2), np.int32)
 
 
@@ -153,9 +154,14 @@ class Part:
         check_offsets(offsets, len(ids), places["offsets"])
         check_type(ids, np.int32, places["tokens"])
         check_type(times, np.int64, places["times"], tokens.terms)
+        check_within(times, 4 * len(ids) + 1, places["times"])
+        if len(ids) <= _CHECKED:  # more are checked when they are merged; compiled code takes others for unknown
+            keep_with(directory / "texts.tokens.npy", lambda: check_within(ids, tokens.terms, places["tokens"]))
         lists = ImpactLists.load(directory, len(tokens), dimension_of(translation, tokens.terms))
         part = cls(translation, others, tokens, times, spans, lists, vectors)
-        if spans.shape != (part.firsts[-1], 2):
+        if vectors is not None and (vectors.dtype != np.float32 or vectors.shape[:1] != (len(tokens),)):
+            raise ValueError(f"{place_of(path)} does not fit: it has the shape {vectors.shape}")
+        if spans.shape != (part.firsts[-1], 2) or spans.dtype != np.int32:
             raise ValueError(f"{places['spans']} does not fit: it has {len(spans):,} passages, not {part.firsts[-1]:,}")
         return part
 
@@ -306,6 +312,7 @@ def _joined(parts: Sequence[tuple[Part, Allowed]]) -> TokenizedTexts:
     for part, keep in parts:
         own = np.diff(part.tokens.offsets)
         tokens, number = part.tokens.ids[np.repeat(keep, own)], np.zeros(part.tokens.terms, np.int32)
+        check_within(tokens, len(number), "texts.tokens.npy")
         for each in np.flatnonzero(np.bincount(tokens, minlength=len(number))).tolist():
             number[each] = number_of.setdefault(part.term(each), len(number_of))
         ids.append(number[tokens])

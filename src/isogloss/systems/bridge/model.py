@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from isogloss.storage.arrays import read_tensors, write_tensors
 from isogloss.storage.errors import InputError
-from isogloss.storage.files import atomic_file
+from isogloss.storage.files import atomic_file, read_json
 from isogloss.systems.base import SystemOptions, option
 from isogloss.systems.bridge.characters import CHARACTER_FEATURES, CharacterModel
 from isogloss.systems.bridge.features import FEATURES, Phrases, Tables
@@ -135,7 +135,7 @@ class BridgeModel:
     @classmethod
     def load(cls, directory: Path) -> BridgeModel:
         """Read what ``save`` wrote; models of earlier versions have no phrases, or no characters."""
-        content = json.loads((directory / _FILE).read_text(encoding="utf-8"))
+        content = read_json(directory / _FILE)
         tensors, _ = read_tensors(directory / _VECTORS)
         found = content["calibration"]
         if found:

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from isogloss.data.dataset import Dataset
 from isogloss.retrieval.ranking import Allowed, Scores
-from isogloss.storage.arrays import load_array, read_tensors, save_array, write_tensors
+from isogloss.storage.array_checks import check_offsets, check_within
+from isogloss.storage.arrays import load_array, place_of, read_tensors, save_array, write_tensors
 from isogloss.storage.errors import import_extra
 from isogloss.storage.strings import StringTable
 from isogloss.systems.base import Contribution, SystemOptions, option
@@ -290,6 +291,9 @@ class Matcher(TrainedSystem):
         parts = [
             [load_array(folder / f"documents.{part}.npy") for part in ("ids", "offsets")] for folder in directories
         ]
+        for folder, (ids, offsets) in zip(directories, parts, strict=True):
+            check_offsets(offsets, len(ids), place_of(folder / "documents.offsets.npy"))
+            check_within(ids, 2**31, place_of(folder / "documents.ids.npy"), least=-1)
         self._use(_joined([TextIds(np.asarray(ids), np.asarray(offsets)) for ids, offsets in parts]))
         self._take_order(id_order, len(self._documents))
         return self

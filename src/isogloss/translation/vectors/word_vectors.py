@@ -60,6 +60,9 @@ class WordVectors:
         """Map what ``save`` wrote."""
         directory = Path(directory)
         try:
-            return cls(StringTable.load(directory, "words"), load_array(directory / "matrix.npy"))
+            matrix = load_array(directory / "matrix.npy")
+            if matrix.ndim != 2 or matrix.dtype.kind != "f":
+                raise ValueError(f"matrix.npy is an array of {matrix.dtype} with the shape {matrix.shape}")
+            return cls(StringTable.load(directory, "words"), matrix)
         except (OSError, ValueError) as error:
             raise InputError(f"{directory}: not word vectors in the isogloss format ({error})") from error
