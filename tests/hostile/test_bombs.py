@@ -53,13 +53,13 @@ def test_one_endless_line_is_refused_by_its_name_and_not_held(name, source, tmp_
 def test_a_gzip_bomb_is_refused_by_its_name(name, source, unit, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(lines, "_FREE", 1 << 16)  # soon
-    (tmp_path / name).write_bytes(gzip.compress(unit * ((1 << 22) // len(unit))))
+    (tmp_path / name).write_bytes(gzip.compress(unit * ((1 << 20) // len(unit))))
     with pytest.raises(InputError, match=name.removesuffix(".gz")):
         load_collection(open_source(source), "fr", Problems(stop_at_errors=False))
 
 
 def test_the_limit_of_expansion_and_the_way_out_are_named(tmp_path):
-    (tmp_path / "a.txt.gz").write_bytes(bomb(b"\n"))
+    (tmp_path / "a.txt.gz").write_bytes(bomb(b"mot " * 50 + b"\n"))
     with pytest.raises(InputError, match=r"a\.txt\.gz: .* more than 200 bytes of each of its own; .* gunzip"):
         list(lines.read_lines(tmp_path / "a.txt.gz"))
 
@@ -120,7 +120,7 @@ def test_a_word_that_counts_ten_thousand_times_does_not_fill_the_memory(tmp_path
 
 
 def test_the_command_says_it_in_one_line(tmp_path, capsys):
-    (tmp_path / "a.jsonl.gz").write_bytes(bomb(b"{}\n"))
+    (tmp_path / "a.jsonl.gz").write_bytes(bomb(b"{}" + b" " * 500 + b"\n"))
     assert (
         main(["index", str(tmp_path / "a.jsonl.gz"), "--system", "bm25", "-o", str(tmp_path / "ix"), "--skip-bad"]) == 2
     )
