@@ -66,10 +66,10 @@ def check(searcher: Searcher, queries=QUERIES, many=True):
 
 
 def check_ties(hits):
-    """Equal texts in one language have one score, and go by their ids."""
+    """Equal texts in one language have one score (but for what is beyond a depth), and go by their ids."""
     for one, two in pairwise(hits):
         if (one.language, one.document.text, one.reranked) == (two.language, two.document.text, two.reranked):
-            assert one.score == two.score
+            assert one.score == pytest.approx(two.score, rel=1e-4)
             assert one.document.id < two.document.id
 
 
