@@ -7,7 +7,13 @@ import random
 
 import pytest
 
+from isogloss.data.dataset import load_collection
+from isogloss.data.formats import open_source
+from isogloss.data.problems import Problems
+from isogloss.data.readers.gettext import read_po
 from isogloss.data.readers.markup import read_html, read_markdown
+from isogloss.data.readers.messages import plain_message
+from isogloss.storage.errors import InputError
 
 SIZE = 200_000  # characters
 MIXED = int(os.environ.get("ISOGLOSS_HOSTILE", "6"))  # `make soak` tries more
@@ -66,3 +72,52 @@ def test_what_is_not_closed_ends_with_the_page_as_in_browsers():
     assert read_html("<p>seen<script>not <p>seen")[1] == "seen"
     assert read_html("<p>1 < 2 and 3 > 2<p")[1] == "1 < 2 and 3 > 2"
     assert read_markdown("a <!-- is kept, since nothing closes it")[1] == "a <!-- is kept, since nothing closes it"
+
+
+def test_catalogues_are_read_in_linear_time(tmp_path):
+    many = '"a"\n' * (SIZE // 4)
+    (tmp_path / "fr.po").write_text(f'msgid "sea"\nmsgstr ""\n{many}')
+    pairs = read_po(tmp_path / "fr.po", Problems())
+    assert [len(translation) for _, (_, translation) in pairs] == [SIZE // 4]
+
+
+@pytest.mark.parametrize("part", ["%0", "0", " ", "%s", "%(a", "{a", "<a", "&a", " (_", "_"])
+def test_messages_are_cleaned_in_linear_time(part):
+    for text in (part * (SIZE // len(part)), "%" + part * (SIZE // len(part)) + "!"):
+        assert len(plain_message(text)) <= len(text)
+
+
+@pytest.mark.parametrize("charset", ["punycode", "idna", "unicode_escape", "undefined", "rot13", "zlib", "no-such"])
+def test_a_character_set_that_is_none_of_text_is_refused(charset, tmp_path):
+    (tmp_path / "fr.po").write_text(f'msgid ""\nmsgstr "Content-Type: text/plain; charset={charset}\\n"\n')
+    with pytest.raises(InputError, match=r"fr\.po: the character set '.*' is not known"):
+        list(read_po(tmp_path / "fr.po", Problems()))
+
+
+@pytest.mark.parametrize("part", ["<top", "<top>", "<num>a\n", "a\n", "<title", "< ", "&#1"])
+def test_topics_are_read_in_linear_time(part, tmp_path):
+    (tmp_path / "topics.txt").write_text("<top><num>1<title>" + part * (SIZE // len(part)))
+    found = open_source(f"trec:{tmp_path}").queries("en", Problems(stop_at_errors=False))
+    assert len(list(found)) <= SIZE // len(part) + 1
+
+
+def test_a_translation_memory_in_small_pieces_is_read_in_linear_time(tmp_path):
+    pieces = "<hi>a</hi>" * (SIZE // 10)
+    unit = f'<tu><tuv xml:lang="en"><seg>{pieces}</seg></tuv><tuv xml:lang="fr"><seg>b</seg></tuv></tu>'
+    (tmp_path / "a.tmx").write_text(f"<tmx><body>{unit}</body></tmx>")
+    [(_, (text, _))] = open_source(f"tmx:{tmp_path / 'a.tmx'}").parallel(("en", "fr"), Problems())
+    assert len(text) == SIZE // 10
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        '<!DOCTYPE tmx [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;&a;">]>',
+        '<!DOCTYPE tmx [<!ENTITY a SYSTEM "file:///etc/passwd">]>',
+        '<!DOCTYPE tmx [<!ENTITY % a SYSTEM "http://localhost/">%a;]>',
+    ],
+)
+def test_entities_are_neither_expanded_nor_fetched(head, tmp_path):
+    (tmp_path / "a.tmx").write_text(f"{head}<tmx><body><tu><tuv xml:lang='en'><seg>&a;</seg></tuv></tu></body></tmx>")
+    with pytest.raises(InputError, match="declares the entity 'a', which is not read"):
+        load_collection(open_source(f"tmx:{tmp_path / 'a.tmx'}"), "en")

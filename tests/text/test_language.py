@@ -3,7 +3,9 @@
 import pytest
 
 from isogloss.storage.errors import InputError
-from isogloss.text.language import identify_language
+from isogloss.text.detection import detectable_languages
+from isogloss.text.language import identify_language, normalize_language
+from isogloss.text.language_names import known_languages
 
 SENTENCES = {
     "en": "The children are playing in the garden behind the old house",
@@ -42,3 +44,14 @@ def test_any_text_gets_a_code_of_two_letters(text):
 def test_languages_nobody_knows_are_an_error_that_names_them(among):
     with pytest.raises(InputError, match=", ".join(among)):
         identify_language("a text", among=among)
+
+
+def test_every_language_that_is_detected_or_named_keeps_its_code():
+    for code in {*detectable_languages(), *known_languages()}:
+        assert normalize_language(code) == code
+
+
+@pytest.mark.parametrize("name", ["", "xx", "klingon", "../fr", "f", "fr" * 40, "\ud800", "français"])
+def test_what_is_no_language_is_refused_with_a_way_out(name):
+    with pytest.raises(InputError, match=r"is not a language code, like fr or zh, .* from qaa to qtz"):
+        normalize_language(name)

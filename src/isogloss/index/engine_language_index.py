@@ -136,19 +136,35 @@ class EngineLanguageIndex:
     # a hybrid: the lists of both parts, as :class:`isogloss.systems.hybrid.Lists` has them of files
 
     def _fused(self, query: str, k: int, filters: Filters | None) -> list[EngineHit]:
+        """The fused lists of both parts, and what is beyond their depth after them, as in ``Hybrid.search``."""
+        from isogloss.systems.hybrid import below
+
         hybrid = self._encoder.hybrid
         assert hybrid is not None
-        depth = max(k, hybrid.options.depth)
-        whole = filters is None and depth == hybrid.options.depth
-        lists = [self._whole_list(s, query) if whole else self._list(s, query, depth, filters) for s in hybrid.parts]
-        ids = sorted({id_ for hits in lists for id_, _ in hits})
+        depth, ranked, seen = hybrid.options.depth, list[EngineHit](), set[str]()
+        while True:
+            whole = filters is None and depth == hybrid.options.depth
+            lists = [
+                self._whole_list(s, query) if whole else self._list(s, query, depth, filters) for s in hybrid.parts
+            ]
+            ids = sorted({id_ for hits in lists for id_, _ in hits} - seen)
+            new = sorted(self._fused_hits(query, ids), key=lambda hit: (-hit.score, hit.id))
+            scores = below(*(np.asarray([hit.score for hit in hits]) for hits in (new, ranked)))
+            ranked += [EngineHit(hit.id, score) for hit, score in zip(new, scores.tolist(), strict=True)]
+            if len(ranked) >= k or all(len(hits) < depth for hits in lists):
+                return ranked[:k]
+            seen.update(ids)
+            depth *= 2
+
+    def _fused_hits(self, query: str, ids: Sequence[str]) -> list[EngineHit]:
+        hybrid = self._encoder.hybrid
+        assert hybrid is not None
         scores = {}
         for side in hybrid.parts:
             known = dict(self._scored(side, query, ids))
             scores[side] = np.asarray([known.get(id_, 0.0) for id_ in ids])
         fused = hybrid.fused(self._shares(query, ids, scores))
-        hits = [EngineHit(id_, score) for id_, score in zip(ids, fused.tolist(), strict=True)]
-        return sorted(hits, key=lambda hit: (-hit.score, hit.id))[:k]
+        return [EngineHit(id_, score) for id_, score in zip(ids, fused.tolist(), strict=True)]
 
     def _list(self, side: str, query: str, k: int = 0, filters: Filters | None = None) -> list[EngineHit]:
         assert self._encoder.hybrid is not None

@@ -20,7 +20,7 @@ LONGEST_LINE = 1 << 26
 """Bytes."""
 MOST_EXPANSION = 200
 """How many bytes an archive may make of each of its own; text makes 3 to 30."""
-_FREE = 1 << 22  # bytes that any archive may make
+_FREE = 1 << 20  # bytes that any archive may make
 _BLOCK = 1 << 16
 
 

@@ -10,7 +10,7 @@ tuned on a fifth of the train queries, which neither system is fitted on at that
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
@@ -39,6 +39,7 @@ SIDES = ("dense", "lexical")
 _DEFAULT_WEIGHT = 0.3
 _FILE = "hybrid.json"
 _KEPT = 128  # queries whose lists are cached: the hits of each are explained one by one
+_STEP = 1e-6  # between scores that are lowered, in parts of the score
 
 
 @dataclass(frozen=True)
@@ -120,6 +121,20 @@ class BothShares(NamedTuple):
     lexical: Doubles
 
 
+def below(scores: Scores, before: Scores) -> Scores:
+    """Falling scores, lowered where they are not below all those before.
+
+    >>> below(np.array([3.0, 2.5, 1.0]), np.array([5.0, 2.0])).round(3).tolist()
+    [2.0, 2.0, 1.0]
+    """
+    if not len(before):
+        return scores
+    last = float(before[-1])
+    steps = last - _STEP * max(1.0, abs(last)) * np.arange(1, len(scores) + 1)
+    lowered: Scores = np.minimum(scores, steps)
+    return lowered
+
+
 class Lists:
     """The lists of both parts, ``depth`` documents each.
 
@@ -160,13 +175,26 @@ class Lists:
         bounds = [self._bound(self._found(side, query), part.best_possible(query)) for side, part in self.parts.items()]
         return BothShares(*(np.asarray([bound]) for bound in bounds))
 
-    def candidates(self, query: str, k: int = 0, allowed: Allowed | None = None) -> NDArray[np.int64]:
-        """The rows that either part retrieves, at least ``k`` each if there are as many, ascending."""
-        if allowed is None and k <= self._depth:
-            found = [self._found(side, query) for side in self.parts]
-        else:
-            found = [part.search(query, max(k, self._depth), allowed) for part in self.parts.values()]
-        return np.unique(np.concatenate([ranking.rows for ranking in found])).astype(np.int64)
+    def candidates(self, query: str, allowed: Allowed | None = None) -> NDArray[np.int64]:
+        """The rows that either part retrieves, ascending."""
+        return next(self.tiers(query, allowed))
+
+    def tiers(self, query: str, allowed: Allowed | None = None) -> Iterator[NDArray[np.int64]]:
+        """The rows that either part retrieves, ascending; then those of twice the depth that are new, and so on.
+
+        What is first does not depend on how many are wanted.
+        """
+        depth, seen = self._depth, np.zeros(0, np.int64)
+        while True:
+            if allowed is None and depth == self._depth:
+                found = [self._found(side, query) for side in self.parts]
+            else:
+                found = [part.search(query, depth, allowed) for part in self.parts.values()]
+            rows = np.unique(np.concatenate([ranking.rows for ranking in found])).astype(np.int64)
+            yield np.setdiff1d(rows, seen, assume_unique=True)
+            if all(len(ranking.rows) < depth for ranking in found):
+                return
+            depth, seen = 2 * depth, rows
 
 
 class Hybrid(FindsPassages):
@@ -235,8 +263,15 @@ class Hybrid(FindsPassages):
         return self.fused(self._lists.shares(query, np.asarray(rows, dtype=np.int64)))
 
     def search(self, query: str, k: int, allowed: Allowed | None = None) -> Ranking:
-        rows = self._lists.candidates(query, k, allowed)
-        return top_k(self.score(query, rows), k, self.id_order, rows)
+        """The fused lists; what is beyond their depth comes after them, with a score below theirs."""
+        rows, scores = np.zeros(0, np.int64), np.zeros(0)
+        for tier in self._lists.tiers(query, allowed):
+            found = top_k(self.score(query, tier), k - len(rows), self.id_order, tier)
+            scores = np.concatenate([scores, below(found.scores, scores)])
+            rows = np.concatenate([rows, found.rows])
+            if len(rows) >= k:
+                break
+        return Ranking(rows, scores)
 
     def warm(self) -> None:
         for part in self._parts.values():

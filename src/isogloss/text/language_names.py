@@ -91,7 +91,7 @@ _LANGUAGES = {code: (long, name) for code, long, name in (line.split(" ", 2) for
 
 _OTHERS = """
 aa ab ae ak am an as av ay ba bh bi bm bo ce ch co cr cu cv dv dz ee ff fj fo fy gd gn gv ha ho ht hz ia ie ig ii ik
-io iu jv kg ki kj kl kr ks kv kw ky lb lg li ln lu mg mh mi mn na nd ng nr nv ny oj om or os pi ps qu rm rn rw sa sc
+io iu jv kg ki kj kl kr ks kv kw ky lb lg li ln lu mg mh mi mn mt na nd ng nr nv ny oj om or os pi ps qu rm rn rw sa sc
 sd se sg sh sm sn so ss su tg ti tk tn to ts tt tw ty ug ve vo wa wo xh yo za zu
 """
 _OTHER_CODES = frozenset(_OTHERS.split())

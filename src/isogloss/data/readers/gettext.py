@@ -93,7 +93,7 @@ def _charset(path: Path, header: bytes) -> str:
         return "UTF-8"
     try:
         "".encode(name)
-        is_known = codecs.lookup(name).name not in _NOT_OF_TEXT
+        is_known = codecs.lookup(name).name.replace("-", "_") not in _NOT_OF_TEXT
     except (LookupError, UnicodeError):
         is_known = False
     if not is_known:
