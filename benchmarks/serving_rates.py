@@ -1,4 +1,4 @@
-"""A service under load on loopback: by clients that ask again when they are answered, then at fixed rates.
+r"""A service under load on loopback: by clients that ask again when they are answered, then at fixed rates.
 
     taskset -c 0,1 python benchmarks/serving_rates.py INDEX --queries queries.tsv --rates 20,40,60,80
     python benchmarks/serving_rates.py INDEX --queries queries.tsv --add more.jsonl --at 40 --cells cells.jsonl
@@ -98,7 +98,9 @@ def _attacked(
     beside = _measure(options, how | {"attacked_by": kind}, service, VICTIMS)
     attacker.join()
     told = f"{len(attack.latencies)} answered, {len(attack.refusals)} refused"
-    print(f"{how['code']}: beside {kind} ({told}) the others get {beside / alone:.2f} of what they get alone", flush=True)
+    print(
+        f"{how['code']}: beside {kind} ({told}) the others get {beside / alone:.2f} of what they get alone", flush=True
+    )
 
 
 def _dear_requests(queries: list[str]) -> dict[str, tuple[str, list[str | bytes]]]:

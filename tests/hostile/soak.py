@@ -248,8 +248,8 @@ def service(index: Path, group: Path | None, options: argparse.Namespace, log: P
             stdout=subprocess.PIPE,
             stderr=errors,
             env=environment,
-            preexec_fn=limit,
-            text=True,  # noqa: PLW1509 - no thread is running yet
+            preexec_fn=limit,  # noqa: PLW1509 - no thread is running yet
+            text=True,
         )
         try:
             assert process.stdout is not None
@@ -295,18 +295,27 @@ def soak(options: argparse.Namespace, scratch: Path) -> Record:
         for writer in writers:
             for number in range(2 * _OWN):
                 writer.check(f"{writer.name}-{number}")
-        if group is not None:
-            said = {name: (group / f"memory.{name}").read_text().strip() for name in ("max_usage_in_bytes", "failcnt")}
-            record.statuses[f"memory {said}"] = 1
+        used(group, record)
+    check(index, log.read_text(errors="replace").splitlines(), record)
+    return record
+
+
+def used(group: Path | None, record: Record) -> None:
+    """Note how much of its memory limit a control group has used."""
+    if group is not None:
+        said = {name: (group / f"memory.{name}").read_text().strip() for name in ("max_usage_in_bytes", "failcnt")}
+        record.statuses[f"memory {said}"] = 1
+
+
+def check(index: Path, log: list[str], record: Record) -> None:
+    """Note what is wrong with the files of the index and in the log of the service."""
     checked = subprocess.run(
         [sys.executable, "-m", "isogloss", "check", str(index)], check=False, capture_output=True, text=True
     )
     if checked.returncode:
         record.wrong.append(f"isogloss check: {checked.stdout}{checked.stderr}")
-    lines = log.read_text(errors="replace").splitlines()
-    record.wrong += [line[:500] for line in lines if '"traceback"' in line or "Traceback" in line]
-    record.wrong += [line[:500] for line in lines if '"died' in line]
-    return record
+    record.wrong += [line[:500] for line in log if '"traceback"' in line or "Traceback" in line]
+    record.wrong += [line[:500] for line in log if '"died' in line]
 
 
 def say(line: str) -> None:

@@ -102,7 +102,7 @@ ARRAYS = {
 }
 
 
-@pytest.mark.parametrize("changes", FASTTEXT, ids=lambda changes: " ".join(changes))
+@pytest.mark.parametrize("changes", FASTTEXT, ids=" ".join)
 def test_a_model_of_fasttext_that_promises_too_much(changes, tmp_path):
     path = tmp_path / "model.bin"
     path.write_bytes(fasttext())

@@ -30,7 +30,7 @@ PAGES = (
         "text": "Le pain, le sel, rien d'autre.",
         "fields": {"topic": "food"},
     },
-    {"id": "a/b?c dé\n", "lang": "fr", "title": "<b>Étoile</b>", "text": "Une étoile <script>alert(1)</script>."},
+    {"id": "a/b?c dé", "lang": "fr", "title": "<b>Étoile</b>", "text": "Une étoile <script>alert(1)</script>."},
     {"id": "i1", "lang": "it", "title": "Sale", "text": "Il sale di mare.", "fields": {"topic": "water"}},
     {"id": "i2", "lang": "it", "title": "Vento", "text": "Mare, vento e sale."},
 )

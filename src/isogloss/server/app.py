@@ -28,10 +28,9 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Receive, Scope, Send
 
 import isogloss
-from isogloss.engines.base import EngineUnavailableError
 from isogloss.search.reranking import load_reranker
 from isogloss.server import models
-from isogloss.server.errors import STATUSES, ErrorAnswer, Refusal, validation_refusal
+from isogloss.server.errors import STATUSES, ErrorAnswer, Refusal, fault_refusal, input_refusal, validation_refusal
 from isogloss.server.guard import TRACE, Guard
 from isogloss.server.limits import CHEAP, Limits, Shares, WorkPool, cost_of, too_much
 from isogloss.server.log import flush
@@ -40,7 +39,7 @@ from isogloss.server.metrics import CONTENT_TYPE, EXAMPLE, Metrics
 from isogloss.server.models import JSON, LINES
 from isogloss.server.presenting import encoded
 from isogloss.server.service import Service, Writer
-from isogloss.storage.errors import InputError
+from isogloss.storage.errors import DamagedFileError, InputError
 
 PAGE = Path(__file__).parent / "page"
 PREFIX = "/api/v1"
@@ -188,7 +187,8 @@ def make_app(index: Path | Settings) -> FastAPI:
         redoc_url=None, redirect_slashes=False, dependencies=[Depends(models.check_address)],
         generate_unique_id_function=lambda route: route.name, lifespan=lifespan, separate_input_output_schemas=False,
         exception_handlers={
-            InputError: _input_error, HTTPException: _http_error, RequestValidationError: _validation_error
+            InputError: _input_error, HTTPException: _http_error, RequestValidationError: _validation_error,
+            DamagedFileError: _fault, OSError: _fault, MemoryError: _fault,
         },
     )  # fmt: skip
     app.add_middleware(
@@ -417,8 +417,12 @@ class LongAnswer(StreamingResponse):
 
 
 async def _input_error(request: Request, error: Exception) -> Response:
-    status = 503 if isinstance(error, EngineUnavailableError) else 422
-    return Refusal(status, " ".join(str(error).split())).response(request.scope[TRACE].request_id)
+    assert isinstance(error, InputError)
+    return input_refusal(error).response(request.scope[TRACE].request_id)
+
+
+async def _fault(request: Request, error: Exception) -> Response:
+    return fault_refusal(error).response(request.scope[TRACE].request_id)
 
 
 async def _validation_error(request: Request, error: Exception) -> Response:

@@ -10,6 +10,10 @@ from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
+from isogloss.engines.base import EngineUnavailableError
+from isogloss.server.log import write_line
+from isogloss.storage.errors import DamagedFileError, DamagedIndexError, InputError, OpenFilesError
+
 STATUSES: dict[int, tuple[str, str, str]] = {
     400: ("bad_request", "The request could not be read", "the body is not JSON: expected `:` at line 1 column 6"),
     401: ("unauthorised", "A token is needed", "writing needs the header 'Authorization: Bearer TOKEN'"),
@@ -77,16 +81,48 @@ def write_refusal(error: OSError) -> Refusal | None:
     return None
 
 
+def opening_refusal(error: InputError) -> Refusal:
+    """The refusal of a change where the index cannot be opened for it; the reason goes into the log."""
+    cause = error.__cause__
+    if isinstance(cause, OSError) and not isinstance(error, DamagedIndexError | OpenFilesError):
+        write_line("error", message=str(error))
+        return write_refusal(cause) or unavailable()
+    if isinstance(error, EngineUnavailableError | OpenFilesError):
+        return input_refusal(error)
+    write_line("damaged", message=str(error))
+    return damaged()
+
+
+def input_refusal(error: InputError) -> Refusal:
+    """The refusal for an error that was not caught before: only some are the fault of the request."""
+    message = " ".join(str(error).split())
+    if isinstance(error, DamagedIndexError):
+        write_line("damaged", message=message)
+        return damaged()
+    if isinstance(error, OpenFilesError):
+        write_line("error", message=message)
+        return Refusal(503, "the service has too many open files; try again in a moment", {"Retry-After": "5"})
+    return Refusal(503 if isinstance(error, EngineUnavailableError) else 422, message)
+
+
+def fault_refusal(error: Exception) -> Refusal:
+    """The refusal for a fault of files or memory while a request is worked on."""
+    write_line("error", message=f"{type(error).__name__}: {error}")
+    if isinstance(error, MemoryError):
+        return Refusal(503, "there is not enough memory for this request", {"Retry-After": "5"})
+    return damaged() if isinstance(error, DamagedFileError | FileNotFoundError) else unavailable()
+
+
 def damaged() -> Refusal:
     """Files of the index are damaged or missing; their paths are for the log, not for the answer."""
-    what = "the files of the index are damaged or gone: nothing was changed; the log of the service says more"
+    what = "files of the index are damaged or gone; nothing was changed; the log of the service says which"
     return Refusal(503, what, code="damaged")
 
 
 def unavailable() -> Refusal:
-    """No worker can open the index now."""
-    what = "the index cannot be opened now; the log of the service says why"
-    return Refusal(503, what, {"Retry-After": "5"}, code="damaged")
+    """The index cannot be opened or read now."""
+    what = "the index cannot be read now; the log of the service says why"
+    return Refusal(503, what, {"Retry-After": "5"}, code="unavailable")
 
 
 def place(parts: Iterable[str | int]) -> str:

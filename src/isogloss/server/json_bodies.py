@@ -14,7 +14,8 @@ _TOKEN = re.compile(rb'[^"\[\]{},]*+(?:("[^"\\]*+(?:\\.[^"\\]*+)*+")|[\[\]{},])'
 
 
 def decoded(body: bytes | bytearray, most: int) -> Any:
-    """What a body holds; refused if it has more than ``most`` brackets and commas, too many levels, or a name twice.
+    """What a body holds; refused if it has more than ``most`` strings, brackets and commas, too many levels, or a name
+    twice.
 
     >>> decoded(b'{"q": "salt"}', most=10)
     {'q': 'salt'}
@@ -23,7 +24,7 @@ def decoded(body: bytes | bytearray, most: int) -> Any:
 
 
 def decoded_and_counted(body: bytes | bytearray, most: int) -> tuple[Any, int]:
-    """The same, and how many brackets and commas it has."""
+    """The same, and how many strings, brackets and commas it has."""
     count = _check_structure(body, most)
     try:
         return from_json(body, allow_inf_nan=False, cache_strings="keys"), count
@@ -32,7 +33,7 @@ def decoded_and_counted(body: bytes | bytearray, most: int) -> tuple[Any, int]:
 
 
 def _check_structure(body: bytes | bytearray, most: int) -> int:
-    """Walk over strings, brackets and commas, in time linear in the body, and count the brackets and commas.
+    """Walk over strings, brackets and commas, in time linear in the body, and count them.
 
     Python's own loop lets other threads have their turn, which a decoder does not: a hostile body is refused here,
     while the service goes on answering. What is not JSON is left to the decoder.
@@ -41,14 +42,15 @@ def _check_structure(body: bytes | bytearray, most: int) -> int:
     position, count = 0, 0
     while match := _TOKEN.match(body, position):
         position = match.end()
-        if match.lastindex:
-            if inside.at_name:
-                inside.name(bytes(body[match.start(1) + 1 : position - 1]))
-            continue
         count += 1
         if count > most:
-            raise Refusal(413, f"{inside}: the body has more than {most} values; send fewer at once")
-        inside.mark(body[position - 1])
+            raise Refusal(
+                413, f"{inside}: the body has more than {most} strings, brackets and commas; send less at once"
+            )
+        if not match.lastindex:
+            inside.mark(body[position - 1])
+        elif inside.at_name:
+            inside.name(bytes(body[match.start(1) + 1 : position - 1]))
     return count
 
 

@@ -450,18 +450,16 @@ def _lines(body: bytes | bytearray) -> list[DocumentMessage]:
     """A document a line; those after the last that is taken are not even decoded."""
     documents: list[DocumentMessage] = []
     left = _MOST_OF_DOCUMENTS
-    for number, found in enumerate(re.finditer(rb"[^\n]*+\n?+", body), start=1):
-        line = found[0]
-        if not line.strip():
-            continue
+    for found in re.finditer(rb"[^\s][^\n]*+", body):
         if len(documents) == DOCUMENTS:
             raise Refusal(422, f"documents: more than {DOCUMENTS} lines; send them in several requests")
         try:
-            value, count = decoded_and_counted(line, left)
+            value, count = decoded_and_counted(found[0], left)
             documents.append(_checked(value, DocumentMessage))
             left -= count
         except Refusal as refusal:
-            raise Refusal(refusal.status_code, f"line {number}: {refusal.detail}") from refusal
+            line = 1 + body.count(b"\n", 0, found.start())
+            raise Refusal(refusal.status_code, f"line {line}: {refusal.detail}") from refusal
     if not documents:
         raise Refusal(422, "documents: there is no line")
     return documents

@@ -4,7 +4,6 @@ changes of the index: one request, one commit.
 
 from __future__ import annotations
 
-import re
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -12,7 +11,6 @@ from pathlib import Path
 from typing import TypeVar
 
 import isogloss
-from isogloss.engines.base import EngineUnavailableError
 from isogloss.index.lock import IndexBusyError
 from isogloss.index.reader import OpenIndex, open_index
 from isogloss.index.writer import IndexWriter
@@ -20,7 +18,7 @@ from isogloss.search.query_language import query_language_note, read_query_langu
 from isogloss.search.reranking import Reranker
 from isogloss.search.searcher import Searcher
 from isogloss.server import models, presenting
-from isogloss.server.errors import Refusal, damaged, write_refusal
+from isogloss.server.errors import Refusal, opening_refusal, write_refusal
 from isogloss.server.limits import BATCH, COST, DEPTH, EXPLAINED, MOST_HITS, QUERY_LENGTH, QUERY_WORDS, Limits
 from isogloss.server.log import write_line
 from isogloss.server.presenting import Marking, hit_message, translations_message
@@ -32,7 +30,6 @@ _TOGETHER = 32  # queries of a batch that are searched at once, between two chec
 _REFRESH_SECONDS = 1.0  # between two checks of the disk
 _PATIENCE = 5.0  # seconds for another worker of this service, or a short command, to finish its writing
 _PAUSE = 0.02
-_CODE = re.compile(r"[A-Za-z0-9]+(-[A-Za-z0-9]+)*")
 _T = TypeVar("_T")
 
 
@@ -72,8 +69,9 @@ class FreshIndex:
 
     def _refresh(self) -> None:
         try:
-            self._open = self._open.refreshed()
-            self._open.verify()
+            before, self._open = self._open, self._open.refreshed()
+            if self._open is not before:
+                self._open.verify()
             self._problem = ""
         except (InputError, OSError) as error:
             if str(error) != self._problem:
@@ -278,15 +276,10 @@ class Writer:
 
         Of those with the same language and id the last is added.
         """
-        for number, message in enumerate(messages):
-            if message.lang and not _CODE.fullmatch(message.lang):
-                what = f"{message.lang!r} is not a language code, like fr or zh"
-                raise Refusal(422, f"documents[{number}].lang: {what}")
-        last = {(message.lang, message.id): message for message in messages}
 
         def change(writer: IndexWriter) -> models.AddAnswer:
-            added = writer.add(map(presenting.document_of, last.values()))
-            return models.AddAnswer(added=added, repeated=len(messages) - len(last), generation=writer.commit())
+            added = writer.add(map(presenting.document_of, messages))
+            return models.AddAnswer(added=added, repeated=len(messages) - added, generation=writer.commit())
 
         return self._write(change)
 
@@ -335,11 +328,8 @@ class Writer:
                     what = "the index is being changed by another process; try again when that is done"
                     raise Refusal(409, what, {"Retry-After": "5"}) from error
                 time.sleep(_PAUSE)
-            except EngineUnavailableError:
-                raise
             except InputError as error:
-                write_line("damaged", message=str(error))
-                raise damaged() from error
+                raise opening_refusal(error) from error
         return self._writer
 
     def _close_after_merging(self, writer: IndexWriter) -> None:

@@ -13,7 +13,6 @@ from contextvars import ContextVar, Token
 from types import TracebackType
 from typing import Self
 
-
 _STEP = 0.001  # seconds of work after which it rests
 _LONGEST_REST = 0.1
 
