@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 CORES ?= auto
+MINUTES ?= 60
 STARTER := ./packages/starter
 
 .PHONY: help demo test test-fast lint docs bench soak clean
@@ -14,7 +15,7 @@ help:
 	@echo "make test-fast   those tests that need no browser, no database and no cluster"
 	@echo "make lint   the first three of those only"
 	@echo "make docs   the documentation as a site, into build/site"
-	@echo "make soak   the long tests: killed writers, hostile queries, a fuzzed service (docs/results/reliability.md)"
+	@echo "make soak   the long tests: kills, changed files, hostile requests, an hour of service (docs/results/reliability.md)"
 	@echo "make bench  speed, side by side with peers (docs/results/speed.md)"
 	@echo "make clean  remove $(VENV) and caches"
 
@@ -43,10 +44,10 @@ docs: $(VENV)/.dev
 	@echo "build/site/index.html; with search: $(BIN)/python -m http.server -d build/site 8001"
 
 soak: $(VENV)/.dev
-	$(BIN)/python tests/end_to_end/crashing.py --kills 200
-	OPENBLAS_NUM_THREADS=1 ISOGLOSS_HOSTILE=10000 ISOGLOSS_FUZZ=3000 $(BIN)/python -m pytest -v --timeout 0 --durations=5 \
-		tests/server/test_hostile_queries.py tests/server/test_fuzzed_service.py \
-		tests/index/test_index_writer.py tests/index/test_index_care.py
+	$(BIN)/python tests/hostile/crashing.py --kills 200
+	OPENBLAS_NUM_THREADS=1 ISOGLOSS_HOSTILE=10000 ISOGLOSS_FUZZ=3000 $(BIN)/python -m pytest -v -s --timeout 0 --durations=5 \
+		tests/hostile tests/index/test_index_writer.py tests/index/test_index_care.py
+	$(BIN)/python tests/hostile/soak.py --minutes $(MINUTES)
 
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/tokenizers.py

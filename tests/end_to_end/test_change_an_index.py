@@ -73,7 +73,8 @@ def test_what_cannot_be_changed_is_one_line(fails, run, tiny_index, more, here):
     for named in ((), ("--language", "fr")):
         assert "bad.jsonl:2: not JSON" in fails("add", "index", "jsonl:bad.jsonl", *named)
     assert run("add", "index", "jsonl:bad.jsonl", "--skip-bad").err.splitlines() == [
-        "index: 1 document added; now 7 documents in fr", "1 x malformed line",
+        "index: 1 document added; now 7 documents in fr",
+        "1 x malformed line, the first: bad.jsonl:2: not JSON (Expecting ':' delimiter at column 6)",
     ]  # fmt: skip
 
 

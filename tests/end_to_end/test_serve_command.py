@@ -164,13 +164,15 @@ def test_several_workers_share_the_work_and_one_that_dies_is_replaced(serve):
 def test_a_worker_that_cannot_be_replaced_leaves_the_others_at_work(serve, tiny_index):
     served = serve("--workers", "2")
     killed = min(_workers(served, 2))
-    manifest = (tiny_index / "index.json").read_bytes()
-    (tiny_index / "index.json").write_bytes(b"{}")
+    files = [tiny_index / "index.json", tiny_index / "index.copy.json"]
+    manifest = files[0].read_bytes()
+    for file in files:
+        file.write_bytes(b"{}")
     os.kill(killed, signal.SIGKILL)
     while b"cannot start: " not in served.process.stderr.readline():
         assert served.process.poll() is None
     assert served.found("Brisevent")
-    (tiny_index / "index.json").write_bytes(manifest)
+    files[0].write_bytes(manifest)
     _workers(served, 2, killed)
     assert served.stop()[0] == 0
 

@@ -75,7 +75,7 @@ def test_with_several_systems_a_setting_needs_the_name_of_one(fails):
         ((*EVALUATE, "--protocol", "candidates"), "isogloss data candidates"),
         (("index", "demo", "--system", "bm25", "--language", "fr", "--language", "fr", "-o", "out"), "once"),
         (("index", "demo", "--system", "bm25", "--language", "../fr", "-o", "out"), "'../fr'"),
-        (("index", "demo", "--query-language", "english", "-o", "out"), "'english' is not a language code"),
+        (("index", "demo", "--query-language", "klingonish", "-o", "out"), "'klingonish' is not a language code"),
         (("index", "demo", "--query-language", "en", "--query-language", "en", "-o", "out"), "once"),
         (("data", "convert", "demo", "--pair", "en-fr", "-o", "tape:x"), "'tape:x' is not one of wikiclir:"),
         (("data", "grade", "demo", "--query-language", "xx", "-o", "out"), "'xx'"),

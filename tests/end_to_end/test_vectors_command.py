@@ -118,8 +118,8 @@ def test_odd_vectors_are_counted(run, here):
     (here / "odd.txt").write_text("cat 1 2\ncat 2 1\nnothing 0 0\n")
     code, _, err = run("vectors", "convert", "odd.txt", "-o", "odd")
     assert code == 0
-    assert "odd.txt: 1 x duplicate word\n" in err
-    assert "odd.txt: 1 x zero vector\n" in err
+    assert "odd.txt: 1 x duplicate word, the first: odd.txt:2: " in err
+    assert "odd.txt: 1 x zero vector, the first: odd.txt:3: " in err
     assert run("vectors", "convert", "odd.txt", "-o", "odd", "--overwrite", "--quiet") == (0, "", "")
 
 

@@ -72,9 +72,11 @@ class LetterCounts:
         return np.array(rows) if isinstance(texts, list) else np.array(rows[0])
 
 
-pretrained._ENCODERS["letters"] = (LetterCounts, ("en", "fr", "it"))
-approximate.TARGET = 0.0  # whatever they find, lists are used
-vector_index.Settings.approximates = lambda self, rows, dimension: rows >= 40  # type: ignore[method-assign]
+def use_stand_ins() -> None:
+    """In this process, texts are encoded by their letters, and few vectors are searched by lists too."""
+    pretrained._ENCODERS["letters"] = (LetterCounts, ("en", "fr", "it"))
+    approximate.TARGET = 0.0  # whatever they find, lists are used
+    vector_index.Settings.approximates = lambda self, rows, dimension: rows >= 40  # type: ignore[method-assign]
 
 
 def make(folder: Path, name: str) -> Path:
@@ -88,7 +90,7 @@ def make(folder: Path, name: str) -> Path:
             writer.delete(some, [language])
             writer.add([Document(f"new{i}", f"Le miel numéro {i}, la mer.", language=language) for i in range(5)])
         writer.commit()
-        writer.add([Document("new1", "La ruche est pleine de miel.", "Ruche", languages[0], {"kind": "manual"})])
+        writer.add([Document("new1", "La ruche est pleine de miel.", "Ruche", languages[0], fields={"kind": "manual"})])
         writer.commit()
     return path
 
@@ -487,6 +489,7 @@ def main() -> int:
     parser.add_argument("--show", type=int, default=20)
     parser.add_argument("--folder", type=Path)
     options = parser.parse_args()
+    use_stand_ins()
     faulthandler.enable()
     folder = options.folder or Path(tempfile.mkdtemp(prefix="isogloss-hostile-"))
     os.environ["XDG_CACHE_HOME"] = str(folder / "cache")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--compare", metavar="INDEX", help="a second index, to see its rankings beside the first's")
     parser.add_argument("--workers", type=count, default=1, help="processes that answer (default 1)")
     parser.add_argument("--timeout", type=_SECONDS, default=10.0, metavar="SECONDS", help="for a search (default 10)")
-    parser.add_argument("--in-flight", type=count, default=64, help="requests a worker takes at once (default 64)")
+    parser.add_argument(
+        "--in-flight", type=count, metavar="N",
+        help="searches that a worker takes at once; more are refused (default: 4 and 2 for each core, 18 at most)",
+    )  # fmt: skip
     parser.add_argument(
         "--token-file", metavar="FILE",
         help="holds the token that writing needs; without it and without ISOGLOSS_TOKEN nobody can write",
@@ -54,6 +58,7 @@ def run(options: argparse.Namespace) -> None:
     check_extra()
     from isogloss.server.limits import Limits
 
+    limits = Limits(seconds=options.timeout)
     serve_index(
         options.index, options,
         supervised=True,
@@ -61,7 +66,7 @@ def run(options: argparse.Namespace) -> None:
         rerank=Path(options.rerank) if options.rerank else None,
         rerank_depth=options.rerank_depth,
         token=_token(options.token_file),
-        limits=Limits(seconds=options.timeout, in_flight=options.in_flight),
+        limits=replace(limits, in_flight=options.in_flight or limits.in_flight),
         log=not options.quiet,
         log_queries=options.log_queries,
     )  # fmt: skip

@@ -203,8 +203,8 @@ def make_app(index: Path | Settings) -> FastAPI:
 
     async def page(request: Request) -> Response:
         """A file of the page; browsers ask each time whether theirs is still the newest."""
-        headers = [(name, value) for name, value in request.scope["headers"] if name != b"range"]  # small: whole or not
-        scope = {**request.scope, "headers": headers}
+        scope = request.scope  # which the response reads too: a file is small, it is given whole
+        scope["headers"] = [(name, value) for name, value in scope["headers"] if name != b"range"]
         response = await files.get_response(files.get_path(scope), scope)
         response.headers["Cache-Control"] = "no-cache"
         return response
