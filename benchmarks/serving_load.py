@@ -6,6 +6,7 @@ The load is made by one thread of asyncio, on the cores of the service: it takes
 from __future__ import annotations
 
 import asyncio
+import random
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -47,7 +48,7 @@ def ask_for(
     base: str, path: str, queries: Sequence[str | bytes], clients: int, seconds: float, pid: int, load: Load,
     pause: float = 0.0, source: str = "",
 ) -> None:  # fmt: skip
-    """Ask for some seconds, and add to what is known; who is refused asks again after a ``pause``.
+    """Ask for some seconds, and add to what is known; who is refused asks again after about a ``pause``.
 
     A query is the end of an address, or a body in JSON. ``source``: the address of this host that the clients have.
     """
@@ -152,7 +153,7 @@ async def _client(
         target = path if body else path + quote(query)
         answered = await connection.ask(target, time.perf_counter(), load, body)
         if not answered:
-            await asyncio.sleep(pause)
+            await asyncio.sleep(pause * random.uniform(0.5, 1.5))
         turn += 1
     await connection.close()
 

@@ -9,7 +9,8 @@ At a fixed rate a request is sent when it is due, whether or not those before it
 when it was due. ``--add``: the service takes these documents (10,000 at most) while it is asked at the rate ``--at``.
 ``--dear``: four clients at one address ask for what people ask for, alone and while so many connections from another
 address send the dearest requests that are allowed. ``--beside``: a service of other code is measured in turns with
-this one. A client that is refused waits ``--pause`` seconds; all of this takes the same cores as the service.
+this one. A client that is refused waits about ``--pause`` seconds, 1 as Retry-After says; one that sends dear requests
+does not wait. All of this takes the same cores as the service.
 The queries are the first column of a file. Each measurement is printed and, with ``--cells``, kept as a JSON line.
 """
 
@@ -130,7 +131,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=10.0, help="for each measurement (default 10)")
     parser.add_argument("--clients", type=lambda text: list(map(int, numbers(text))), default=[1, 8, 32])
     parser.add_argument("--rates", type=numbers, default=[20.0, 40.0, 60.0, 80.0, 120.0, 200.0])
-    parser.add_argument("--pause", type=float, default=0.0, help="seconds that a client waits when refused (default 0)")
+    parser.add_argument("--pause", type=float, default=1.0, help="seconds that a client waits when refused (default 1)")
     parser.add_argument("--dear", type=int, default=0, metavar="N", help="connections that send the dearest requests")
     parser.add_argument("--beside", default="", metavar="SRC", help="the folder src of other code to compare with")
     parser.add_argument("--add", metavar="FILE", help="documents, JSON lines")

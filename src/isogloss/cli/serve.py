@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +28,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--workers", type=count, default=1, help="processes that answer (default 1)")
     parser.add_argument("--timeout", type=_SECONDS, default=10.0, metavar="SECONDS", help="for a search (default 10)")
     parser.add_argument(
-        "--in-flight", type=count, metavar="N",
-        help="searches that a worker takes at once; more are refused (default: 4 and 2 for each core, 18 at most)",
+        "--in-flight", type=count, default=0, metavar="N",
+        help="searches that a worker takes at once, more are refused (default: 4, and 2 for each of its cores)",
     )  # fmt: skip
     parser.add_argument(
         "--token-file", metavar="FILE",
@@ -58,7 +57,6 @@ def run(options: argparse.Namespace) -> None:
     check_extra()
     from isogloss.server.limits import Limits
 
-    limits = Limits(seconds=options.timeout)
     serve_index(
         options.index, options,
         supervised=True,
@@ -66,7 +64,7 @@ def run(options: argparse.Namespace) -> None:
         rerank=Path(options.rerank) if options.rerank else None,
         rerank_depth=options.rerank_depth,
         token=_token(options.token_file),
-        limits=replace(limits, in_flight=options.in_flight or limits.in_flight),
+        limits=Limits(seconds=options.timeout, in_flight=options.in_flight),
         log=not options.quiet,
         log_queries=options.log_queries,
     )  # fmt: skip

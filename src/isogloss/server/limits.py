@@ -9,7 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar
 
 from isogloss.server.errors import Refusal
@@ -23,14 +23,16 @@ DEPTH = 10_000  # offset and hits together
 EXPLAINED = 100  # hits that are explained at once
 BATCH = 256  # queries
 COST = 20_000  # of one request
-CHEAP = 200  # what costs more waits in a queue of its own
+CHEAP = 100  # what costs more waits in a queue of its own
 ID_LENGTH = 1_000
 DOCUMENTS = 10_000  # in one request
 HEADER_BYTES = 65_536  # request line and headers
 _LATELY = 5.0  # seconds in which a client has asked that others leave something to
 _CLIENTS = 1_000  # that are remembered
-_NOTHING = 1e-3  # seconds of work
-_THREADS = min(8, (os.cpu_count() or 1) + 1)
+_NOTHING = 1e-3
+_REFUSALS = 50.0  # of a client, lately: more of them have to wait
+_WAIT = 0.1  # seconds
+_THREADS = min(8, os.cpu_count() or 1)
 _T = TypeVar("_T")
 
 
@@ -38,15 +40,15 @@ _T = TypeVar("_T")
 class Limits:
     """The limits that an operator sets; those of connections and queues hold for each worker process.
 
-    ``in_flight`` counts requests that wait for a thread or have one. It is small: Python computes one of them at a
-    time, so each that waits makes the others later and none sooner. ``dear_in_flight`` counts those whose cost is above
+    ``in_flight`` counts requests that wait for a thread or have one; 0 stands for 4 and 2 for each thread. It is
+    small: each that waits makes the others later and none sooner. ``dear_in_flight`` counts those whose cost is above
     ``CHEAP``, which share one thread and give way to the others. ``threads`` do the other searches; one more does the
     writing. ``bodies`` are read at a time; ``held_bytes`` is the most that large bodies and answers take together.
     """
 
     seconds: float = 10.0
     write_seconds: float = 300.0
-    in_flight: int = 2 + 2 * _THREADS
+    in_flight: int = 0
     dear_in_flight: int = 4
     writes_in_flight: int = 16
     bodies: int = 64
@@ -60,41 +62,75 @@ class Limits:
     send_seconds: float = 30.0
     held_bytes: int = 256 << 20
 
+    @property
+    def searches(self) -> int:
+        """How many searches wait for a thread or have one, at most."""
+        return self.in_flight or 4 + 2 * self.threads
 
-def cost_of(queries: Iterable[str], depth: int, explained: int = 0) -> float:
-    """What a search costs: words of the queries times (10 + hits) / 20, a hit that is explained counting for ten.
+    def shared_by(self, workers: int) -> Limits:
+        """Those of one of several workers: together they have a thread for each core.
 
-    A query of ten words for ten hits costs 10; one costs about a millisecond of the slowest system that searches
-    (bridge). A query with too many words, or a request that costs too much, is refused.
+        More threads answer no sooner and interrupt each other: two workers with bridge on two cores, 100 clients, had a
+        p99 of 314 to 394 ms with three threads each, and of 218 to 230 ms with one.
+        """
+        return replace(self, threads=max(1, self.threads // workers))
+
+
+def cost_of(queries: Iterable[str], hits: int, offset: int = 0, explained: int = 0) -> float:
+    """What a search costs: words · (10 + offset + hits + 10 · explained) / 20 + hits / 2, summed over the queries.
+
+    One costs about a millisecond of the slowest system that searches (bridge): half of one goes into the snippet of a
+    hit. A query with too many words, or a request that costs too much, is refused.
 
     >>> cost_of(["why is the sea salty"], 10)
-    5.0
+    10.0
     """
-    words = 0
+    words, shown = 0, 0
     for query in queries:
         count = len(tokenize(query))
         if count > QUERY_WORDS:
             raise Refusal(422, f"q: the query has {count} words; at most {QUERY_WORDS} are searched for")
         words += max(1, count)
-    cost = words * (10 + depth + 10 * explained) / 20
+        shown += hits
+    cost = words * (10 + offset + hits + 10 * explained) / 20 + shown / 2
     if cost > COST:
-        what = f"{words} words for {depth} hits cost {cost:.0f}, a request may cost {COST}"
+        what = f"{words} words for {offset + hits} hits cost {cost:.0f}, a request may cost {COST}"
         raise Refusal(422, f"k: {what}; send fewer queries at once, shorter ones, or a smaller k")
     return cost
+
+
+class _Fading:
+    """Sums by name that count half as much after each second, so that they are forgotten after some."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock, self._since = clock, clock()
+        self._sums: dict[str, float] = {}
+
+    def add(self, name: str, amount: float) -> float:
+        """Add to the sum of a name; what it is then."""
+        now = self._clock()
+        faded = 0.5 ** (now - self._since)
+        self._sums = {each: faded * held for each, held in self._sums.items() if faded * held > _NOTHING}
+        self._sums[name] = self._sums.get(name, 0.0) + amount
+        self._since = now
+        return self._sums[name]
+
+    def get(self, name: str) -> float:
+        """The sum of a name."""
+        return self._sums.get(name, 0.0)
 
 
 class Shares:
     """Which clients use how much of something: none may have more than half where another has asked lately.
 
-    What a client used counts half as much after each second, so it is forgotten after some. Who has no other beside
-    him may have all; behind a proxy all clients are one.
+    Who has no other beside him may have all; behind a proxy all clients are one. A client that asks again and again
+    although it is refused waits for the refusal, which otherwise comes at once: refusals take time too.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._used: dict[str, float] = {}
+        self._used, self._refused = _Fading(clock), _Fading(clock)
         self._asked: dict[str, float] = {}
-        self._since = clock()
 
     def ask(self, client: str) -> None:
         """Note that a client wants something."""
@@ -110,15 +146,15 @@ class Shares:
 
     def use(self, client: str, seconds: float) -> None:
         """Note that a client had so much."""
-        now = self._clock()
-        faded = 0.5 ** (now - self._since)
-        self._used = {name: faded * used for name, used in self._used.items() if faded * used > _NOTHING}
-        self._used[client] = self._used.get(client, 0.0) + seconds
-        self._since = now
+        self._used.add(client, seconds)
 
     def used(self, client: str) -> float:
         """How much a client had lately."""
-        return self._used.get(client, 0.0)
+        return self._used.get(client)
+
+    def refuse(self, client: str) -> float:
+        """Note that a client is refused; the seconds after which to tell it."""
+        return _WAIT if self._refused.add(client, 1.0) > _REFUSALS else 0.0
 
 
 class _Work(NamedTuple):
@@ -178,6 +214,9 @@ class WorkPool:
                 return function()
 
         future = self._take(_Work(client, do, Future(), deadline))
+        if future is None:
+            await asyncio.sleep(self._shares.refuse(client))
+            raise too_much()
         try:
             return await asyncio.wait_for(asyncio.wrap_future(future), seconds)
         except (TimeoutError, DeadlineError) as error:
@@ -198,13 +237,13 @@ class WorkPool:
             work.future.cancel()  # where it has not started
         self._executor.shutdown(wait=wait)
 
-    def _take(self, work: _Work) -> Future[Any]:
-        """Accept a request, or refuse it."""
+    def _take(self, work: _Work) -> Future[Any] | None:
+        """Accept a request, if there is room for it."""
         with self._lock:
             self._shares.ask(work.client)
             own = sum(other.client == work.client for other in self._in_flight.values())
             if self._closed or len(self._in_flight) >= self._most or own >= self._shares.most(work.client, self._most):
-                raise too_much()
+                return None
             self._waiting.append(work)
             self._in_flight[work.future] = work
             self._start()
