@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--timeout", type=_SECONDS, default=10.0, metavar="SECONDS", help="for a search (default 10)")
     parser.add_argument(
         "--in-flight", type=count, default=0, metavar="N",
-        help="searches that a worker takes at once, more are refused (default: 4, and 2 for each of its cores)",
+        help="searches that a worker takes at once, more are refused (default: 3, and 2 for each of its cores)",
     )  # fmt: skip
     parser.add_argument(
         "--token-file", metavar="FILE",

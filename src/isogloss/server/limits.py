@@ -30,7 +30,7 @@ HEADER_BYTES = 65_536  # request line and headers
 _LATELY = 5.0  # seconds in which a client has asked that others leave something to
 _CLIENTS = 1_000  # that are remembered
 _NOTHING = 1e-3
-_REFUSALS = 50.0  # of a client, lately: more of them have to wait
+_REFUSALS = 200.0  # of a client, lately: more of them have to wait
 _WAIT = 0.1  # seconds
 _THREADS = min(8, os.cpu_count() or 1)
 _T = TypeVar("_T")
@@ -40,7 +40,7 @@ _T = TypeVar("_T")
 class Limits:
     """The limits that an operator sets; those of connections and queues hold for each worker process.
 
-    ``in_flight`` counts requests that wait for a thread or have one; 0 stands for 4 and 2 for each thread. It is
+    ``in_flight`` counts requests that wait for a thread or have one; 0 stands for 3 and 2 for each thread. It is
     small: each that waits makes the others later and none sooner. ``dear_in_flight`` counts those whose cost is above
     ``CHEAP``, which share one thread and give way to the others. ``threads`` do the other searches; one more does the
     writing. ``bodies`` are read at a time; ``held_bytes`` is the most that large bodies and answers take together.
@@ -65,7 +65,7 @@ class Limits:
     @property
     def searches(self) -> int:
         """How many searches wait for a thread or have one, at most."""
-        return self.in_flight or 4 + 2 * self.threads
+        return self.in_flight or 3 + 2 * self.threads
 
     def shared_by(self, workers: int) -> Limits:
         """Those of one of several workers: together they have a thread for each core.
