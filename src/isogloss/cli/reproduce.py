@@ -180,7 +180,8 @@ def _run_adhoc(options: argparse.Namespace) -> None:
     source = open_source(options.data)
     dataset = read_dataset(source, options)
     more = [open_source(text) for text in options.text]
-    known_mates(dataset)  # an error if there are none
+    if {"table", "figure"} & set(items):
+        known_mates(dataset)  # an error if there are none
     dataset.split(options.split)
     ready = (
         fill_languages(options.query_vectors, *dataset.pair),
