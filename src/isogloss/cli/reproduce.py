@@ -14,6 +14,7 @@ from isogloss.cli.options import SOURCE_HELP, add_data, add_settings, count, rea
 from isogloss.cli.output import console, note, print_table
 from isogloss.storage.errors import InputError
 from isogloss.storage.files import atomic_file, refuse_existing
+from isogloss.storage.lines import find_file
 
 if TYPE_CHECKING:
     from isogloss.data.source import Pair
@@ -27,6 +28,8 @@ EXAMPLE = """\
   isogloss reproduce bridge --data demo --pair en-fr -o bridge"""
 _ADHOC_EXAMPLE = """\
   isogloss reproduce adhoc --data wikiclir:DIR --pair en-es -o adhoc --lexicon en-es.txt --text wikiclir:MORE
+  isogloss reproduce adhoc table --data platt:DIR --pair en-es -o platt --lexicon en-es.txt \\
+      --query-vectors glove.6B.300d.txt --document-vectors SBW-vectors-300-min5.bin.gz
   isogloss reproduce adhoc toy --data demo --pair en-fr -o toy"""
 _SMOOTH_EXAMPLE = """\
   isogloss reproduce smooth table1 table2 --data wikiclir:DIR --pair en-fr --pair en-sw -o smooth
@@ -54,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _add_adhoc(papers: Commands) -> None:
     parser = add_command(papers, "adhoc", "Cross-Lingual ad hoc Semantic Retrieval", _ADHOC_EXAMPLE, _run_adhoc)
-    parser.add_argument("items", nargs="*", metavar="ITEM", help="table, figure, toy (default: all)")
+    parser.add_argument("items", nargs="*", metavar="ITEM", help="table, figure, queries, toy (default: all)")
     add_data(parser)
     parser.add_argument(
         "-o", "--output", required=True, metavar="DIR", help="where tables and figures go; vectors there are used again"
@@ -66,6 +69,10 @@ def _add_adhoc(papers: Commands) -> None:
     parser.add_argument(
         "--text", action="append", default=[], metavar="SOURCE", help="more text to train vectors on (repeatable)"
     )
+    ready = "ready word vectors of the {} language: GloVe, word2vec, fastText, Polyglot (default: trained)"
+    for side in ("query", "document"):
+        parser.add_argument(f"--{side}-vectors", default="", metavar="FILE", help=ready.format(side))
+    parser.add_argument("--split", default="dev", help="of the queries: train, dev, test or all (default dev)")
 
 
 def _add_smooth(papers: Commands) -> None:
@@ -155,7 +162,7 @@ def _add_plan(parser: argparse.ArgumentParser, what: str, pack: str) -> None:
 
 def _run_adhoc(options: argparse.Namespace) -> None:
     from isogloss.data.formats import open_source
-    from isogloss.reproduce.adhoc import ITEMS, known_mates, prepare_vectors
+    from isogloss.reproduce.adhoc import ITEMS, Experiment, known_mates, prepare_vectors
     from isogloss.reproduce.figures import need_drawing
     from isogloss.systems.aligned import AlignedOptions
     from isogloss.systems.lexicons import fill_languages
@@ -173,15 +180,26 @@ def _run_adhoc(options: argparse.Namespace) -> None:
     source = open_source(options.data)
     dataset = read_dataset(source, options)
     more = [open_source(text) for text in options.text]
-    mates = known_mates(dataset)
+    if {"table", "figure"} & set(items):
+        known_mates(dataset)  # an error if there are none
+    dataset.split(options.split)
+    ready = (
+        fill_languages(options.query_vectors, *dataset.pair),
+        fill_languages(options.document_vectors, *dataset.pair),
+    )
+    for file in filter(None, ready):
+        _ = Path(file) if Path(file).is_dir() else find_file(Path(file))
+    if more and all(ready):
+        raise InputError("--text: is text to train vectors on, and those of both languages are given; leave it out")
     lexicon = fill_languages(options.lexicon, *dataset.pair) or str(source.lexicon(dataset.pair) or "")
     if lexicon not in ("", "induced"):
         Lexicon.read(lexicon)  # an error in it is reported before vectors are trained
     output.mkdir(parents=True, exist_ok=True)
-    query_vectors, document_vectors = prepare_vectors(dataset, output / "vectors", more)
+    query_vectors, document_vectors = prepare_vectors(dataset, output / "vectors", more, ready=ready)
     base = AlignedOptions(lexicon=lexicon, query_vectors=str(query_vectors), document_vectors=str(document_vectors))
+    experiment = Experiment(dataset, base, output, options.split)
     for item in items:
-        print_table(console(), *ITEMS[item](dataset, mates, base, output))
+        print_table(console(), *ITEMS[item](experiment))
     _list_files(output, options.quiet)
 
 

@@ -81,6 +81,7 @@ def _collection(
     collection = Collection(_unique(checked_documents(documents, problems), "document", problems), language)
     if not len(collection):
         raise InputError(f"{source.name}: has no documents in {language!r}")
+    collection.weights = source.term_weights(language, collection.ids)
     return collection
 
 

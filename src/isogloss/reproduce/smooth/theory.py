@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from isogloss.nn.losses import SmoothOrdinalSearchLoss
 from isogloss.nn.similarity import smooth_cosine, smooth_cosine_gradient, smooth_scale
-from isogloss.reproduce.figures import line_style, new_figure, save_figure
+from isogloss.reproduce.figures import label_log_axis, line_style, new_figure, save_figure
 from isogloss.reproduce.pages import Page, Summary, markdown_table, summarise, write_csv
 from isogloss.reproduce.smooth.plan import Experiment, Result, theory_trials, training_line
 from isogloss.storage.errors import InputError
@@ -446,7 +446,8 @@ def draw_gap(path: Path, points: Sequence[Point]) -> list[Path]:
         shown = [value if 0 < value < math.inf else math.nan for value in values]
         bars = [0.0 if math.isnan(point.gap.half) else point.gap.half for point in points] if number == 0 else None
         axes.errorbar(pairs, shown, yerr=bars, label=name, capsize=3, markersize=5, **line_style(number, markers=True))
-    axes.set(xscale="log", yscale="log", xlabel="training pairs n", ylabel="SOSL, unseen less training")
+    label_log_axis(axes, pairs)
+    axes.set(yscale="log", xlabel="training pairs n", ylabel="SOSL, unseen less training")
     axes.grid(alpha=0.3)
     figure.legend(loc="outside upper center", ncols=2, handlelength=3.5)
     return save_figure(figure, path)
