@@ -1,23 +1,26 @@
-"""One step of the average model over the rows that its batch touches, compiled.
+"""Steps of the average model over the rows that their batches touch, compiled.
 
 What limits training is memory: each step reads and writes the touched rows of two large tables. So a step reads each
-row for pooling once a token, and updates it once a distinct word:
+row for pooling once a token, and updates it once a distinct word. Steps are taken by windows of batches:
 
-1. every pair (in parallel): pool both texts, tanh, score, loss; the gradient of each pooled mean. These two vectors a
-   pair fit the cache.
-2. the tokens of the batch become, for each touched row, a linked list of the pairs that hold it. Rows are dealt to
-   *parts* by their number; each part reads all tokens and keeps its own, so that parts run in parallel.
-3. every part (in parallel) adds up the gradients of each of its rows along the list, in the cache, and takes the Adam
-   step at once. A row lies beside its two moments, so that all three are one span of memory, fetched a few rows
-   ahead; no table of gradients exists.
+1. the tokens of each batch of the window (batches in parallel) become, for each touched row, a linked list of the pairs
+   that hold it; and each row has a bit for each batch that touches it.
+2. every row of the window (in parallel) catches up with the steps that it missed (``adam.py``), up to its first batch.
+3. of each batch, every pair (in parallel): pool both texts, tanh, score, loss; the gradient of each pooled mean. These
+   two vectors a pair fit the cache.
+4. of each batch, every touched row (in parallel) adds up its gradients along its list, in the cache, and takes the Adam
+   step at once. Its bits tell how many batches pass until it is touched again: it makes their steps, too, while it is
+   at hand. A row lies beside its two moments, so that all three are one span of memory, fetched a few rows ahead; no
+   table of gradients exists.
 
-Clipping needs the norm of the whole gradient before step 3. It is at most the sum of the pairs' own norms; only where
+Clipping needs the norm of the whole gradient before step 4. It is at most the sum of the pairs' own norms; only where
 that bound exceeds the limit is the norm computed, by one more pass over the lists. What comes out does not depend on
-the number of threads.
+the number of threads, nor on where windows begin.
 
-Arguments that go together go as tuples: of a side ``(ids, offsets, table, heads, lists, touched)``, of the pairs
-``(query_of, document_of, grades)``. What is written into is an argument of its own: of arrays that come out of a tuple
-numba does not know that someone else sees them, and drops stores that it takes for dead.
+Arguments that go together go as tuples: of a side ``(ids, offsets, table, since, bits, heads)``, of a side's window
+``(lists, touched, firsts, counts)``, of the pairs ``(query_of, document_of, grades)``. What is written into is an argument of
+its own: of arrays that come out of a tuple numba does not know that someone else sees them, and drops stores that it
+takes for dead.
 """
 
 from __future__ import annotations
@@ -33,10 +36,11 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 from isogloss.storage.compiled import compiled_arithmetic, compiled_parallel
-from isogloss.training.word_average.reference import ADAM_EPSILON, BETA1, BETA2
+from isogloss.training.word_average.adam import ADAM_EPSILON, BETA1, BETA2, LIMIT
 
 END = np.int32(-1)
-PARTS = 4  # a power of 2; whatever the number of threads, so that it makes no difference
+WINDOW = 62  # the batches that have a bit in a positive int64
+_PARTS = 64  # of the touched rows; whatever the number of threads, so that it makes no difference
 _AHEAD = 4
 _LINE = 16  # float32 values of a cache line
 _tools: Any = cgutils  # has no types
@@ -127,18 +131,23 @@ def _sigmoid(x: float) -> float:
     return 0.5 + 0.5 * math.tanh(0.5 * x)
 
 
+def _pointer(context: Any, builder: Any, signature: Any, arguments: Any, indices: int) -> Any:
+    """Of an intrinsic's arguments the first is an array, the next are the indices of the element pointed to."""
+    array_type = signature.args[0]
+    array = context.make_array(array_type)(context, builder, arguments[0])
+    at = [
+        context.cast(builder, argument, kind, types.intp)
+        for argument, kind in zip(arguments[1 : 1 + indices], signature.args[1 : 1 + indices], strict=True)
+    ]
+    return _tools.get_item_pointer(context, builder, array_type, array, at, wraparound=False)
+
+
 @_intrinsic
 def prefetch(_context: Any, table: Any, row: Any, moment: Any, column: Any) -> Any:
     """Ask memory for the cache line of ``table[row, moment, column]``; the program goes on meanwhile."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        array_type = signature.args[0]
-        array = context.make_array(array_type)(context, builder, arguments[0])
-        indices = [
-            context.cast(builder, argument, kind, types.intp)
-            for argument, kind in zip(arguments[1:], signature.args[1:], strict=True)
-        ]
-        pointer = _tools.get_item_pointer(context, builder, array_type, array, indices, wraparound=False)
+        pointer = _pointer(context, builder, signature, arguments, 3)
         byte = ir.IntType(8).as_pointer()
         number = ir.IntType(32)
         kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
@@ -149,21 +158,78 @@ def prefetch(_context: Any, table: Any, row: Any, moment: Any, column: Any) -> A
     return types.void(table, row, moment, column), generate
 
 
+@_intrinsic
+def set_bit(_context: Any, bits: Any, row: Any, bit: Any) -> Any:
+    """``bits[row] |= 1 << bit``, whoever else sets bits of the same row at the same time."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer = _pointer(context, builder, signature, arguments, 1)
+        bit = context.cast(builder, arguments[2], signature.args[2], types.int64)
+        builder.atomic_rmw("or", pointer, builder.shl(ir.IntType(64)(1), bit), "monotonic")
+        return context.get_dummy_value()
+
+    return types.void(bits, row, bit), generate
+
+
+@_intrinsic
+def lowest_bit(_context: Any, bits: Any) -> Any:
+    """The number of the lowest bit that is set."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], ir.IntType(1)(1))
+
+    return types.int64(types.int64), generate
+
+
 @compiled_arithmetic
 def step_through(
-    order: Any, batch_size: int, losses: Any, numbers: Any, sides: Any, loss: Any, gradients: Any,
-    pair_losses: Any, pair_norms: Any, clip: float, rate: float, step: int,
+    order: Any, batch_size: int, losses: Any, numbers: Any, sides: Any, windows: Any, loss: Any, gradients: Any,
+    pair_losses: Any, pair_norms: Any, clip: float, rate: float, step: int, schedule: Any,
 ) -> int:  # fmt: skip
     """Step through the order; how many steps were taken (fewer than planned: the next is not finite)."""
     for batch in range(len(losses)):
+        place = batch % len(windows[0][3])
+        if place == 0:
+            begin_window(order[batch * batch_size :], batch_size, numbers, sides, windows, rate, step + batch, schedule)
         members = order[batch * batch_size : (batch + 1) * batch_size]
         differentiate_pairs(members, 0, len(members), numbers, sides, loss, gradients, pair_losses, pair_norms)
         losses[batch] = take_step(
-            members, numbers, sides, gradients, pair_losses, pair_norms, clip, rate, step + batch + 1
-        )
+            len(members), place, sides, windows, gradients, pair_losses, pair_norms, clip, rate, step + batch + 1,
+            schedule,
+        )  # fmt: skip
         if not math.isfinite(losses[batch]):
             return batch
     return len(losses)
+
+
+@compiled_parallel
+def begin_window(
+    order: Any, batch_size: int, numbers: Any, sides: Any, windows: Any, rate: float, step: int, schedule: Any
+) -> None:
+    """Prepare the first batches of an order; their rows catch up. ``step`` is the last step that was taken."""
+    query_of, document_of, _ = numbers
+    query_ids, query_offsets, queries, query_since, query_bits, query_heads = sides[0]
+    document_ids, document_offsets, documents, document_since, document_bits, document_heads = sides[1]
+    query_lists, query_touched, query_firsts, query_counts = windows[0]
+    document_lists, document_touched, document_firsts, document_counts = windows[1]
+    batches = min(len(query_counts), -(-len(order) // batch_size))
+    query_bits[:] = 0
+    document_bits[:] = 0
+    tasks = len(query_heads)
+    for task in numba.prange(tasks):
+        for batch in range(task, batches, tasks):
+            members = order[batch * batch_size : (batch + 1) * batch_size]
+            query_counts[batch] = _link(
+                batch, members, query_of, query_ids, query_offsets, query_heads[task], query_bits,
+                query_lists[batch], query_touched[batch], query_firsts[batch],
+            )  # fmt: skip
+            document_counts[batch] = _link(
+                batch, members, document_of, document_ids, document_offsets, document_heads[task], document_bits,
+                document_lists[batch], document_touched[batch], document_firsts[batch],
+            )  # fmt: skip
+    for part in numba.prange(_PARTS):
+        _catch_up_part(part, queries, query_since, query_bits, step, rate, schedule)
+        _catch_up_part(part, documents, document_since, document_bits, step, rate, schedule)
 
 
 @compiled_parallel
@@ -189,45 +255,34 @@ def differentiate_pairs(
 
 @compiled_parallel
 def take_step(
-    members: Any, numbers: Any, sides: Any, gradients: Any, pair_losses: Any, pair_norms: Any, clip: float, rate: float,
-    step: int,
+    number: int, place: int, sides: Any, windows: Any, gradients: Any, pair_losses: Any, pair_norms: Any, clip: float,
+    rate: float, step: int, schedule: Any,
 ) -> float:  # fmt: skip
-    """Take the step of a batch, unless it is not finite; the mean loss before it."""
-    query_of, document_of, _ = numbers
-    query_ids, query_offsets, queries, query_heads, query_lists, query_touched = sides[0]
-    document_ids, document_offsets, documents, document_heads, document_lists, document_touched = sides[1]
-    number = len(members)
+    """Take the step of a window's batch of ``number`` pairs, unless it is not finite; the mean loss before it."""
+    _, _, queries, query_since, query_bits, _ = sides[0]
+    _, _, documents, document_since, document_bits, _ = sides[1]
+    query_lists, query_touched, query_firsts, query_counts = windows[0]
+    document_lists, document_touched, document_firsts, document_counts = windows[1]
     bound = _sum(pair_norms, number)
     mean_loss = _sum(pair_losses, number) / number if math.isfinite(bound) else bound
     if not math.isfinite(mean_loss):
         return mean_loss
-    clipping = 0 < clip < bound
-    counts = np.empty((PARTS, 2), dtype=np.int64)
-    squares = np.zeros(PARTS)
-    for part in numba.prange(PARTS):
-        counts[part, 0] = _link(
-            part, members, query_of, query_ids, query_offsets, query_heads, query_lists[part], query_touched[part]
-        )
-        counts[part, 1] = _link(
-            part, members, document_of, document_ids, document_offsets, document_heads, document_lists[part],
-            document_touched[part],
-        )  # fmt: skip
-        if clipping:
+    scale = 1.0
+    if 0 < clip < bound:
+        squares = np.zeros(_PARTS)
+        for part in numba.prange(_PARTS):
             squares[part] = _square(
-                query_touched[part, : counts[part, 0]], query_heads, query_lists[part], gradients[0]
-            ) + _square(document_touched[part, : counts[part, 1]], document_heads, document_lists[part], gradients[1])
-    norm = math.sqrt(_sum(squares, PARTS)) if clipping else 0.0
-    scale = clip / norm if clipping and norm > clip else 1.0
-    pace = rate / (1.0 - BETA1**step)
-    correction = 1.0 / math.sqrt(1.0 - BETA2**step)
-    for part in numba.prange(PARTS):
+                part, query_firsts[place, : query_counts[place]], query_lists[place], gradients[0]
+            ) + _square(part, document_firsts[place, : document_counts[place]], document_lists[place], gradients[1])
+        scale = min(1.0, clip / math.sqrt(_sum(squares, _PARTS)))
+    for part in numba.prange(_PARTS):
         _update(
-            query_touched[part, : counts[part, 0]], query_heads, query_lists[part], gradients[0], queries,
-            np.float32(scale), np.float32(pace), np.float32(correction),
+            part, query_touched[place, : query_counts[place]], query_firsts[place], query_lists[place], gradients[0],
+            queries, query_since, query_bits, place, scale, rate, step, schedule,
         )  # fmt: skip
         _update(
-            document_touched[part, : counts[part, 1]], document_heads, document_lists[part], gradients[1],
-            documents, np.float32(scale), np.float32(pace), np.float32(correction),
+            part, document_touched[place, : document_counts[place]], document_firsts[place], document_lists[place],
+            gradients[1], documents, document_since, document_bits, place, scale, rate, step, schedule,
         )  # fmt: skip
     return mean_loss
 
@@ -268,15 +323,16 @@ def _pool(table: Any, ids: Any, start: int, end: int, mean: Any) -> int:
 
 
 @compiled_arithmetic
-def _link(part: int, members: Any, text_of: Any, ids: Any, offsets: Any, heads: Any, lists: Any, touched: Any) -> int:
-    """For each row of this part that the batch touches, the list of the pairs that hold it; how many rows."""
+def _link(
+    batch: int, members: Any, text_of: Any, ids: Any, offsets: Any, heads: Any, bits: Any, lists: Any, touched: Any,
+    firsts: Any,
+) -> int:  # fmt: skip
+    """For each row that the batch touches, the list of the pairs that hold it, and its bit; how many rows."""
     count, place = 0, 0
     for i in range(len(members)):
         text = text_of[members[i]]
         for token in range(offsets[text], offsets[text + 1]):
             row = ids[token]
-            if row & (PARTS - 1) != part:
-                continue
             if heads[row] == END:
                 touched[count] = row
                 count += 1
@@ -284,7 +340,38 @@ def _link(part: int, members: Any, text_of: Any, ids: Any, offsets: Any, heads: 
             lists[1, place] = heads[row]
             heads[row] = place
             place += 1
+    for number in range(count):
+        row = touched[number]
+        firsts[number] = heads[row]
+        heads[row] = END
+        set_bit(bits, row, batch)
     return count
+
+
+@compiled_arithmetic
+def _catch_up_part(part: int, table: Any, since: Any, bits: Any, step: int, rate: float, schedule: Any) -> None:
+    """The rows of a part catch up to the step before their first batch."""
+    for row in range(part, len(table), _PARTS):
+        if bits[row] and 0 < since[row] < step + lowest_bit(bits[row]):  # 0: has never been touched
+            until = step + lowest_bit(bits[row])
+            _miss(table[row, 0], table[row, 1], table[row, 2], since[row], until, rate, schedule)
+            since[row] = until
+
+
+@compiled_arithmetic
+def _miss(word: Any, mean: Any, square: Any, since: int, until: int, rate: float, schedule: Any) -> None:
+    """The steps after ``since`` up to ``until`` of a row that has no gradient in them (``adam.py``)."""
+    before, after = schedule[min(since, LIMIT)], schedule[min(until, LIMIT)]
+    powers = schedule[min(until - since, LIMIT)]
+    total = before[0] - powers[2] * after[0]
+    scale = np.float32(total / (before[1] - powers[4] * after[1]))
+    pace = np.float32(rate * total)
+    first, second = np.float32(powers[2]), np.float32(powers[3])
+    epsilon = np.float32(ADAM_EPSILON)
+    for j in range(len(word)):
+        word[j] -= mean[j] * pace / (math.sqrt(square[j]) * scale + epsilon)
+        mean[j] *= first
+        square[j] *= second
 
 
 @compiled_arithmetic
@@ -305,12 +392,12 @@ def _add_up(place: int, lists: Any, gradients: Any, total: Any) -> Any:
 
 
 @compiled_arithmetic
-def _square(touched: Any, heads: Any, lists: Any, gradients: Any) -> float:
-    """The squared norm of the gradient over some rows."""
+def _square(part: int, firsts: Any, lists: Any, gradients: Any) -> float:
+    """The squared norm of the gradient over the rows of a part."""
     total = np.empty(gradients.shape[1], dtype=np.float32)
     square = 0.0
-    for row in touched:
-        gradient = _add_up(heads[row], lists, gradients, total)
+    for number in range(part, len(firsts), _PARTS):
+        gradient = _add_up(firsts[number], lists, gradients, total)
         own: Any = np.float32(0)
         for j in range(len(gradient)):
             own += gradient[j] * gradient[j]
@@ -320,25 +407,31 @@ def _square(touched: Any, heads: Any, lists: Any, gradients: Any) -> float:
 
 @compiled_arithmetic
 def _update(
-    touched: Any, heads: Any, lists: Any, gradients: Any, table: Any, scale: Any, pace: Any, correction: Any
-) -> None:
-    """Each row's gradient, its Adam step, and its list emptied."""
+    part: int, touched: Any, firsts: Any, lists: Any, gradients: Any, table: Any, since: Any, bits: Any, place: int,
+    scale: float, rate: float, step: int, schedule: Any,
+) -> None:  # fmt: skip
+    """Of each row of a part: its gradient, its Adam step, and the steps that it will miss in this window."""
     size = gradients.shape[1]
     beta1, beta2 = np.float32(BETA1), np.float32(BETA2)
     rest1, rest2 = np.float32(1 - BETA1), np.float32(1 - BETA2)
-    epsilon = np.float32(ADAM_EPSILON)
+    factor, epsilon = np.float32(scale), np.float32(ADAM_EPSILON)
+    pace, correction = np.float32(rate / (1.0 - BETA1**step)), np.float32(1.0 / math.sqrt(1.0 - BETA2**step))
     total = np.empty(size, dtype=np.float32)
-    for number in range(len(touched)):
-        if number + _AHEAD < len(touched):
+    for number in range(part, len(touched), _PARTS):
+        if number + _AHEAD * _PARTS < len(touched):
             for moment in range(3):
                 for line in range(0, size, _LINE):
-                    prefetch(table, touched[number + _AHEAD], moment, line)
+                    prefetch(table, touched[number + _AHEAD * _PARTS], moment, line)
         row = touched[number]
-        gradient = _add_up(heads[row], lists, gradients, total)
-        heads[row] = END
+        gradient = _add_up(firsts[number], lists, gradients, total)
         word, mean, square = table[row, 0], table[row, 1], table[row, 2]
         for j in range(size):
-            slope = gradient[j] * scale
+            slope = gradient[j] * factor
             mean[j] = beta1 * mean[j] + rest1 * slope
             square[j] = beta2 * square[j] + rest2 * slope * slope
             word[j] -= pace * mean[j] / (math.sqrt(square[j]) * correction + epsilon)
+        later = bits[row] >> (place + 1)
+        until = step + (lowest_bit(later) if later else 0)
+        if until > step:
+            _miss(word, mean, square, step, until, rate, schedule)
+        since[row] = until
