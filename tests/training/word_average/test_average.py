@@ -5,6 +5,7 @@ import pytest
 
 from isogloss.nn.losses import BAND, CompiledLoss, make_loss
 from isogloss.nn.similarity import smooth_cosine, smooth_scale
+from isogloss.storage.errors import InputError
 from isogloss.text.ids import TextIds
 from isogloss.training.examples import Pairs, measure_scores
 from isogloss.training.word_average.reference import NumpyAverage
@@ -192,11 +193,7 @@ def test_the_number_of_threads_makes_no_difference(clip):
         learning = learner(kind, clip=clip, size=10)
         losses = np.concatenate([learning.advance(ORDER, 8, RATE) for _ in range(3)])
         states.append(learning.state() | {"losses": losses})
-    if clip:  # the norm is a sum over threads
-        for name, array in states[0].items():
-            np.testing.assert_allclose(states[1][name], array, atol=1e-4, err_msg=name)
-    else:
-        assert_same(*states)
+    assert_same(*states)
 
 
 def test_the_size_of_a_chunk_makes_no_difference(average):
@@ -219,6 +216,9 @@ def test_a_restored_learner_goes_on_as_if_it_had_never_stopped(average):
     assert (state["step"], state["step"].shape) == (2, ())  # what came later is no part of the state
     with pytest.raises(ValueError, match=r"shape \(30, 3, 7\), not \(30, 3, 6\)"):
         learner(average).restore(learner(average, size=7).state())
+    older = {name: state[name] for name in ("query_rows", "document_rows", "step")}
+    with pytest.raises(InputError, match="an earlier version, which knew lazy Adam; begin the run again"):
+        learner(average).restore(older)
 
 
 def test_no_pairs_are_no_steps(average):
@@ -284,13 +284,13 @@ def words_of_topics(rng, topics, texts_a_topic, words_a_topic=8, noise=0.4):
     return text_ids(made)
 
 
-def test_lazy_adam_ranks_as_well_as_dense_adam(torch):
+def test_every_learner_ranks_as_well(torch):
     """Unseen queries, among documents of their topic (grade 2), of the next one (grade 1) and of any other."""
     from isogloss.nn.encoders.towers import TowerSizes, make_encoders
-    from isogloss.training.torch_pairs import TorchPairs
+    from isogloss.training.torch_pairs import TorchAverage
 
     def torch_average(query_table, document_table, *rest):
-        return TorchPairs(*make_encoders("average", query_table, document_table, TowerSizes()), *rest)
+        return TorchAverage(*make_encoders("average", query_table, document_table, TowerSizes()), *rest)
 
     rng, topics, queries_a_topic = np.random.default_rng(0), 12, 30
     documents = words_of_topics(rng, topics, 8)
@@ -303,11 +303,11 @@ def test_lazy_adam_ranks_as_well_as_dense_adam(torch):
     pairs = Pairs(queries, documents, *(each[~unseen] for each in (query_of, document_of, grades)))
     first = [rng.normal(0, 0.1, (topics * 8, 16)).astype(np.float32) for _ in range(2)]
     found = {}
-    for name, kind in (("lazy", NumpyAverage), ("compiled", numba_average()), ("dense", torch_average)):
+    for name, kind in (("plain", NumpyAverage), ("compiled", numba_average()), ("torch", torch_average)):
         learning = kind(*first, pairs, LOSSES["sosl"].compiled(), 1.0, 1.0)
         for epoch in range(8):
             learning.advance(np.random.default_rng(epoch).permutation(len(pairs)), 64, RATE)
-        learned = {name.replace(".", "_"): table for name, table in learning.parameters().items()}
+        learned = learning.parameters()
         query_vectors, document_vectors = (
             smooth_scale(np.tanh(learned[side][texts.ids].reshape(len(texts), 10, -1).mean(axis=1)), 1.0)
             for side, texts in (("query_table", queries), ("document_table", documents))
@@ -315,6 +315,6 @@ def test_lazy_adam_ranks_as_well_as_dense_adam(torch):
         scores = (query_vectors[query_of[unseen]] * document_vectors[document_of[unseen]]).sum(axis=1)
         values = measure_scores(query_of[unseen], grades[unseen], scores, document_of[unseen], 2, ("NDCG@5",))
         found[name] = values["NDCG@5"].mean()
-    assert 0.7 < found["dense"] < 0.9
-    assert found["lazy"] == pytest.approx(found["dense"], abs=0.01)
-    assert found["compiled"] == pytest.approx(found["lazy"], abs=0.01)
+    assert 0.7 < found["torch"] < 0.9
+    assert found["plain"] == pytest.approx(found["torch"], abs=0.005)
+    assert found["compiled"] == pytest.approx(found["torch"], abs=0.005)

@@ -4,23 +4,23 @@ What limits training is memory: each step reads and writes the touched rows of t
 row for pooling once a token, and updates it once a distinct word. Steps are taken by windows of batches:
 
 1. the tokens of each batch of the window (batches in parallel) become, for each touched row, a linked list of the pairs
-   that hold it; and each row has a bit for each batch that touches it.
-2. every row of the window (in parallel) catches up with the steps that it missed (``adam.py``), up to its first batch.
+   that hold it. Rows are dealt to *parts*, by blocks that fill a cache line of step numbers.
+2. every part (in parallel) finds for each touched row how many steps it will miss until the window touches it again,
+   and its rows catch up with the steps that they missed before (``adam.py``).
 3. of each batch, every pair (in parallel): pool both texts, tanh, score, loss; the gradient of each pooled mean. These
    two vectors a pair fit the cache.
-4. of each batch, every touched row (in parallel) adds up its gradients along its list, in the cache, and takes the Adam
-   step at once. Its bits tell how many batches pass until it is touched again: it makes their steps, too, while it is
-   at hand. A row lies beside its two moments, so that all three are one span of memory, fetched a few rows ahead; no
-   table of gradients exists.
+4. of each batch, every part (in parallel) adds up the gradients of each touched row along its list, in the cache, and
+   takes the Adam step at once, and those that the row will miss, while it is at hand. A row lies beside its two
+   moments, so that all three are one span of memory, fetched a few rows ahead; no table of gradients exists.
 
 Clipping needs the norm of the whole gradient before step 4. It is at most the sum of the pairs' own norms; only where
 that bound exceeds the limit is the norm computed, by one more pass over the lists. What comes out does not depend on
 the number of threads, nor on where windows begin.
 
-Arguments that go together go as tuples: of a side ``(ids, offsets, table, since, bits, heads)``, of a side's window
-``(lists, touched, firsts, counts)``, of the pairs ``(query_of, document_of, grades)``. What is written into is an argument of
-its own: of arrays that come out of a tuple numba does not know that someone else sees them, and drops stores that it
-takes for dead.
+Arguments that go together go as tuples: of a side ``(ids, offsets, table, since, heads, coming)``, of a side's window
+``(spans, lists, touched, firsts, misses, counts)``, of the pairs ``(query_of, document_of, grades)``. What is written
+into is an argument of its own: of arrays that come out of a tuple numba does not know that someone else sees them, and
+drops stores that it takes for dead.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ from isogloss.storage.compiled import compiled_arithmetic, compiled_parallel
 from isogloss.training.word_average.adam import ADAM_EPSILON, BETA1, BETA2, LIMIT
 
 END = np.int32(-1)
-WINDOW = 62  # the batches that have a bit in a positive int64
-_PARTS = 64  # of the touched rows; whatever the number of threads, so that it makes no difference
+WINDOW = 128  # batches
+PARTS, BLOCK = 64, 16  # powers of 2, whatever the number of threads, so that it makes no difference
 _AHEAD = 4
 _LINE = 16  # float32 values of a cache line
 _tools: Any = cgutils  # has no types
@@ -131,23 +131,18 @@ def _sigmoid(x: float) -> float:
     return 0.5 + 0.5 * math.tanh(0.5 * x)
 
 
-def _pointer(context: Any, builder: Any, signature: Any, arguments: Any, indices: int) -> Any:
-    """Of an intrinsic's arguments the first is an array, the next are the indices of the element pointed to."""
-    array_type = signature.args[0]
-    array = context.make_array(array_type)(context, builder, arguments[0])
-    at = [
-        context.cast(builder, argument, kind, types.intp)
-        for argument, kind in zip(arguments[1 : 1 + indices], signature.args[1 : 1 + indices], strict=True)
-    ]
-    return _tools.get_item_pointer(context, builder, array_type, array, at, wraparound=False)
-
-
 @_intrinsic
 def prefetch(_context: Any, table: Any, row: Any, moment: Any, column: Any) -> Any:
     """Ask memory for the cache line of ``table[row, moment, column]``; the program goes on meanwhile."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        pointer = _pointer(context, builder, signature, arguments, 3)
+        array_type = signature.args[0]
+        array = context.make_array(array_type)(context, builder, arguments[0])
+        indices = [
+            context.cast(builder, argument, kind, types.intp)
+            for argument, kind in zip(arguments[1:], signature.args[1:], strict=True)
+        ]
+        pointer = _tools.get_item_pointer(context, builder, array_type, array, indices, wraparound=False)
         byte = ir.IntType(8).as_pointer()
         number = ir.IntType(32)
         kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
@@ -158,29 +153,6 @@ def prefetch(_context: Any, table: Any, row: Any, moment: Any, column: Any) -> A
     return types.void(table, row, moment, column), generate
 
 
-@_intrinsic
-def set_bit(_context: Any, bits: Any, row: Any, bit: Any) -> Any:
-    """``bits[row] |= 1 << bit``, whoever else sets bits of the same row at the same time."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        pointer = _pointer(context, builder, signature, arguments, 1)
-        bit = context.cast(builder, arguments[2], signature.args[2], types.int64)
-        builder.atomic_rmw("or", pointer, builder.shl(ir.IntType(64)(1), bit), "monotonic")
-        return context.get_dummy_value()
-
-    return types.void(bits, row, bit), generate
-
-
-@_intrinsic
-def lowest_bit(_context: Any, bits: Any) -> Any:
-    """The number of the lowest bit that is set."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.cttz(arguments[0], ir.IntType(1)(1))
-
-    return types.int64(types.int64), generate
-
-
 @compiled_arithmetic
 def step_through(
     order: Any, batch_size: int, losses: Any, numbers: Any, sides: Any, windows: Any, loss: Any, gradients: Any,
@@ -188,13 +160,14 @@ def step_through(
 ) -> int:  # fmt: skip
     """Step through the order; how many steps were taken (fewer than planned: the next is not finite)."""
     for batch in range(len(losses)):
-        place = batch % len(windows[0][3])
+        place = batch % len(windows[0][5])
         if place == 0:
             begin_window(order[batch * batch_size :], batch_size, numbers, sides, windows, rate, step + batch, schedule)
-        members = order[batch * batch_size : (batch + 1) * batch_size]
-        differentiate_pairs(members, 0, len(members), numbers, sides, loss, gradients, pair_losses, pair_norms)
+        grades = numbers[2][order[batch * batch_size : (batch + 1) * batch_size]]
+        number = len(grades)
+        differentiate_pairs(grades, 0, number, place, sides, windows, loss, gradients, pair_losses, pair_norms)
         losses[batch] = take_step(
-            len(members), place, sides, windows, gradients, pair_losses, pair_norms, clip, rate, step + batch + 1,
+            number, place, sides, windows, gradients, pair_losses, pair_norms, clip, rate, step + batch + 1,
             schedule,
         )  # fmt: skip
         if not math.isfinite(losses[batch]):
@@ -208,48 +181,44 @@ def begin_window(
 ) -> None:
     """Prepare the first batches of an order; their rows catch up. ``step`` is the last step that was taken."""
     query_of, document_of, _ = numbers
-    query_ids, query_offsets, queries, query_since, query_bits, query_heads = sides[0]
-    document_ids, document_offsets, documents, document_since, document_bits, document_heads = sides[1]
-    query_lists, query_touched, query_firsts, query_counts = windows[0]
-    document_lists, document_touched, document_firsts, document_counts = windows[1]
+    query_ids, query_offsets, queries, query_since, query_heads, query_coming = sides[0]
+    document_ids, document_offsets, documents, document_since, document_heads, document_coming = sides[1]
+    query_spans, query_lists, query_touched, query_firsts, query_misses, query_counts = windows[0]
+    document_spans, document_lists, document_touched, document_firsts, document_misses, document_counts = windows[1]
     batches = min(len(query_counts), -(-len(order) // batch_size))
-    query_bits[:] = 0
-    document_bits[:] = 0
-    tasks = len(query_heads)
+    tasks = min(len(query_heads), batches)
     for task in numba.prange(tasks):
         for batch in range(task, batches, tasks):
             members = order[batch * batch_size : (batch + 1) * batch_size]
-            query_counts[batch] = _link(
-                batch, members, query_of, query_ids, query_offsets, query_heads[task], query_bits,
-                query_lists[batch], query_touched[batch], query_firsts[batch],
+            _link(
+                members, query_of, query_ids, query_offsets, query_heads[task], query_spans[batch], query_lists[batch],
+                query_touched[batch], query_firsts[batch], query_counts[batch],
             )  # fmt: skip
-            document_counts[batch] = _link(
-                batch, members, document_of, document_ids, document_offsets, document_heads[task], document_bits,
-                document_lists[batch], document_touched[batch], document_firsts[batch],
+            _link(
+                members, document_of, document_ids, document_offsets, document_heads[task], document_spans[batch],
+                document_lists[batch], document_touched[batch], document_firsts[batch], document_counts[batch],
             )  # fmt: skip
-    for part in numba.prange(_PARTS):
-        _catch_up_part(part, queries, query_since, query_bits, step, rate, schedule)
-        _catch_up_part(part, documents, document_since, document_bits, step, rate, schedule)
+    for part in numba.prange(PARTS):
+        _look_ahead(part, batches, query_touched, query_counts, query_misses, query_coming)
+        _look_ahead(part, batches, document_touched, document_counts, document_misses, document_coming)
+        _catch_up_part(part, queries, query_since, query_coming, step, rate, schedule)
+        _catch_up_part(part, documents, document_since, document_coming, step, rate, schedule)
 
 
 @compiled_parallel
 def differentiate_pairs(
-    members: Any, first: int, last: int, numbers: Any, sides: Any, loss: Any, gradients: Any, pair_losses: Any,
-    pair_norms: Any,
+    grades: Any, first: int, last: int, place: int, sides: Any, windows: Any, loss: Any, gradients: Any,
+    pair_losses: Any, pair_norms: Any,
 ) -> None:  # fmt: skip
-    """Of pairs ``first`` to ``last`` of a batch: gradients of both means, loss and norm, each at its own index."""
-    query_of, document_of, grades = numbers
-    query_ids, query_offsets, queries, _, _, _ = sides[0]
-    document_ids, document_offsets, documents, _, _, _ = sides[1]
-    number = len(members)
+    """Of pairs ``first`` to ``last`` of a window's batch: gradients of both means, loss and norm, at their indices."""
+    query_ids, queries, query_spans = sides[0][0], sides[0][2], windows[0][0][place]
+    document_ids, documents, document_spans = sides[1][0], sides[1][2], windows[1][0][place]
+    number = len(grades)
     for i in numba.prange(first, last):
-        query, document = query_of[members[i]], document_of[members[i]]
-        query_words = _pool(queries, query_ids, query_offsets[query], query_offsets[query + 1], gradients[0, i])
-        document_words = _pool(
-            documents, document_ids, document_offsets[document], document_offsets[document + 1], gradients[1, i]
-        )
+        query_words = _pool(queries, query_ids, query_spans[i, 0], query_spans[i, 1], gradients[0, i])
+        document_words = _pool(documents, document_ids, document_spans[i, 0], document_spans[i, 1], gradients[1, i])
         pair_losses[i], pair_norms[i] = differentiate(
-            gradients[0, i], gradients[1, i], query_words, document_words, grades[members[i]], loss, number
+            gradients[0, i], gradients[1, i], query_words, document_words, grades[i], loss, number
         )
 
 
@@ -259,30 +228,37 @@ def take_step(
     rate: float, step: int, schedule: Any,
 ) -> float:  # fmt: skip
     """Take the step of a window's batch of ``number`` pairs, unless it is not finite; the mean loss before it."""
-    _, _, queries, query_since, query_bits, _ = sides[0]
-    _, _, documents, document_since, document_bits, _ = sides[1]
-    query_lists, query_touched, query_firsts, query_counts = windows[0]
-    document_lists, document_touched, document_firsts, document_counts = windows[1]
+    _, _, queries, query_since, _, _ = sides[0]
+    _, _, documents, document_since, _, _ = sides[1]
+    _, query_lists, query_touched, query_firsts, query_misses, query_counts = windows[0]
+    _, document_lists, document_touched, document_firsts, document_misses, document_counts = windows[1]
     bound = _sum(pair_norms, number)
     mean_loss = _sum(pair_losses, number) / number if math.isfinite(bound) else bound
     if not math.isfinite(mean_loss):
         return mean_loss
     scale = 1.0
     if 0 < clip < bound:
-        squares = np.zeros(_PARTS)
-        for part in numba.prange(_PARTS):
+        squares = np.zeros(PARTS)
+        for part in numba.prange(PARTS):
             squares[part] = _square(
-                part, query_firsts[place, : query_counts[place]], query_lists[place], gradients[0]
-            ) + _square(part, document_firsts[place, : document_counts[place]], document_lists[place], gradients[1])
-        scale = min(1.0, clip / math.sqrt(_sum(squares, _PARTS)))
-    for part in numba.prange(_PARTS):
+                query_firsts[place, part, : query_counts[place, part]], query_lists[place], gradients[0]
+            ) + _square(
+                document_firsts[place, part, : document_counts[place, part]], document_lists[place], gradients[1]
+            )
+        scale = min(1.0, clip / math.sqrt(_sum(squares, PARTS)))
+    rates = np.empty((len(query_counts) - place, 4), np.float32)
+    rates[0, 0], rates[0, 1] = rate / (1.0 - BETA1**step), 1.0 / math.sqrt(1.0 - BETA2**step)
+    for missed in range(1, len(rates)):
+        _missed_rates(step, step + missed, rate, schedule, rates[missed])
+    for part in numba.prange(PARTS):
         _update(
-            part, query_touched[place, : query_counts[place]], query_firsts[place], query_lists[place], gradients[0],
-            queries, query_since, query_bits, place, scale, rate, step, schedule,
+            query_touched[place, part, : query_counts[place, part]], query_firsts[place, part],
+            query_misses[place, part], query_lists[place], gradients[0], queries, query_since, scale, step, rates,
         )  # fmt: skip
         _update(
-            part, document_touched[place, : document_counts[place]], document_firsts[place], document_lists[place],
-            gradients[1], documents, document_since, document_bits, place, scale, rate, step, schedule,
+            document_touched[place, part, : document_counts[place, part]], document_firsts[place, part],
+            document_misses[place, part], document_lists[place], gradients[1], documents, document_since, scale, step,
+            rates,
         )  # fmt: skip
     return mean_loss
 
@@ -324,49 +300,84 @@ def _pool(table: Any, ids: Any, start: int, end: int, mean: Any) -> int:
 
 @compiled_arithmetic
 def _link(
-    batch: int, members: Any, text_of: Any, ids: Any, offsets: Any, heads: Any, bits: Any, lists: Any, touched: Any,
-    firsts: Any,
-) -> int:  # fmt: skip
-    """For each row that the batch touches, the list of the pairs that hold it, and its bit; how many rows."""
-    count, place = 0, 0
-    for i in range(len(members)):
+    members: Any, text_of: Any, ids: Any, offsets: Any, heads: Any, spans: Any, lists: Any, touched: Any, firsts: Any,
+    counts: Any,
+) -> None:  # fmt: skip
+    """Where each text of a batch is; the touched rows, by parts; for each the list of the pairs that hold it."""
+    for i in range(len(members)):  # apart from what follows: memory answers several requests at once
         text = text_of[members[i]]
-        for token in range(offsets[text], offsets[text + 1]):
+        spans[i, 0], spans[i, 1] = offsets[text], offsets[text + 1]
+    counts[:] = 0
+    place = 0
+    for i in range(len(members)):
+        for token in range(spans[i, 0], spans[i, 1]):
             row = ids[token]
             if heads[row] == END:
-                touched[count] = row
-                count += 1
+                part = row // BLOCK & (PARTS - 1)
+                touched[part, counts[part]] = row
+                counts[part] += 1
             lists[0, place] = i
             lists[1, place] = heads[row]
             heads[row] = place
             place += 1
-    for number in range(count):
-        row = touched[number]
-        firsts[number] = heads[row]
-        heads[row] = END
-        set_bit(bits, row, batch)
-    return count
+    for part in range(PARTS):
+        for number in range(counts[part]):
+            firsts[part, number] = heads[touched[part, number]]
+            heads[touched[part, number]] = END
 
 
 @compiled_arithmetic
-def _catch_up_part(part: int, table: Any, since: Any, bits: Any, step: int, rate: float, schedule: Any) -> None:
-    """The rows of a part catch up to the step before their first batch."""
-    for row in range(part, len(table), _PARTS):
-        if bits[row] and 0 < since[row] < step + lowest_bit(bits[row]):  # 0: has never been touched
-            until = step + lowest_bit(bits[row])
-            _miss(table[row, 0], table[row, 1], table[row, 2], since[row], until, rate, schedule)
-            since[row] = until
+def _look_ahead(part: int, batches: int, touched: Any, counts: Any, misses: Any, coming: Any) -> None:
+    """How many steps each touched row will miss before the window touches it again; none where it does not.
+
+    ``coming`` has the first batch that touches a row, or END.
+    """
+    for batch in range(batches - 1, -1, -1):
+        for number in range(counts[batch, part]):
+            row = touched[batch, part, number]
+            misses[batch, part, number] = max(0, coming[row] - batch - 1)
+            coming[row] = batch
 
 
 @compiled_arithmetic
-def _miss(word: Any, mean: Any, square: Any, since: int, until: int, rate: float, schedule: Any) -> None:
-    """The steps after ``since`` up to ``until`` of a row that has no gradient in them (``adam.py``)."""
+def _catch_up_part(part: int, table: Any, since: Any, coming: Any, step: int, rate: float, schedule: Any) -> None:
+    """The rows of a part catch up to the step before the first batch that touches them."""
+    rates = np.empty(4, np.float32)
+    for block in range(part * BLOCK, len(table), PARTS * BLOCK):
+        for row in range(block, min(block + BLOCK, len(table))):
+            if coming[row] != END and 0 < since[row] < step + coming[row]:
+                _fetch(table, row)
+        for row in range(block, min(block + BLOCK, len(table))):
+            until = step + coming[row]
+            if coming[row] != END and 0 < since[row] < until:  # 0: it has never been touched
+                _missed_rates(since[row], until, rate, schedule, rates)
+                _miss(table[row, 0], table[row, 1], table[row, 2], rates)
+                since[row] = until
+            coming[row] = END
+
+
+@compiled_arithmetic
+def _fetch(table: Any, row: int) -> None:
+    """Ask memory for a row and its moments."""
+    for moment in range(3):
+        for line in range(0, table.shape[2], _LINE):
+            prefetch(table, row, moment, line)
+
+
+@compiled_arithmetic
+def _missed_rates(since: int, until: int, rate: float, schedule: Any, rates: Any) -> None:
+    """What ``_miss`` needs to make the steps after ``since`` up to ``until`` (``adam.py``)."""
     before, after = schedule[min(since, LIMIT)], schedule[min(until, LIMIT)]
     powers = schedule[min(until - since, LIMIT)]
     total = before[0] - powers[2] * after[0]
-    scale = np.float32(total / (before[1] - powers[4] * after[1]))
-    pace = np.float32(rate * total)
-    first, second = np.float32(powers[2]), np.float32(powers[3])
+    rates[0], rates[1] = rate * total, total / (before[1] - powers[4] * after[1])
+    rates[2], rates[3] = powers[2], powers[3]
+
+
+@compiled_arithmetic
+def _miss(word: Any, mean: Any, square: Any, rates: Any) -> None:
+    """The steps of a row that has no gradient in them."""
+    pace, scale, first, second = rates[0], rates[1], rates[2], rates[3]
     epsilon = np.float32(ADAM_EPSILON)
     for j in range(len(word)):
         word[j] -= mean[j] * pace / (math.sqrt(square[j]) * scale + epsilon)
@@ -392,12 +403,12 @@ def _add_up(place: int, lists: Any, gradients: Any, total: Any) -> Any:
 
 
 @compiled_arithmetic
-def _square(part: int, firsts: Any, lists: Any, gradients: Any) -> float:
-    """The squared norm of the gradient over the rows of a part."""
+def _square(firsts: Any, lists: Any, gradients: Any) -> float:
+    """The squared norm of the gradient over some rows."""
     total = np.empty(gradients.shape[1], dtype=np.float32)
     square = 0.0
-    for number in range(part, len(firsts), _PARTS):
-        gradient = _add_up(firsts[number], lists, gradients, total)
+    for first in firsts:
+        gradient = _add_up(first, lists, gradients, total)
         own: Any = np.float32(0)
         for j in range(len(gradient)):
             own += gradient[j] * gradient[j]
@@ -407,31 +418,39 @@ def _square(part: int, firsts: Any, lists: Any, gradients: Any) -> float:
 
 @compiled_arithmetic
 def _update(
-    part: int, touched: Any, firsts: Any, lists: Any, gradients: Any, table: Any, since: Any, bits: Any, place: int,
-    scale: float, rate: float, step: int, schedule: Any,
+    touched: Any, firsts: Any, misses: Any, lists: Any, gradients: Any, table: Any, since: Any, scale: float, step: int,
+    rates: Any,
 ) -> None:  # fmt: skip
-    """Of each row of a part: its gradient, its Adam step, and the steps that it will miss in this window."""
+    """Of some rows: the gradient, the Adam step, and the steps that the row will miss."""
     size = gradients.shape[1]
     beta1, beta2 = np.float32(BETA1), np.float32(BETA2)
     rest1, rest2 = np.float32(1 - BETA1), np.float32(1 - BETA2)
-    factor, epsilon = np.float32(scale), np.float32(ADAM_EPSILON)
-    pace, correction = np.float32(rate / (1.0 - BETA1**step)), np.float32(1.0 / math.sqrt(1.0 - BETA2**step))
+    factor, epsilon, pace, correction = np.float32(scale), np.float32(ADAM_EPSILON), rates[0, 0], rates[0, 1]
     total = np.empty(size, dtype=np.float32)
-    for number in range(part, len(touched), _PARTS):
-        if number + _AHEAD * _PARTS < len(touched):
-            for moment in range(3):
-                for line in range(0, size, _LINE):
-                    prefetch(table, touched[number + _AHEAD * _PARTS], moment, line)
+    for number in range(min(_AHEAD, len(touched))):
+        _fetch(table, touched[number])
+    for number in range(len(touched)):
+        if number + _AHEAD < len(touched):
+            _fetch(table, touched[number + _AHEAD])
         row = touched[number]
         gradient = _add_up(firsts[number], lists, gradients, total)
         word, mean, square = table[row, 0], table[row, 1], table[row, 2]
-        for j in range(size):
+        since[row] = step + misses[number]
+        if misses[number] == 0:
+            for j in range(size):
+                slope = gradient[j] * factor
+                mean[j] = beta1 * mean[j] + rest1 * slope
+                square[j] = beta2 * square[j] + rest2 * slope * slope
+                word[j] -= pace * mean[j] / (math.sqrt(square[j]) * correction + epsilon)
+            continue
+        missed = rates[misses[number]]
+        missed_pace, missed_scale, decay1, decay2 = missed[0], missed[1], missed[2], missed[3]
+        for j in range(size):  # the same, then what ``_miss`` does
             slope = gradient[j] * factor
-            mean[j] = beta1 * mean[j] + rest1 * slope
-            square[j] = beta2 * square[j] + rest2 * slope * slope
-            word[j] -= pace * mean[j] / (math.sqrt(square[j]) * correction + epsilon)
-        later = bits[row] >> (place + 1)
-        until = step + (lowest_bit(later) if later else 0)
-        if until > step:
-            _miss(word, mean, square, step, until, rate, schedule)
-        since[row] = until
+            m = beta1 * mean[j] + rest1 * slope
+            v = beta2 * square[j] + rest2 * slope * slope
+            root = math.sqrt(v)
+            w = word[j] - pace * m / (root * correction + epsilon)
+            word[j] = w - m * missed_pace / (root * missed_scale + epsilon)
+            mean[j] = m * decay1
+            square[j] = v * decay2

@@ -22,16 +22,18 @@ from numpy.typing import NDArray
 from isogloss.nn.losses import CompiledLoss
 from isogloss.training.distributed import Team
 from isogloss.training.examples import Pairs
-from isogloss.training.word_average.adam import catch_up, schedule
+from isogloss.training.word_average.adam import Table, catch_up, schedule
 from isogloss.training.word_average.compiled import (
+    BLOCK,
     END,
+    PARTS,
     WINDOW,
     begin_window,
     differentiate_pairs,
     step_through,
     take_step,
 )
-from isogloss.training.word_average.reference import NumpyAverage, Table
+from isogloss.training.word_average.reference import NumpyAverage
 
 _PROBE = 4
 _WINDOW_TOKENS = 4_000_000
@@ -81,7 +83,7 @@ class NumbaAverage(NumpyAverage):
         self, query_table: Table, document_table: Table, pairs: Pairs, loss: CompiledLoss, eps: float, clip: float
     ) -> None:
         super().__init__(query_table, document_table, pairs, loss, eps, clip)
-        self._bits = [np.zeros(len(table), np.int64) for table in self._tables]
+        self._coming = [np.full(len(table), END, np.int32) for table in self._tables]
         self._heads = [np.full((numba.get_num_threads(), len(table)), END, np.int32) for table in self._tables]
         self._threads = ThreadChoice(_useful_threads(pairs))
         self._steps_through(np.zeros(0, np.int64), 1, 0.0)  # compiles, or finds what was compiled before
@@ -115,12 +117,13 @@ class NumbaAverage(NumpyAverage):
         window = max(1, min(WINDOW, _WINDOW_TOKENS // sum(tokens), len(losses)))
         sides, windows = [], []
         for number, (each, table) in enumerate(zip(texts, self._tables, strict=True)):
-            rows = min(tokens[number], len(table))
-            sides.append((each.ids, each.offsets, table, self._since[number], self._bits[number], self._heads[number]))
-            lists, touched, firsts = (
-                np.empty((window, *shape), np.int32) for shape in ((2, tokens[number]), (rows,), (rows,))
-            )
-            windows.append((lists, touched, firsts, np.zeros(window, np.int64)))
+            rows = min(tokens[number], -(-len(table) // (PARTS * BLOCK)) * BLOCK)
+            heads = self._heads[number][: numba.get_num_threads()]
+            sides.append((each.ids, each.offsets, table, self._since[number], heads, self._coming[number]))
+            lists = np.empty((window, 2, tokens[number]), np.int32)
+            touched, firsts, misses = (np.empty((window, PARTS, rows), np.int32) for _ in range(3))
+            spans = np.empty((window, batch_size, 2), np.int64)
+            windows.append((spans, lists, touched, firsts, misses, np.zeros((window, PARTS), np.int64)))
         numbers = (pairs.query_of, pairs.document_of, pairs.grades)
         loss = (self.loss.kind, self.loss.lower, self.loss.upper, np.float32(self.loss.slope), np.float32(self.eps))
         gradients = np.empty((2, batch_size, self._tables[0].shape[2]), np.float32)
@@ -157,12 +160,14 @@ def _step_through_together(
     """The same with others: each process differentiates its share of the pairs, all take the same step."""
     size = gradients.shape[2]
     for batch in range(len(losses)):
-        place = batch % len(windows[0][3])
+        place = batch % len(windows[0][5])
         if place == 0:
             begin_window(order[batch * batch_size :], batch_size, numbers, sides, windows, rate, step + batch, schedule)
-        members = order[batch * batch_size : (batch + 1) * batch_size]
-        own, number = team.rows(len(members)), len(members)
-        differentiate_pairs(members, own.start, own.stop, numbers, sides, loss, gradients, pair_losses, pair_norms)
+        grades = numbers[2][order[batch * batch_size : (batch + 1) * batch_size]]
+        own, number = team.rows(len(grades)), len(grades)
+        differentiate_pairs(
+            grades, own.start, own.stop, place, sides, windows, loss, gradients, pair_losses, pair_norms
+        )
         shared = np.column_stack([gradients[0, own], gradients[1, own], pair_losses[own], pair_norms[own]])
         whole = team.gather(shared, number)
         gradients[0, :number], gradients[1, :number] = whole[:, :size], whole[:, size : 2 * size]

@@ -4,8 +4,8 @@
 
 A step touches only the rows of words that occur in its batch. The others wait, and catch up with the steps that they
 missed when they are needed (``adam.py``): the parameters are those of Adam over both whole tables. (*Lazy* Adam, such
-as ``torch.optim.SparseAdam``, forgets the missed steps, and learns more slowly.) The gradient of the batch's mean loss is
-clipped by its norm over both tables.
+as ``torch.optim.SparseAdam``, forgets the missed steps, and learns more slowly.) The gradient of the batch's mean loss
+is clipped by its norm over both tables.
 
 The gradient of a row is a sum of vectors, one for each text that holds the word: the gradient of the text's mean.
 Where several processes train together (``distributed.py``) each computes these two vectors for its share of the pairs,
