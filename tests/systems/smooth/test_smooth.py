@@ -274,6 +274,16 @@ def test_training_works_without_numba(data, trained, monkeypatch):
     np.testing.assert_allclose(system.scores("word1 word2"), trained.scores("word1 word2"), atol=0.02)
 
 
+def test_dense_adam_by_torch_learns_the_same(data, trained):
+    torch = pytest.importorskip("torch")
+    torch.set_num_threads(1)
+    dense, history = fitted(data, optimizer="dense", device="cpu")
+    for expected, found in zip(trained.history, history, strict=True):
+        assert found["loss"] == pytest.approx(expected["loss"], abs=1e-4)
+    for mine, its in zip(tables(dense), tables(trained), strict=True):
+        np.testing.assert_allclose(mine, its, atol=0.02)
+
+
 @pytest.mark.parametrize("encoder", ["cnn", "lstm"])
 def test_other_encoders_are_trained_and_kept(data, encoder, tmp_path):
     torch = pytest.importorskip("torch")

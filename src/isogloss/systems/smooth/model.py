@@ -41,6 +41,7 @@ DEFAULT_GRADES = 3  # relevant, partially, not: those of models of earlier versi
 
 ENCODERS = ("average", "cnn", "lstm")
 DEVICES = ("auto", "cpu", "cuda")
+OPTIMIZERS = ("adam", "dense")
 RECIPES: dict[str, dict[str, Any]] = {
     "average": {"epochs": 30, "batch": 128, "rate": 0.01, "decay": 1.0},
     "cnn": {"epochs": 30, "batch": 128, "rate": 0.001, "decay": 0.95},
@@ -66,6 +67,7 @@ class SmoothOptions(SystemOptions):
     rate: float = option(0.0, "learning rate of Adam: average .01, cnn and lstm .001", 0, 10)
     decay: float = option(0.0, "the rate is multiplied by this after each epoch: average 1, cnn and lstm .95", 0, 1)
     clip: float = option(1.0, "largest norm of a step's gradient; 0: no clipping", 0, 1e9)
+    optimizer: str = option("adam", "adam, or dense: the same by torch, which passes over all word vectors each step")
     shuffle: bool = option(True, "a new order of the pairs each epoch")
     patience: int = option(
         0, "stop after so many epochs without a better dev measure, keep the best; 0: never", 0, 1000
@@ -85,12 +87,13 @@ class SmoothOptions(SystemOptions):
     window: int = option(3, "words a filter of the cnn sees", 1, 100)
     hidden: int = option(64, "units of the lstm, each direction", 1, 10_000)
     dropout: float = option(0.4, "of word vectors (cnn, lstm)", 0, 0.99)
-    device: str = option("auto", "auto, cpu or cuda (average: auto is cpu)")
+    device: str = option("auto", "auto, cpu or cuda (average: auto is cpu, unless optimizer is dense)")
     seed: int = option(0, "of initial values, order and negatives", 0, 2**31 - 1)
 
     def check(self) -> None:
         """Raise for values that no range rules out."""
-        self.require("smooth", {"encoder": ENCODERS, "loss": tuple(LOSSES), "device": DEVICES})
+        known = {"encoder": ENCODERS, "loss": tuple(LOSSES), "device": DEVICES, "optimizer": OPTIMIZERS}
+        self.require("smooth", known)
         self.require_measure("smooth")
         if self.encoder == "average" and (self.frozen or self.shared):
             what = "frozen" if self.frozen else "shared"
