@@ -130,6 +130,9 @@ class TestPlans:
             "figure3": {"thresholds"}, "figure4": {"eps", "thresholds"}, "figure5": {"negatives"}, "claims": {"eps"},
             "theory": set(),
         }  # fmt: skip
+        vectors = Setup("demo", SETUP.pairs, settings={"query_vectors": "en.vec"})
+        found = {name: fixed_by(vectors, item.trials(experiment_of(vectors, tmp_path))) for name, item in ITEMS.items()}
+        assert {name for name, keys in found.items() if keys} == {"claims"}  # one of them trains its own
 
     def test_the_paper_s_own_settings_are_the_first_trial(self, experiment):
         first = experiment.needed(ITEMS.values())[0]

@@ -10,6 +10,7 @@ from isogloss.data.source import Pair
 from isogloss.reproduce import pages, trials
 from isogloss.reproduce.pages import Item
 from isogloss.reproduce.smooth.data import Trial, TrialData, settings_of
+from isogloss.systems.base import FILE_OPTIONS
 
 LOSSES: dict[str, dict[str, Any]] = {
     "SOSL": {"loss": "sosl"},
@@ -109,6 +110,7 @@ def fixed_by(setup: Setup, trials: Iterable[Trial]) -> set[str]:
         for trial in trials
         for key, value in setup.settings.items()
         if settings_of({**trial.settings, key: value}) != trial.settings
+        or (key in FILE_OPTIONS and trial.start != "random")
     }
 
 
