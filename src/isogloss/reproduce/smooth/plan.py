@@ -33,8 +33,8 @@ ENCODERS: dict[str, dict[str, Any]] = {
 AS_PUBLISHED = {"average": "average", "cnn, separate towers": "cnn", "lstm, separate towers": "lstm"}
 """The rows of Table 3 that the paper has, by its names."""
 EPS = (0.0, 0.05, 0.1, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0)
-FIRST_THRESHOLDS = (0.0, 0.1, 0.2, 0.3)
-SECOND_THRESHOLDS = (0.5, 0.6, 0.7, 0.8)
+FIRST_THRESHOLDS = (0.1, 0.2, 0.3, 0.4, 0.5)
+SECOND_THRESHOLDS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 IRRELEVANT = tuple(range(20, 101, 10))
 SHARES = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0)
 
