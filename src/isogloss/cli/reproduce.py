@@ -10,7 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isogloss.cli.main import Commands, add_command
-from isogloss.cli.options import SOURCE_HELP, add_data, add_settings, count, read_dataset, seed, settings_for
+from isogloss.cli.options import (
+    SOURCE_HELP,
+    add_data,
+    add_queries,
+    add_settings,
+    count,
+    read_dataset,
+    seed,
+    settings_for,
+)
 from isogloss.cli.output import console, note, print_table
 from isogloss.storage.errors import InputError
 from isogloss.storage.files import atomic_file, refuse_existing
@@ -20,6 +29,7 @@ if TYPE_CHECKING:
     from isogloss.data.source import Pair
     from isogloss.reproduce.pages import Experiment, Item
     from isogloss.reproduce.running import Report, TrialRunner
+    from isogloss.reproduce.smooth.plan import Grid
 
 EXAMPLE = """\
   isogloss reproduce adhoc toy --data demo --pair en-fr -o toy
@@ -33,7 +43,8 @@ _ADHOC_EXAMPLE = """\
   isogloss reproduce adhoc toy --data demo --pair en-fr -o toy"""
 _SMOOTH_EXAMPLE = """\
   isogloss reproduce smooth table1 table2 --data wikiclir:DIR --pair en-fr --pair en-sw -o smooth
-  isogloss reproduce smooth figure4 --data wikiclir:DIR --pair en-fr -o smooth --epochs 10
+  isogloss reproduce smooth figure4 --data wikiclir:DIR --pair en-fr -o smooth --grid 'eps=0;0.1;1' --seeds 1
+  isogloss reproduce smooth table2 --data irds:wikiclir/fr --pair en-fr --queries 25000 --split test -o smooth
   isogloss reproduce smooth table2 --data wikiclir:DIR --pair en-fr -o smooth --plan plan.json --pack words
   python -m isogloss.reproduce smooth smooth/trials plan.json --data packed:words --device cuda --processes 4"""
 _LAYERWISE_EXAMPLE = """\
@@ -83,8 +94,14 @@ def _add_smooth(papers: Commands) -> None:
     pair = f"{_PAIR} en-fr (repeatable; figures, claims and theory take the first)"
     _add_common(parser, items, pair, data=f"{SOURCE_HELP}; figure1 and figure2 need none", required=False)
     parser.add_argument("--split", default="dev", help="what is measured: train, dev, test or all (default dev)")
-    parser.add_argument("--seeds", type=count, default=3, metavar="N", help="of table2, claims and theory (default 3)")
+    add_queries(parser)
+    seeds = "of tables 2 and 3, figure4, claims and theory (default 3)"
+    parser.add_argument("--seeds", type=count, default=3, metavar="N", help=seeds)
     parser.add_argument("--epochs", type=count, metavar="N", help="(default: the paper's, 30; lstm 15)")
+    parser.add_argument(
+        "--grid", action="append", default=[], metavar="KEY=V1;V2",
+        help="what figure4 tries: eps, theta1 and theta2 (repeatable)",
+    )  # fmt: skip
     add_settings(parser)
     parser.add_argument(
         "--device", default="auto", choices=("auto", "cpu", "cuda"), help="auto: what the encoder prefers"
@@ -214,18 +231,24 @@ def _run_smooth(options: argparse.Namespace) -> None:
     items, runner = chosen_items(ITEMS, options.items), SmoothTrials()
     if any(item.needs_data for item in items.values()) and not (options.data and options.pair):
         raise InputError("reproduce smooth: all items but figure1 and figure2 need --data and --pair")
-    setup = Setup(options.data, _pairs(options), options.split, options.seeds, _smooth_settings(options))
+    setup = Setup(
+        options.data, _pairs(options), options.split, options.seeds, _smooth_settings(options), options.queries,
+        _threshold_grid(options.grid),
+    )  # fmt: skip
     output = _output_directory(options, items)
     experiment = Experiment(setup, runner.cached_data(options.skip_bad), TrialDirectory(output / "trials"), output)
+    _refuse_fixed(experiment, items)
     if options.plan:
         missing = _missing(options, items, runner, experiment)
         _write_plan(options.plan, missing)
         for pair in setup.pairs if options.pack else ():
-            write_pack(experiment.data(setup.data, pair), Path(options.pack))
+            write_pack(experiment.data(setup.data, pair, setup.queries), Path(options.pack))
         note(f"{len(missing)} trials are still to be run", options.quiet)
         return
     for pair in setup.pairs:
-        experiment.data(setup.data, pair).dataset.split(setup.split)  # errors are reported before anything is run
+        experiment.data(setup.data, pair, setup.queries).dataset.split(
+            setup.split
+        )  # errors are reported before anything is run
     _run_and_show(options, items, runner, experiment)
 
 
@@ -312,6 +335,45 @@ def _smooth_settings(options: argparse.Namespace) -> dict[str, Any]:
     assert isinstance(made, SmoothOptions)
     made.check()
     return {key: value for key, value in asdict(made).items() if key in settings}
+
+
+def _threshold_grid(written: Sequence[str]) -> Grid:
+    """--grid of figure4: numbers in order, each once; the thresholds between -1 and 1."""
+    from dataclasses import fields
+
+    from isogloss.reproduce.smooth.plan import Grid
+
+    axes: dict[str, tuple[float, ...]] = {}
+    known = [each.name for each in fields(Grid)]
+    for each in written:
+        key, _, values = each.partition("=")
+        try:
+            numbers = tuple(sorted({float(value) for value in values.split(";")}))
+        except ValueError:
+            numbers = ()
+        if key not in known or not numbers:
+            raise InputError(f"--grid: {each!r} is not written like eps=0;0.5;1, with one of {', '.join(known)}")
+        least, most = (0.0, 100.0) if key == "eps" else (-1.0, 1.0)
+        if numbers[0] < least or numbers[-1] > most or (key != "eps" and {least, most} & set(numbers)):
+            raise InputError(f"--grid: {each!r} has a value that is not between {least:g} and {most:g}")
+        axes[key] = numbers
+    grid = Grid(**axes)
+    if not grid.thresholds():
+        raise InputError("--grid: no theta1 is below a theta2")
+    return grid
+
+
+def _refuse_fixed(experiment: Experiment[Any, Any, Any], items: Mapping[str, Item]) -> None:
+    """An option that was set and that an item chooses itself would be shown as used, and was not."""
+    from isogloss.reproduce.smooth.plan import fixed_by
+
+    with_trials = {name: item for name, item in items.items() if item.needs_data}
+    fixed = {name: fixed_by(experiment.setup, item.trials(experiment)) for name, item in with_trials.items()}
+    for name, keys in fixed.items():
+        for key in sorted(keys):
+            free = [other for other, others in fixed.items() if key not in others and other != "table1"]
+            way = f"; name the items that take it: {', '.join(free)}" if free else "; leave it out"
+            raise InputError(f"--set {key}: {name} chooses it itself{way}")
 
 
 def _layerwise_settings(name: str, systems: Sequence[str], settings: Sequence[str]) -> dict[str, str]:

@@ -114,7 +114,7 @@ def test_what_is_set_takes_the_recipes_place():
 
 @pytest.mark.parametrize("grades", [2, 3, 4, 7])
 def test_losses_take_as_many_grades_as_the_data_have(grades):
-    for loss in ("sosl", "mse", "po"):
+    for loss in ("sosl", "mse", "po", "po-open"):
         assert SmoothOptions(loss=loss).make_loss(grades).grades == grades
 
 
@@ -122,7 +122,7 @@ def test_losses_take_as_many_grades_as_the_data_have(grades):
     ("settings", "message"),
     [
         ({"encoder": "transformer"}, "smooth.encoder: 'transformer' is not one of average, cnn, lstm"),
-        ({"loss": "hinge"}, "smooth.loss: 'hinge' is not one of sosl, 3part, mse, po"),
+        ({"loss": "hinge"}, "smooth.loss: 'hinge' is not one of sosl, 3part, mse, po, po-open"),
         ({"device": "tpu"}, "smooth.device: 'tpu' is not one of auto, cpu, cuda"),
         ({"measure": "NDCG@7"}, "smooth.measure: 'NDCG@7' is not one of P_mr@1"),
         ({"thresholds": "low,high"}, "smooth.thresholds: 'low,high' is not a list of numbers like 0.2,0.7"),
@@ -195,9 +195,11 @@ def test_a_second_fit_forgets_the_first(data, trained):
 @pytest.mark.parametrize("top", [1, 3])
 def test_data_of_two_and_of_four_grades_are_learned(top):
     data = toy(top)
-    for loss in ("sosl", "po"):
+    for loss in ("sosl", "po-open"):
         _, history = fitted(data, loss=loss)
         assert history[-1]["NDCG@5"] > 0.5
+    _, history = fitted(data, loss="po")
+    assert history[-1]["loss"] < history[0]["loss"]
     with pytest.raises(InputError, match=rf"smooth.thresholds: the data have grades 0 to {top}, the loss knows 0 to 4"):
         fitted(data, thresholds="0.1,0.2,0.3,0.4")
     with pytest.raises(InputError, match=r"smooth.loss: the data have .* choose another loss, like sosl"):

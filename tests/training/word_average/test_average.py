@@ -19,6 +19,7 @@ LOSSES = {
     "mse": make_loss("mse", (0.25, 0.75)),
     "3part": make_loss("3part", (0.25, 0.5, 0.875)),
     "po": make_loss("po", (0.25, 0.75), slope=4.0),
+    "po-open": make_loss("po-open", (0.25, 0.75), slope=4.0),
 }  # fmt: skip
 
 
@@ -156,6 +157,7 @@ def test_the_norm_of_both_tables_gradients_together_is_clipped(average):
 SETTINGS = [
     ("sosl", 0.5, 0.0, 10, 8), ("sosl", 1.0, 0.05, 64, 16), ("sosl", 0.0, 1.0, 10, 7), ("sosl", 0.5, 0.05, 1, 8),
     ("mse", 0.3, 0.3, 10, 53), ("3part", 0.3, 1e-3, 64, 100), ("po", 0.5, 0.0, 10, 1), ("po", 0.0, 0.1, 64, 9),
+    ("po-open", 0.5, 0.1, 64, 9),
 ]  # fmt: skip
 
 

@@ -92,7 +92,9 @@ def assert_same_path(ours, reference, start):
 
 
 @pytest.mark.parametrize("size", [32, 50, 64, 300])
-@pytest.mark.parametrize(("loss", "eps", "clip"), [("sosl", 0.25, 0.0), ("po", 0.0, 0.05), ("mse", 1.0, 1e3)])
+@pytest.mark.parametrize(
+    ("loss", "eps", "clip"), [("sosl", 0.25, 0.0), ("po", 0.0, 0.05), ("po-open", 0.5, 0.0), ("mse", 1.0, 1e3)]
+)
 def test_steps_agree_with_autograd_in_float64(size, loss, eps, clip):
     tables, pairs, order = random_problem(seed=size, size=size)
     ours = learner(tables, pairs, loss, eps, clip)

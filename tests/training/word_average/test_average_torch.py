@@ -22,6 +22,7 @@ LOSSES = {
     "mse": make_loss("mse", (0.25, 0.75)),
     "3part": make_loss("3part", (0.25, 0.5, 0.875)),
     "po": make_loss("po", (0.25, 0.75), slope=4.0),
+    "po-open": make_loss("po-open", (0.25, 0.75), slope=4.0),
 }  # fmt: skip
 
 

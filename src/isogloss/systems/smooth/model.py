@@ -59,7 +59,7 @@ class SmoothOptions(SystemOptions):
     eps: float = option(1.0, "of the smooth cosine; 0 is the cosine", 0, 100)
     loss: str = option("sosl", f"one of {', '.join(LOSSES)}")
     thresholds: str = option("", "of the loss, rising, like 0.2,0.7 (the default); 3part: 0.2,0.55,0.9")
-    slope: float = option(10.0, "of the loss po; 1, as in the paper, does not train", 1e-3, 1e3)
+    slope: float = option(0.0, "of the losses po and po-open; 0: po 1, as in the paper, po-open (ours) 10", 0, 1e3)
     negatives: int = option(40, "random irrelevant documents a query", 0, 100_000)
     fresh_negatives: bool = option(False, "draw new ones each epoch")
     epochs: int = option(0, "average and cnn 30, lstm 15", 0, 100_000)
@@ -87,6 +87,8 @@ class SmoothOptions(SystemOptions):
     window: int = option(3, "words a filter of the cnn sees", 1, 100)
     hidden: int = option(64, "units of the lstm, each direction", 1, 10_000)
     dropout: float = option(0.4, "of word vectors (cnn, lstm)", 0, 0.99)
+    squashed: bool = option(False, "tanh after the full layer of the cnn; the paper has none")
+    both_last: bool = option(False, "both last states of the lstm; the paper: the output at the first position")
     device: str = option("auto", "auto, cpu or cuda (average: auto is cpu, unless optimizer is dense)")
     seed: int = option(0, "of initial values, order and negatives", 0, 2**31 - 1)
 
@@ -229,7 +231,8 @@ def tower_sizes(options: SmoothOptions) -> TowerSizes:
     """The sizes of the cnn and the lstm."""
     from isogloss.nn.encoders.towers import TowerSizes
 
-    return TowerSizes(options.dimension, options.filters, options.window, options.hidden, options.dropout)
+    sizes = options.filters, options.window, options.hidden, options.dropout
+    return TowerSizes(options.dimension, *sizes, options.squashed, options.both_last)
 
 
 def _encode(tower: Tower, copies: Tensor) -> Tensor:
