@@ -11,8 +11,10 @@ from tests.hostile.forging import COUNT, forged
 
 from isogloss.data.dataset import load_dataset
 from isogloss.data.readers.demo import Demo
+from isogloss.index.making import make_index
 from isogloss.search.reranking import load_reranker
 from isogloss.storage.errors import InputError
+from isogloss.systems.bridge.model import BridgeModel
 from isogloss.systems.registry import make_system
 from isogloss.systems.trained import load_model, save_model
 
@@ -158,3 +160,14 @@ def test_a_model_for_an_index_is_checked_alike(smooth, tmp_path):
     change_config(tmp_path / "model", system="os:system")
     with pytest.raises(InputError, match="is not one of"):
         make_index(tmp_path / "index", str(tmp_path / "model"), few_pages(tmp_path), ["fr"])
+
+
+def test_a_calibration_without_its_numbers_is_damage(tmp_path):
+    make_index(tmp_path / "index", "bridge", few_pages(tmp_path), ["fr"])
+    (file,) = (tmp_path / "index").rglob("bridge.json")
+    content = json.loads(file.read_text(encoding="utf-8"))
+    for name, numbers in (("biases", []), ("context", [1.0]), ("context", [])):
+        changed = {**content, "calibration": {**content["calibration"], name: numbers}}
+        file.write_text(json.dumps(changed), encoding="utf-8")
+        with pytest.raises(ValueError, match="calibration"):
+            BridgeModel.load(file.parent)

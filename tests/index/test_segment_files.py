@@ -117,6 +117,9 @@ def test_deleted_rows_come_back(tmp_path_factory, deleted):
     write_array(folder, "bits.npy", np.packbits(np.asarray(deleted)))
     entry = SegmentEntry("fr-1", len(deleted), sum(deleted), "bits.npy")
     assert (~live_rows(folder, entry)).tolist() == deleted
+    for wrong in {*range(len(deleted) + 1)} - {sum(deleted)}:
+        with pytest.raises(ValueError, match=r"bits\.npy does not have"):
+            live_rows(folder, replace(entry, deleted=wrong))
 
 
 FIELDS = [

@@ -175,7 +175,10 @@ def live_rows(path: Path, entry: SegmentEntry) -> Allowed:
         return np.ones(entry.documents, dtype=bool)
     bits = load_array(path / entry.deleted_file)
     check_type(bits, np.uint8, entry.deleted_file, -(-entry.documents // 8))
-    return ~np.unpackbits(bits).astype(bool)[: entry.documents]
+    live = ~np.unpackbits(bits).astype(bool)[: entry.documents]
+    if np.count_nonzero(live) != entry.documents - entry.deleted:
+        raise ValueError(f"{entry.deleted_file} does not have the {entry.deleted:,} deleted documents of its segment")
+    return live
 
 
 def save_merged(segments: Sequence[Segment], keep: NDArray[np.bool_], order: Rows, directory: Path) -> None:

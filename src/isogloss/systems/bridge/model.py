@@ -143,6 +143,8 @@ class BridgeModel:
                 float(found["slope"]), tuple(map(float, found["context"])), tuple(map(float, found["biases"])),
                 float(found["doubt"]),
             )  # fmt: skip
+            if not found.biases or len(found.context) != len(DEFAULT_CALIBRATIONS[False].context):
+                raise ValueError(f"the calibration of {_FILE} has no bias, or not the numbers of a query's context")
         phrases = []
         for side in ("query", "document"):
             keys = tensors.get(f"{side}_phrases", np.zeros(0, np.int64))

@@ -166,6 +166,8 @@ class SmoothModel:
         for side in SIDES:
             if made.table_name(side) not in parameters or len(made.table(side)) != len(words[side]):
                 raise ValueError(f"model.safetensors does not fit the options and {side}_words")
+        if options.encoder == "average":
+            _ = made._averages  # which checks the words
         return made
 
     def _scaled(self, vectors: Matrix) -> Matrix:
