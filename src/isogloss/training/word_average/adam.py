@@ -37,7 +37,7 @@ Steps = NDArray[np.int32]
 def schedule() -> NDArray[np.float64]:
     """Row s: R(s) and its like for H, and the powers b1^s, b2^s and c^s; the sums without the rate.
 
-    >>> schedule()[LIMIT, 0] == BETA1 / (1 - BETA1)  # the geometric series
+    >>> bool(schedule()[LIMIT, 0] == BETA1 / (1 - BETA1))  # the geometric series
     True
     """
     powers = np.array([BETA1, BETA2, _RATIO]) ** np.arange(LIMIT + 1)[:, None]
