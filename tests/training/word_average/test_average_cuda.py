@@ -186,7 +186,9 @@ def test_states_go_to_the_cpu_and_back():
     other.restore(ours.state())
     np.testing.assert_allclose(other.advance(order, 4, RATE), ours.advance(order, 4, RATE), rtol=1e-4, atol=1e-6)
     ours.restore(other.state())
-    np.testing.assert_array_equal(ours.parameters()["query_table"], other.parameters()["query_table"])
+    np.testing.assert_allclose(
+        ours.parameters()["query_table"], other.parameters()["query_table"], rtol=2e-5, atol=1e-7
+    )  # rows that catch up are rounded otherwise
 
 
 def test_it_stops_before_the_first_step_whose_loss_is_not_finite():
