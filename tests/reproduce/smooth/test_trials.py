@@ -307,3 +307,11 @@ def test_a_plan_runs_in_processes_on_a_machine_with_numpy_alone(data, tmp_path):
     assert lines[-1] == "2 of 3 trials are there, 1 failed"
     made = [trial(), trial(seed=1)]
     assert TRIALS.missing([*made, bad], TrialDirectory(tmp_path / "out"), TRIALS.cached_data()) == [bad]
+
+
+@pytest.mark.parametrize("loss", ["sosl", "mse", "po", "po-open"])
+def test_a_trial_has_the_papers_eps_and_thresholds_whatever_the_defaults_are(loss):
+    options = Trial("demo", ("en", "fr"), {"loss": loss}).options()
+    assert (options.eps, options.thresholds) == (1.0, "0.2,0.7")
+    assert Trial("demo", ("en", "fr"), {"loss": loss, "eps": 0.1, "thresholds": "0.3,0.9"}).thresholds == "0.3,0.9"
+    assert Trial("demo", ("en", "fr"), {"loss": "3part"}).options().thresholds == ""

@@ -42,7 +42,8 @@ from isogloss.translation.vectors.word_vectors import WordVectors
 
 Start = Literal["random", "monolingual"]
 NEGATIVES = 40
-_PAPER: dict[str, Any] = {"dev_queries": 0}  # trials are measured at their end, not after each epoch
+_PAPER: dict[str, Any] = {"eps": 1.0, "dev_queries": 0}  # trials are measured at their end, not after each epoch
+_PAPER_THRESHOLDS = "0.2,0.7"
 _NAMED = ("encoder", "loss", "seed")
 _KINDS = ("documents", "queries", "source_documents")
 
@@ -90,13 +91,16 @@ class Trial(PaperTrial):
 
     def options(self, device: str = "auto") -> SmoothOptions:
         """The options it trains with."""
-        return SmoothOptions(**{**_PAPER, **self.settings, "device": device})
+        chosen = {"loss": "sosl", **_PAPER, **self.settings, "device": device}
+        if chosen["loss"] != "3part":
+            chosen["thresholds"] = chosen.get("thresholds") or _PAPER_THRESHOLDS
+        return SmoothOptions(**chosen)
 
     @property
     def thresholds(self) -> str:
         """Those of its loss, for three grades."""
         options = self.options()
-        return options.thresholds or ("0.2,0.55,0.9" if options.loss == "3part" else "0.2,0.7")
+        return options.thresholds or "0.2,0.55,0.9"
 
     @classmethod
     def from_json(cls, found: Mapping[str, Any]) -> Trial:

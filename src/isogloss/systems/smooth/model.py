@@ -56,9 +56,11 @@ class SmoothOptions(SystemOptions):
 
     encoder: str = option("average", "average, cnn or lstm")
     dimension: int = option(64, "of word vectors and of texts", 1, 4096)
-    eps: float = option(1.0, "of the smooth cosine; 0 is the cosine", 0, 100)
+    eps: float = option(0.25, "of the smooth cosine; 0 is the cosine, the paper has 1", 0, 100)
     loss: str = option("sosl", f"one of {', '.join(LOSSES)}")
-    thresholds: str = option("", "of the loss, rising, like 0.2,0.7 (the default); 3part: 0.2,0.55,0.9")
+    thresholds: str = option(
+        "", "of the loss, rising; sosl 0.3,0.9 (the paper 0.2,0.7), 3part 0.2,0.55,0.9, others 0.2,0.7"
+    )
     slope: float = option(0.0, "of the losses po and po-open; 0: po 1, as in the paper, po-open (ours) 10", 0, 1e3)
     negatives: int = option(40, "random irrelevant documents a query", 0, 100_000)
     fresh_negatives: bool = option(False, "draw new ones each epoch")
@@ -110,10 +112,15 @@ class SmoothOptions(SystemOptions):
         return Recipe(**paper, shuffle=self.shuffle, patience=self.patience, measure=self.measure, seed=self.seed)
 
     def make_loss(self, grades: int) -> Loss:
-        """The loss for so many grades; without thresholds the paper's 0.2 and 0.7, with more between, or 0.2 alone."""
-        thresholds = numbers("smooth.thresholds", self.thresholds, "0.2,0.7")
-        if not thresholds and grades != 3 and self.loss != "3part":
-            thresholds = np.linspace(0.2, 0.7, grades - 1).tolist()
+        """The loss for so many grades; its own two thresholds, where none are set, have more between for more grades.
+
+        Those of SOSL, and eps, were chosen by the MRR over the whole collection of bible fr
+        (docs/results/smooth.md#figure-4).
+        """
+        thresholds = numbers("smooth.thresholds", self.thresholds, "0.3,0.9")
+        if not thresholds and self.loss != "3part":
+            first, last = (0.3, 0.9) if self.loss == "sosl" else (0.2, 0.7)
+            thresholds = np.linspace(first, last, grades - 1).tolist()
         return make_loss(self.loss, thresholds, self.slope)
 
 
