@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isogloss.data.splits import SPLITS, sample_negatives, split_queries
+from isogloss.data.dataset import load_dataset
+from isogloss.data.splits import SPLITS, draw_from_splits, sample_negatives, split_queries
 from isogloss.storage.errors import InputError
 
 QUERIES = st.lists(st.text("abcde123", min_size=1, max_size=5), unique=True, max_size=40)
@@ -150,3 +151,28 @@ def test_every_unjudged_document_has_its_chance():
 
 def test_the_draw_of_a_seed_stays_the_same_for_good():
     assert sample_negatives("q1", [3], 1000, 5, 42).tolist() == [701, 609, 674, 120, 378]
+
+
+class TestLimit:
+    @settings(max_examples=26, deadline=None)
+    @given(st.lists(st.integers(0, 40), min_size=1, max_size=4), st.integers(1, 120), st.integers(0, 5))
+    def test_splits_keep_their_shares_and_the_number_is_exact(self, sizes, count, seed):
+        splits = {f"s{number}": [f"{number}-{i}" for i in range(size)] for number, size in enumerate(sizes)}
+        drawn = draw_from_splits(splits, count, seed)
+        total = sum(sizes)
+        assert sum(map(len, drawn.values())) == min(count, total)
+        for name, ids in splits.items():
+            assert [id_ for id_ in ids if id_ in set(drawn[name])] == drawn[name]
+            assert abs(len(drawn[name]) - len(ids) * min(1, count / max(1, total))) <= 1
+        assert draw_from_splits(splits, count, seed) == drawn
+
+    def test_a_limited_dataset_has_fewer_queries_in_the_same_splits_and_all_documents(self):
+        whole, few = load_dataset("demo", "en-fr"), load_dataset("demo", "en-fr", queries=50)
+        assert {name: len(ids) for name, ids in few.splits.items()} == {"train": 30, "dev": 10, "test": 10}
+        assert all(set(few.splits[name]) <= set(whole.splits[name]) for name in whole.splits)
+        assert set(few.queries) == set(few.judgments.queries) == {id_ for ids in few.splits.values() for id_ in ids}
+        assert all(few.judgments[query] == whole.judgments[query] for query in few.queries)
+        assert few.documents.ids == whole.documents.ids
+        assert few.judgments.top_grade == whole.judgments.top_grade
+        assert load_dataset("demo", "en-fr", 1, queries=50).splits != few.splits
+        assert len(load_dataset("demo", "en-fr", queries=10_000).queries) == len(whole.queries)

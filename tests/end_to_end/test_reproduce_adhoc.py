@@ -1,6 +1,7 @@
 """`isogloss reproduce adhoc`: the paper's tables and figures from one command."""
 
 import csv
+import json
 import sys
 
 import pytest
@@ -8,8 +9,7 @@ import pytest
 REPRODUCE = ("reproduce", "adhoc")
 DEMO = ("--data", "demo", "--pair", "en-fr", "-o", "out")
 CONFIGURATIONS = [
-    "paper", "pinv, tfidf", "pinv, idf", "ridge, tfidf", "ridge, idf", "procrustes, tfidf", "procrustes, idf",
-    "procrustes, idf, common removed", "best",
+    "paper", "paper, all words", "pinv", "ridge", "procrustes", "procrustes, common removed", "best",
 ]  # fmt: skip
 
 
@@ -27,7 +27,7 @@ def rows(path):
 def test_the_table_and_the_toy_experiment_and_again_with_the_same_vectors(run, here):
     out = here / "out"
     code, shown, err = run(*REPRODUCE, "table", "toy", *DEMO)
-    assert (code, err) == (0, "out: ranked.best.csv, ranked.csv, table.csv, toy.csv, vectors\n")
+    assert (code, err) == (0, "out: ranked.best.csv, ranked.csv, table.csv, table.json, toy.csv, toy.json, vectors\n")
     assert "demo en-fr: 104 documents search 104" in shown
     assert "Toy collection: every article searched by its five most typical English words" in shown
 
@@ -35,6 +35,13 @@ def test_the_table_and_the_toy_experiment_and_again_with_the_same_vectors(run, h
     assert header == ["configuration", "MAP", "R-precision", "found in the first 10"]
     assert [name for name, *_ in table] == CONFIGURATIONS
     assert all(0.3 < float(r) < float(m) < 1 for _, m, r, _ in table)
+
+    kept = json.loads((out / "table.json").read_text())
+    assert [(trial["name"], f"{trial['measures']['MAP']:.4f}") for trial in kept["trials"]] == [
+        (name, average) for name, average, *_ in table
+    ]
+    assert set(kept["files"]) == {"lexicon", "query_vectors", "document_vectors"}
+    assert kept["trials"][0]["options"]["drop_frequent"] == 50
 
     for name in ("ranked.csv", "ranked.best.csv"):
         header, *ranked = rows(out / name)
@@ -65,11 +72,31 @@ def test_the_figure_is_drawn_beside_its_numbers(run, here, monkeypatch):
     assert run(*REPRODUCE, "figure", *DEMO).code == 0
     header, *points = rows(here / "out" / "map_by_pairs.csv")
     assert header == ["configuration", "pairs", "MAP"]
-    assert [name for name, *_ in points] == ["pinv", "pinv", "procrustes", "procrustes"]
+    assert [name for name, *_ in points] == ["paper", "paper", "procrustes", "procrustes"]
     few, all_ = points[0][1], points[1][1]
     assert int(few) == 100 < int(all_)
     assert float(points[0][2]) < float(points[1][2])
     assert (here / "out" / "map_by_pairs.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_queries_of_a_split_search_by_the_paper_and_by_ours_with_ready_vectors(run, here):
+    for language in ("en", "fr"):
+        assert (
+            run(
+                "vectors", "train", "--documents", "demo", "--language", language, "-o", f"word2vec:{language}.vec"
+            ).code
+            == 0
+        )
+    ready = ("--query-vectors", "{query}.vec", "--document-vectors", "fr.vec")
+    assert run(*REPRODUCE, "queries", *DEMO, *ready, "--split", "train").code == 0
+    header, *found = rows(here / "out" / "queries.csv")
+    assert header == ["system", "MRR_mr", "R_mr@10"]
+    assert [name for name, *_ in found] == [
+        "bm25", "bm25-dict", "psq", "psq, induced", "aligned, paper", "aligned, paper, idf", "aligned, tfidf", "aligned"
+    ]  # fmt: skip
+    kept = json.loads((here / "out" / "queries.json").read_text())
+    assert {trial["split"] for trial in kept["trials"]} == {"train"}
+    assert [f"{trial['measures']['MRR_mr']:.3f}" for trial in kept["trials"]] == [mrr for _, mrr, _ in found]
 
 
 def test_a_missing_matplotlib_is_reported_before_the_work(fails, monkeypatch):
@@ -81,11 +108,17 @@ def test_a_missing_matplotlib_is_reported_before_the_work(fails, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "wrong"),
     [
-        ((*REPRODUCE, "table", "chapter", *DEMO), "reproduce: 'chapter' is not one of table, figure, toy"),
+        ((*REPRODUCE, "table", "chapter", *DEMO), "reproduce: 'chapter' is not one of table, figure, queries, toy"),
         (("reproduce", "novel", *DEMO), "'novel'"),
         ((*REPRODUCE, "table", "--data", "demo", "--pair", "en", "-o", "out"), "'en' is not written like en-fr"),
         ((*REPRODUCE, "table", *DEMO, "--lexicon", "nowhere.tsv"), "nowhere.tsv: no such file"),
         ((*REPRODUCE, "table", *DEMO, "--text", "tape:x"), "tape"),
+        ((*REPRODUCE, "table", *DEMO, "--query-vectors", "nowhere.vec"), "nowhere.vec: no such file"),
+        ((*REPRODUCE, "queries", *DEMO, "--split", "autumn"), "has no split 'autumn'"),
+        (
+            (*REPRODUCE, "table", *DEMO, "--text", "demo", "--query-vectors", ".", "--document-vectors", "."),
+            "--text: is text to train vectors on, and those of both languages are given; leave it out",
+        ),
     ],
 )
 def test_wrong_arguments_are_named_and_nothing_is_written(fails, arguments, wrong):

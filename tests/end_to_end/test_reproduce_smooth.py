@@ -9,16 +9,14 @@ import pytest
 SMOOTH = ("reproduce", "smooth")
 DEMO = ("--data", "demo", "--pair", "en-fr", "-o", "out")
 TINY = ("--epochs", 1, "--seeds", 1, "--set", "dimension=4")
+GRID = ("--grid", "eps=0;1", "--grid", "theta1=0.2", "--grid", "theta2=0.6;0.7")
 
 
 @pytest.fixture(autouse=True)
 def small_and_without_numba(monkeypatch):
     """Two values of everything are enough to see the items work."""
     monkeypatch.setitem(sys.modules, "numba", None)
-    for name, values in (
-        ("EPS", (0.0, 1.0)), ("FIRST_THRESHOLDS", (0.2,)), ("SECOND_THRESHOLDS", (0.6, 0.7)), ("IRRELEVANT", (20, 40)),
-        ("SHARES", (0.5, 1.0)),
-    ):  # fmt: skip
+    for name, values in (("IRRELEVANT", (20, 40)), ("SHARES", (0.5, 1.0))):
         monkeypatch.setattr(f"isogloss.reproduce.smooth.plan.{name}", values)
 
 
@@ -29,7 +27,7 @@ def kept(out):
 def test_tables_and_figures_are_made_and_trials_are_run_once(run, here):
     pytest.importorskip("matplotlib")
     items = ("table1", "table2", "figure3", "figure4", "figure5", "theory")
-    done = run(*SMOOTH, *items, *DEMO, *TINY)
+    done = run(*SMOOTH, *items, *DEMO, *TINY, *GRID)
     out = here / "out"
     assert done.code == 0, done.err
     assert done.err.startswith("out: figure3.json, figure3.md, figure3.png, figure3.svg, figure4.csv")
@@ -41,6 +39,7 @@ def test_tables_and_figures_are_made_and_trials_are_run_once(run, here):
     for figure in ("figure3", "figure4", "figure5", "theory"):
         assert (out / f"{figure}.svg").read_bytes().startswith(b"<?xml")
         assert (out / f"{figure}.png").read_bytes().startswith(b"\x89PNG")
+    assert "eps 1 (theta1 0.2 is the lowest, theta1 0.2 is the highest" in (out / "figure4.md").read_text()
     assert (out / "figure4.csv").read_text().splitlines()[0].startswith("eps,thresholds,P_mr@1")
 
     before = kept(out)
@@ -57,12 +56,21 @@ def test_several_pairs_stand_in_one_table(run):
     assert "| en-fr | 208 | 4.6 | 104 | 25,000 | 12.6 | 1,894,000 |\n| en-sw | 208 | 4.6 | 104 | 22,793 |" in done.out
 
 
+def test_few_queries_of_the_data(run, here):
+    done = run(*SMOOTH, "table1", "table2", *DEMO, *TINY, "--queries", 50)
+    assert done.code == 0, done.err
+    assert "| en-fr | 50 |" in done.out
+    assert "of 30 queries" in done.out
+    assert json.loads((here / "out" / "table2.json").read_text())["queries"] == 50
+    assert (here / "out" / "trials" / "en-fr_average_po_dimension-4_epochs-1_queries-50_seed-0.json").exists()
+
+
 def test_encoders_and_claims(run, here):
     pytest.importorskip("torch").set_num_threads(1)
     arguments = ("--epochs", 1, "--seeds", 1, "--set", "dimension=4", "--set", "filters=4", "--set", "hidden=2")
     done = run(*SMOOTH, "table3", "claims", *DEMO, *arguments)
     assert done.code == 0, done.err
-    assert "| *lstm, paper* | *0.335* |" in done.out
+    assert "| *lstm, separate towers, paper* | *0.335* |" in done.out
     assert all(name in done.out for name in ("Gradient clipping", "Towers of the cnn", "Order of the pairs"))
     assert {path.name for path in (here / "out").iterdir()} == {
         "claims.json", "claims.md", "table3.json", "table3.md", "trials",
@@ -96,10 +104,10 @@ def test_a_trial_that_fails_is_reported_and_the_page_is_made(run, here, monkeypa
     monkeypatch.setitem(sys.modules, "torch", None)
     done = run(*SMOOTH, "table3", *DEMO, *TINY)
     assert done.code == 2
-    assert "2 of 3 trials failed, en-fr_cnn_sosl" in done.err
+    assert "6 of 7 trials failed, en-fr_cnn_sosl" in done.err
     assert "pip install 'isogloss[train]'" in done.err
-    assert "| cnn | — |" in (here / "out" / "table3.md").read_text(encoding="utf-8")
-    assert len(list((here / "out" / "trials").glob("*.error.txt"))) == 2
+    assert "| cnn, separate towers | — |" in (here / "out" / "table3.md").read_text(encoding="utf-8")
+    assert len(list((here / "out" / "trials").glob("*.error.txt"))) == 6
 
 
 def test_trials_of_other_data_are_refused_without_overwrite(run, here, tiny):
@@ -123,11 +131,26 @@ def test_trials_of_other_data_are_refused_without_overwrite(run, here, tiny):
         (("table2", *DEMO, "--seeds", "0"), "'0' is not a whole number"),
         (("table2", *DEMO, "--set", "colour=red"), "has no option 'colour'"),
         (("table2", *DEMO, "--set", "eps=-1"), "smooth.eps"),
-        (("table2", *DEMO, "--set", "thresholds=1,2"), "thresholds 1,2"),
+        (("table3", *DEMO, "--set", "thresholds=1,2"), "thresholds 1,2"),
         (("table2", *DEMO, "--set", "loss=mse"), "--set loss: the items choose it themselves"),
         (("table2", *DEMO, "--set", "patience=2"), "--set patience: the items choose it themselves"),
         (("table2", *DEMO, "--set", "device=cuda"), "write --device instead"),
         (("table2", *DEMO, "--pack", "words"), "--pack: goes with --plan"),
+        (
+            ("table2", "table3", *DEMO, "--set", "thresholds=0.1,0.9"),
+            "--set thresholds: table2 chooses it itself; name",
+        ),
+        (("table2", "table3", *DEMO, "--set", "thresholds=0.1,0.9"), "the items that take it: table3"),
+        (("table2", *DEMO, "--set", "slope=3"), "--set slope: table2 chooses it itself; leave it out"),
+        (("figure4", *DEMO, "--set", "eps=0.5"), "--set eps: figure4 chooses it itself"),
+        (("figure5", *DEMO, "--set", "negatives=7"), "--set negatives: figure5 chooses it itself"),
+        (
+            ("figure4", *DEMO, "--grid", "theta3=0"),
+            "--grid: 'theta3=0' is not written like eps=0;0.5;1, with one of eps",
+        ),
+        (("figure4", *DEMO, "--grid", "eps=much"), "--grid: 'eps=much' is not written like"),
+        (("figure4", *DEMO, "--grid", "theta2=0.7;1"), "'theta2=0.7;1' has a value that is not between -1 and 1"),
+        (("figure4", *DEMO, "--grid", "theta1=0.9", "--grid", "theta2=0.5"), "--grid: no theta1 is below a theta2"),
     ],
 )
 def test_wrong_arguments_are_named_and_nothing_is_written(fails, arguments, wrong):

@@ -1,5 +1,7 @@
 """CNN, LSTM and average are what their equations say, whatever texts they are encoded with."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -38,8 +40,8 @@ def table(seed=0, words=WORDS):
     return np.random.default_rng(seed).normal(size=(words, DIMENSION)).astype(np.float32)
 
 
-def encoder(kind, seed=0):
-    return make_encoders(kind, table(seed), table(seed), SIZES, seed=seed)[0].eval()
+def encoder(kind, seed=0, **ours):
+    return make_encoders(kind, table(seed), table(seed), replace(SIZES, **ours), seed=seed)[0].eval()
 
 
 def filled(layer, weight, bias):
@@ -94,21 +96,28 @@ def test_the_average_is_tanh_of_the_mean():
 def test_the_cnn_fills_a_text_of_two_words_up_with_zeros():
     tower = CnnTower(dimension=1, outputs=1, filters=2, window=3)
     filled(tower.convolution, [[1.0, 1.0, 9.0], [-1.0, 0.0, 9.0]], [0.0, 0.5])
-    filled(tower.full, [[1.0, 2.0]], [0.25])
+    filled(tower.output, [[1.0, 2.0]], [0.25])
     module = TextEncoder(np.array([[1.0], [2.0]], dtype=np.float32), tower).eval()
-    expected = np.tanh(np.tanh(1 + 2) + 2 * np.tanh(-1 + 0.5) + 0.25)
+    expected = np.tanh(1 + 2) + 2 * np.tanh(-1 + 0.5) + 0.25
     assert module(*side_by_side([[0, 1]])).item() == pytest.approx(expected, abs=1e-6)
 
 
 def test_the_cnn_takes_the_strongest_window_and_only_of_the_text_itself():
     tower = CnnTower(dimension=1, outputs=1, filters=1, window=3)
     filled(tower.convolution, [[1.0, 1.0, 1.0]], [0.0])
-    filled(tower.full, [[1.0]], [0.0])
+    filled(tower.output, [[1.0]], [0.0])
     words = np.array([[-0.1], [-0.2], [0.9]], dtype=np.float32)
     module = TextEncoder(words, tower).eval()
     # Windows: (-.1 -.1 -.2), (-.1 -.2 -.2), (-.2 -.2 -.1). One that reached beyond the end would sum to more than -.4.
     vectors = module(*side_by_side([[2, 2, 2], [0, 0, 1, 1, 0], [2] * 9]))
-    assert vectors[1].item() == pytest.approx(np.tanh(np.tanh(-0.4)), abs=1e-6)
+    assert vectors[1].item() == pytest.approx(np.tanh(-0.4), abs=1e-6)
+
+
+def test_the_paper_s_cnn_ends_with_its_full_layer_and_ours_with_a_tanh():
+    texts = side_by_side([[1, 2, 3, 4], [5, 6]])
+    paper, ours = encoder("cnn")(*texts), encoder("cnn", squashed=True)(*texts)
+    assert paper.abs().max() > 1
+    torch.testing.assert_close(ours, paper.tanh())
 
 
 def run_cell(lstm, vectors):
@@ -123,13 +132,24 @@ def run_cell(lstm, vectors):
     return state
 
 
-def test_the_lstm_ends_with_the_last_state_of_each_direction():
-    module = encoder("lstm")
+@pytest.mark.parametrize("both_last", [False, True])
+def test_the_lstm_takes_its_output_at_the_first_position_or_both_last_states(both_last):
+    module = encoder("lstm", both_last=both_last)
     tower, words = module.tower, table()[[4, 1, 7]].astype(np.float64)
-    states = np.append(run_cell(tower.ahead, words), run_cell(tower.back, words[::-1]))
-    full = tower.full.weight.detach().numpy() @ states + tower.full.bias.detach().numpy()
+    forward = words if both_last else words[:1]
+    states = np.append(run_cell(tower.ahead, forward), run_cell(tower.back, words[::-1]))
+    full = tower.output.weight.detach().numpy() @ states + tower.output.bias.detach().numpy()
     vectors = module(*side_by_side([[2] * 6, [4, 1, 7], [5]]))
     np.testing.assert_allclose(vectors[1].detach(), np.tanh(full), atol=1e-6)
+
+
+def test_the_paper_s_lstm_is_the_first_output_of_torch_s_bidirectional_one():
+    module = encoder("lstm")
+    tower, both = module.tower, torch.nn.LSTM(DIMENSION, SIZES.hidden, batch_first=True, bidirectional=True)
+    for end, one in (("", tower.ahead), ("_reverse", tower.back)):
+        both.load_state_dict({f"{name}{end}": value for name, value in one.state_dict().items()}, strict=False)
+    first = both(torch.tensor(table()[[4, 1, 7, 7]])[None])[0][0, 0]
+    torch.testing.assert_close(module(*side_by_side([[4, 1, 7, 7]]))[0], tower.output(first).tanh())
 
 
 @pytest.mark.parametrize("kind", ["cnn", "lstm"])
@@ -171,10 +191,10 @@ def test_a_tower_is_shared_or_not():
     query, document = make_encoders("cnn", table(1), table(2), SIZES, shared=True)
     assert query.tower is document.tower
     assert {name for name in named_parameters(query, document) if "tower" in name} == {
-        "tower.convolution.weight", "tower.convolution.bias", "tower.full.weight", "tower.full.bias"
+        "tower.convolution.weight", "tower.convolution.bias", "tower.output.weight", "tower.output.bias"
     }  # fmt: skip
     query, document = make_encoders("cnn", table(1), table(2), SIZES)
-    assert not torch.equal(query.tower.full.weight, document.tower.full.weight)
+    assert not torch.equal(query.tower.output.weight, document.tower.output.weight)
 
 
 def test_first_weights_depend_on_the_seed_alone():
@@ -229,5 +249,6 @@ def test_the_papers_sizes_are_the_default():
     sizes = TowerSizes()
     cnn, lstm = make_tower("cnn", 64, sizes), make_tower("lstm", 64, sizes)
     assert (cnn.outputs, cnn.window, cnn.convolution.out_features, cnn.dropout.rate) == (64, 3, 300, 0.4)
-    assert (lstm.outputs, lstm.ahead.hidden_size, lstm.full.in_features, lstm.dropout.rate) == (64, 64, 128, 0.4)
+    assert (lstm.outputs, lstm.ahead.hidden_size, lstm.output.in_features, lstm.dropout.rate) == (64, 64, 128, 0.4)
     assert (LstmTower(7).outputs, CnnTower(7).outputs) == (64, 64)
+    assert not (cnn.squashed or lstm.both_last)

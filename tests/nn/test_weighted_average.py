@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from isogloss.data.term_weights import TermWeights
 from isogloss.nn.encoders import weighted
-from isogloss.nn.encoders.weighted import WeightedAverage, idf_weights, term_statistics
+from isogloss.nn.encoders.weighted import WeightedAverage, encode_weights, idf_weights, mean_weights, term_statistics
 from isogloss.text.batches import tokenize_texts
 from isogloss.translation.vectors.word_vectors import WordVectors
 
@@ -113,3 +114,40 @@ def test_terms_are_counted_in_texts_and_in_all(texts):
     words = [word for text in texts for word in text]
     assert dict(zip(tokens.terms, occurrences.tolist(), strict=True)) == Counter(words)
     assert dict(zip(tokens.terms, holding.tolist(), strict=True)) == Counter(w for text in texts for w in set(text))
+
+
+# Weights of the data
+
+ROWS = st.lists(st.dictionaries(st.integers(0, 5), st.floats(0.125, 8, width=32), max_size=6), max_size=8)
+
+
+def term_weights(rows, vocabulary=KNOWN + UNKNOWN):
+    entries = [(column, row[column]) for row in rows for column in sorted(row)]
+    offsets = np.cumsum([0, *map(len, rows)]).astype(np.int64)
+    columns = np.asarray([column for column, _ in entries], np.int32)
+    return TermWeights(list(vocabulary), offsets, columns, np.asarray([value for _, value in entries], np.float32))
+
+
+@given(ROWS, st.lists(NUMBERS, min_size=12, max_size=12), st.integers(1, 30))
+@settings(deadline=None, max_examples=40)
+def test_given_weights_are_those_of_equation_3(rows, numbers, block):
+    vectors, names = vectors_of(numbers), KNOWN + UNKNOWN
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(weighted, "_BLOCK_TOKENS", block)
+        found = encode_weights(vectors, term_weights(rows))
+    for encoded, row in zip(found, rows, strict=True):
+        known = {names[column]: weight for column, weight in row.items() if names[column] in vectors}
+        total = sum(weight * vectors[word].astype(np.float64) for word, weight in known.items())
+        expected = total / sum(known.values()) if known else np.zeros(3)
+        np.testing.assert_allclose(encoded, expected, rtol=1e-4, atol=1e-4)
+
+
+def test_the_mean_weight_of_a_word_is_over_the_documents_that_have_it():
+    found = mean_weights(vectors_of(np.zeros(12)), term_weights([{0: 1.0, 1: 4.0}, {0: 3.0}, {2: 2.0, 5: 9.0}]))
+    assert found.tolist() == [2.0, 4.0, 2.0, 3.0]  # no document has a dog: as much as bee and cow, on average
+
+
+def test_a_word_is_looked_up_as_it_is_written_and_then_folded():
+    vectors = WordVectors(["Ant", "ant", "bee"], np.asarray([[1.0], [2.0], [3.0]], np.float32))
+    found = encode_weights(vectors, term_weights([{0: 1.0}, {1: 1.0}, {2: 1.0}], ["Ant", "ANT", "Bee"]))
+    assert found[:, 0].tolist() == [1.0, 2.0, 3.0]

@@ -1,15 +1,17 @@
 """Mate retrieval and the toy collection of the ad hoc paper, and its measures."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from isogloss.data.dataset import load_dataset
 from isogloss.data.documents import Collection, Document, id_order
+from isogloss.data.readers.platt import Platt
 from isogloss.data.readers.wikiclir import WikiClir
 from isogloss.reproduce import adhoc
 from isogloss.reproduce.adhoc import (
     MateRun,
-    Mates,
     ToyAnswer,
     as_table,
     configurations,
@@ -24,32 +26,24 @@ from isogloss.reproduce.adhoc import (
 )
 from isogloss.reproduce.pages import write_csv
 from isogloss.storage.errors import InputError
+from isogloss.systems.aligned import PAPER_SETTINGS, Aligned, AlignedOptions
 from isogloss.systems.registry import make_system
 from isogloss.translation.vectors.alignment import METHODS
+from isogloss.translation.vectors.files import write_vectors
 from isogloss.translation.vectors.training import VectorTraining
 from isogloss.translation.vectors.word_vectors import WordVectors
 
 LITTLE = VectorTraining(4, minimum_count=1)
 
 
-class Planned:
-    """Searches with given vectors: what a system offers to ``search_mates``."""
-
-    def __init__(self, queries, documents, ids):
-        self.queries = dict(queries)
-        self.document_matrix = np.asarray(documents, dtype=np.float32)
-        self.id_order = id_order(ids)
-
-    def encode_queries(self, texts):
-        return np.asarray([self.queries[text] for text in texts], dtype=np.float32)
+def run(ranks, best=None):
+    return MateRun(AlignedOptions(), np.asarray(best if best is not None else [0] * len(ranks)), np.asarray(ranks))
 
 
-def run(ranks, best=None, name="made"):
-    return MateRun(name, np.asarray(best if best is not None else [0] * len(ranks)), np.asarray(ranks))
-
-
-def mates(*texts, rows):
-    return Mates([Document(f"d{i}", text) for i, text in enumerate(texts)], np.asarray(rows))
+@pytest.fixture(autouse=True)
+def few_frequent_words(monkeypatch):
+    """The texts here have not much more than 50 words: none is left out for its frequency."""
+    monkeypatch.setitem(PAPER_SETTINGS, "drop_frequent", 0)
 
 
 # Measures
@@ -69,40 +63,39 @@ def test_the_table_has_map_r_precision_and_the_share_in_the_first_ten():
 # Searching
 
 
+def search(queries, documents, ids, targets):
+    matrices = (np.asarray(side, dtype=np.float32) for side in (queries, documents))
+    return [found.tolist() for found in search_mates(*matrices, id_order(ids), np.asarray(targets))]
+
+
 def test_the_best_match_and_the_rank_of_the_mate():
     documents = [[1, 0], [0, 1], [0.6, 0.8]]
-    system = Planned({"east": [1, 0], "north": [0, 1], "up": [0.6, 0.8]}, documents, ["a", "b", "c"])
-    found = search_mates(system, mates("east", "north", "up", rows=[0, 2, 0]), "made")
-    assert (found.name, found.best.tolist(), found.ranks.tolist()) == ("made", [0, 1, 2], [1, 2, 3])
+    assert search(documents, documents, ["a", "b", "c"], [0, 2, 0]) == [[0, 1, 2], [1, 2, 3]]
 
 
 def test_equal_scores_are_ordered_by_id():
-    system = Planned({"east": [1, 0]}, [[1, 0], [1, 0], [0, 1], [1, 0]], ["c", "d", "a", "b"])
-    found = search_mates(system, mates("east", "east", "east", "east", rows=[0, 1, 2, 3]), "made")
-    assert found.ranks.tolist() == [2, 3, 4, 1]
-    assert found.best.tolist() == [3, 3, 3, 3]
+    best, ranks = search([[1, 0]] * 4, [[1, 0], [1, 0], [0, 1], [1, 0]], ["c", "d", "a", "b"], [0, 1, 2, 3])
+    assert (best, ranks) == ([3, 3, 3, 3], [2, 3, 4, 1])
 
 
 def test_a_document_of_unknown_words_does_not_find_its_mate_first_for_nothing():
-    system = Planned({"": [0, 0]}, np.eye(2)[[0, 1, 0, 1]], ["a", "b", "c", "d"])
-    assert search_mates(system, mates("", "", rows=[3, 2]), "made").ranks.tolist() == [4, 3]
+    assert search([[0, 0]] * 2, np.eye(2)[[0, 1, 0, 1]], ["a", "b", "c", "d"], [3, 2])[1] == [4, 3]
 
 
 def test_many_documents_are_searched_as_few():
     random = np.random.default_rng(0)
-    documents, count = random.standard_normal((40, 3)).astype(np.float32), 600
-    queries = {f"q{i}": vector for i, vector in enumerate(random.standard_normal((count, 3)).astype(np.float32))}
-    rows = random.integers(0, 40, count)
-    system = Planned(queries, documents, [f"{i:02}" for i in range(40)])
-    found = search_mates(system, mates(*queries, rows=rows), "made")
-    for query, row, best, rank in zip(queries.values(), rows, found.best, found.ranks, strict=True):
+    documents, queries = (random.standard_normal((count, 3)).astype(np.float32) for count in (40, 600))
+    targets = random.integers(0, 40, len(queries))
+    found = search(queries, documents, [f"{i:02}" for i in range(40)], targets)
+    for query, row, best, rank in zip(queries, targets, *found, strict=True):
         order = sorted(range(40), key=lambda i: -float(documents[i] @ query))
         assert (best, rank) == (order[0], order.index(row) + 1)
 
 
 def test_the_mates_of_pages_are_what_the_judgments_say(dataset):
     found = known_mates(dataset)
-    pairs = [(page.id, dataset.documents.ids[row]) for page, row in zip(found.documents, found.rows, strict=True)]
+    ours, theirs = dataset.source_documents.ids, dataset.documents.ids
+    pairs = [(ours[source], theirs[target]) for source, target in zip(*found, strict=True)]
     assert sorted(pairs) == [(f"en-{name}", f"fr-{name}") for name in ("bees", "farm", "mill", "port")]
 
 
@@ -121,33 +114,48 @@ def test_pages_without_mates_are_an_error(tmp_path, english):
 # Configurations
 
 
-def test_the_papers_own_settings_come_first_the_best_last_and_every_method_by_every_weight_between(options):
+def test_the_papers_own_settings_come_first_every_alignment_between_and_the_best_last(options):
     made = configurations(options)
     assert (next(iter(made)), list(made)[-1]) == ("paper", "best")
-    assert {f"{method}, {weights}" for method in METHODS for weights in ("tfidf", "idf")} < set(made)
+    assert set(METHODS) < set(made)
     assert made["paper"].method == "paper"
     assert made["best"] == options
     assert all(o.query_vectors == options.query_vectors and o.lexicon == options.lexicon for o in made.values())
-    for name, chosen in made.items():
-        if name not in ("paper", "best"):
-            assert name.split(", ")[:2] == [chosen.alignment, chosen.query_weights]
-            assert chosen.dictionary_share == 0
+    for method in METHODS:
+        assert (made[method].alignment, made[method].dictionary_share) == (method, 0)
+    every = made["paper, all words"]
+    assert (every.alignment, every.normalise, every.drop_frequent, every.drop_stop_words) == ("pinv", False, 0, False)
 
 
 def test_every_configuration_finds_the_mates_of_words_alike(dataset, options):
     found = known_mates(dataset)
     for name, chosen in configurations(options).items():
-        assert run_configuration(dataset, found, chosen, name).r_precision == 1.0, name
+        assert run_configuration(dataset, found, chosen).r_precision == 1.0, name
+
+
+def test_mates_search_with_tf_idf_and_not_as_queries(dataset, options):
+    """Equation (3): the weights of a query play no part where documents search."""
+    found = known_mates(dataset)
+    plain = replace(options, alignment="pinv", dictionary_share=0.0)
+    runs = [run_configuration(dataset, found, replace(plain, query_weights=weights)) for weights in ("idf", "tfidf")]
+    systems = [Aligned(run.options, *dataset.pair) for run in runs]
+    for system in systems:
+        system.fit(dataset)
+    mates = [system.encode_mates(dataset.source_documents) for system in systems]
+    texts = dataset.source_documents.texts(("text",))
+    assert np.array_equal(*mates)
+    assert not np.allclose(*(system.encode_queries(texts) for system in systems))
+    np.testing.assert_allclose(systems[0].encode_queries(texts), mates[0], atol=1e-6)
 
 
 def test_the_curves_rise_with_the_pairs_until_the_lexicon_knows_no_more(dataset, options, monkeypatch):
     monkeypatch.setattr(adhoc, "PAIR_COUNTS", (1, 6, 13, 500))
     points = list(pair_curves(dataset, known_mates(dataset), options))
-    assert [(name, pairs) for name, pairs, _ in points] == [
-        (name, pairs) for name in ("pinv", "procrustes") for pairs in (1, 6, 13)
+    assert [(name, run.pairs) for name, run in points] == [
+        (name, pairs) for name in ("paper", "procrustes") for pairs in (1, 6, 13)
     ]
-    for name in ("pinv", "procrustes"):
-        values = [value for other, _, value in points if other == name]
+    for name in ("paper", "procrustes"):
+        values = [run.mean_average_precision for other, run in points if other == name]
         assert values[0] < values[-1] == 1.0
 
 
@@ -177,6 +185,89 @@ def test_damaged_vectors_are_named_and_not_trained_over(dataset, tmp_path):
         prepare_vectors(dataset, tmp_path / "vectors", how=LITTLE)
 
 
+@pytest.mark.parametrize("form", ["word2vec", "glove", "binary", ""])
+def test_ready_vectors_are_read_in_any_format_and_nothing_is_trained(dataset, tmp_path, monkeypatch, form):
+    monkeypatch.setattr(adhoc, "train_vectors", None)
+    made = {language: some_vectors(["mill", "moulin", "port"], seed) for seed, language in enumerate(("en", "fr"))}
+    files = tuple(str(tmp_path / f"{language}.vectors") for language in made)
+    for vectors, file in zip(made.values(), files, strict=True):
+        write_vectors(vectors, f"{form}:{file}" if form else file)
+    for path, vectors in zip(prepare_vectors(dataset, tmp_path / "out", ready=files), made.values(), strict=True):
+        found = WordVectors.load(path)
+        assert list(found.words) == vectors.words
+        np.testing.assert_allclose(found.matrix, vectors.matrix, rtol=1e-6)
+
+
+def test_ready_vectors_of_one_language_stand_beside_trained_ones_of_the_same_dimension(dataset, tmp_path):
+    some_vectors(["mill"], 0).save(tmp_path / "glove")
+    ready = (str(tmp_path / "glove"), "")
+    first, second = prepare_vectors(dataset, tmp_path / "out", how=LITTLE, ready=ready)
+    assert (first, second) == (tmp_path / "glove", tmp_path / "out" / "fr")
+    with pytest.raises(InputError, match="vectors of 4 and of 3 dimensions; Procrustes needs equal ones"):
+        prepare_vectors(dataset, tmp_path / "other", how=VectorTraining(3, minimum_count=1), ready=ready)
+
+
+def some_vectors(words, seed):
+    matrix = np.random.default_rng(seed).standard_normal((len(words), 4)).astype(np.float32)
+    return WordVectors(words, matrix)
+
+
+# Weights of the data
+
+
+@pytest.fixture
+def weights(tmp_path):
+    """Three pages in two languages with weights that are no counts: log-tf, of unit length."""
+
+    def write(english="0.6 0.8 1", spanish="0.28 0.96 1", name="platt"):
+        folder = tmp_path / name
+        folder.mkdir()
+        for language, words, values in (("en", "Mill port bees", english), ("fr", "moulin port abeilles", spanish)):
+            first, second, third = values.split()
+            entries = f"1 1 {first}\n1 2 {second}\n2 2 {third}\n3 3 1\n"
+            (folder / f"{language}.mtx").write_text(f"3 3 4\n{entries}")
+            (folder / f"{language}.vocab").write_text("\n".join(words.split()) + "\n")
+        return load_dataset(Platt(str(folder)), ("en", "fr"))
+
+    return write
+
+
+def test_documents_with_weights_are_encoded_by_them(weights, options):
+    plain = replace(options, alignment="pinv", normalise=False, centre=False, dictionary_share=0.0)
+    system, data = Aligned(plain, "en", "fr"), weights()
+    system.fit(data)
+    system.index(data.documents, ("text",))
+    english, french = system.spaces
+    for found, vectors, parts in (
+        (system.encode_mates(data.source_documents)[0], english, (("mill", 0.6), ("port", 0.8))),
+        (system.document_matrix[0], french, (("moulin", 0.28), ("port", 0.96))),
+    ):
+        expected = sum(np.float32(weight) * vectors[word] for word, weight in parts)
+        np.testing.assert_allclose(found, expected / np.linalg.norm(expected), atol=1e-5)
+
+
+def test_the_words_of_a_query_have_their_mean_weight_in_the_file(weights, options):
+    system = Aligned(replace(options, method="paper"), "en", "fr")
+    system.fit(weights())
+    assert system._query_encoder.weights[system.spaces[0].rows(["mill", "port", "bees"])].tolist() == pytest.approx(
+        [0.6, 0.9, 1.0]
+    )
+
+
+def test_a_vocabulary_that_comes_with_the_weights_is_not_cut_again(weights, options, monkeypatch):
+    monkeypatch.setitem(PAPER_SETTINGS, "drop_frequent", 50)
+    system = Aligned(replace(options, method="paper"), "en", "fr")
+    system.fit(weights())
+    assert {"mill", "port", "bees"} <= set(system.spaces[0].words)
+
+
+def test_vectors_are_not_trained_on_weights(weights, tmp_path, pages):
+    with pytest.raises(InputError, match=r"has weights of words in 'en' and no text .*; give --query-vectors and"):
+        prepare_vectors(weights(), tmp_path / "vectors")
+    path, _ = prepare_vectors(weights(name="more"), tmp_path / "vectors", [pages()], LITTLE)
+    assert "grinds" in WordVectors.load(path)
+
+
 # Files
 
 
@@ -184,8 +275,8 @@ def test_ranked_csv_has_the_four_columns_of_the_paper(dataset, tmp_path):
     found = known_mates(dataset)
     rows = {id_: row for row, id_ in enumerate(dataset.documents.ids)}
     best = [rows[id_] for id_ in ("fr-mill", "fr-mill", "fr-farm", "fr-port")]
-    by_name = {document.id: i for i, document in enumerate(found.documents)}
-    assert list(by_name) == ["en-mill", "en-port", "en-farm", "en-bees"]
+    ids = [dataset.source_documents.ids[row] for row in found.sources]
+    assert ids == ["en-mill", "en-port", "en-farm", "en-bees"]
     write_ranked(tmp_path / "ranked.csv", run([1, 3, 1, 12], best), dataset, found)
     assert (tmp_path / "ranked.csv").read_bytes() == (
         b"document,best_match,precision_fraction,precision\n"

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -17,8 +18,10 @@ from isogloss.index.making import make_index
 from isogloss.index.reader import open_index
 from isogloss.search.searcher import Searcher
 from isogloss.storage.errors import InputError
+from isogloss.systems.aligned import PAPER_SETTINGS
 from isogloss.systems.evaluate import evaluate_system
 from isogloss.systems.registry import make_system
+from isogloss.text.stopwords import stop_words
 from isogloss.text.tokenizer import tokenize
 from isogloss.translation.vectors.alignment import PAPER
 from isogloss.translation.vectors.files import write_vectors
@@ -44,6 +47,12 @@ LEXICON = {
 }  # fmt: skip
 QUERIES = {"q1": "Warm bread, warm yak bread", "q2": "the horse by the sea", "q3": "zebra", "q4": "red salt"}
 UNKNOWN = "a yak & the YAK's xylophone"
+
+
+@pytest.fixture(autouse=True)
+def few_frequent_words(monkeypatch):
+    """The texts here have not much more than 50 words: the most frequent one alone is left out."""
+    monkeypatch.setitem(PAPER_SETTINGS, "drop_frequent", 1)
 
 
 def words(text):
@@ -127,9 +136,16 @@ def naive_mean_tfidf(texts, word):
     return naive_idf(texts, word) * (np.mean(holding) if holding else 1.0)
 
 
-def naive_average(text, vectors, weight):
+def naive_vocabulary(texts, language):
+    """The most frequent words, without the first, without stop words."""
+    counts = Counter(word for text in texts for word in words(text))
+    ranked = sorted(counts, key=lambda word: (-counts[word], word))
+    return set(ranked[1:20_001]) - stop_words(language)
+
+
+def naive_average(text, vectors, weight, vocabulary=None):
     """Equation 3."""
-    known = [word for word in words(text) if word in vectors]
+    known = [word for word in words(text) if word in vectors and (vocabulary is None or word in vocabulary)]
     total = sum(weight(word) for word in known)
     if not known or not total:
         return np.zeros(vectors.dimension)
@@ -145,15 +161,17 @@ def stacks(vectors):
     )
 
 
-def naive_scores(query, vectors, query_weight):
+def naive_scores(query, vectors, query_weight, vocabulary=lambda texts, language: None):
     """The whole paper in a few lines of double precision."""
     s, t = stacks(vectors)
     matrix = np.linalg.pinv(s) @ t
-    encoded = naive_average(query, vectors["en"], lambda word: query_weight(list(ENGLISH.values()), word)) @ matrix
-    french = list(FRENCH.values())
+    english, french = list(ENGLISH.values()), list(FRENCH.values())
+    own = vocabulary(english, "en")
+    encoded = naive_average(query, vectors["en"], lambda word: query_weight(english, word), own) @ matrix
     scores = []
     for text in french:
-        document = naive_average(text, vectors["fr"], lambda word: naive_idf(french, word))
+        own = vocabulary(french, "fr")
+        document = naive_average(text, vectors["fr"], lambda word: naive_idf(french, word), own)
         lengths = np.linalg.norm(encoded) * np.linalg.norm(document)
         scores.append(encoded @ document / lengths if lengths else 0.0)
     return scores
@@ -161,13 +179,42 @@ def naive_scores(query, vectors, query_weight):
 
 @pytest.mark.parametrize("query", [*QUERIES.values(), *ENGLISH.values(), UNKNOWN])
 def test_the_papers_scores_are_those_of_a_naive_computation(fitted, vectors, query):
-    system = fitted(method="paper")
-    np.testing.assert_allclose(system.scores(query), naive_scores(query, vectors, naive_mean_tfidf), atol=1e-5)
+    expected = naive_scores(query, vectors, naive_mean_tfidf, naive_vocabulary)
+    np.testing.assert_allclose(fitted(method="paper").scores(query), expected, atol=1e-5)
+
+
+def test_documents_of_both_languages_have_tf_idf_as_equation_3_says(fitted, source, vectors):
+    """Not the mean TF-IDF times tf, as if an English document were a query."""
+    system, documents = fitted(method="paper"), load_dataset(source, PAIR).source_documents
+    scores = system.encode_mates(documents) @ system.document_matrix.T
+    for row, text in zip(scores, ENGLISH.values(), strict=True):
+        expected = naive_scores(text, vectors, naive_idf, naive_vocabulary)
+        np.testing.assert_allclose(row, expected, atol=1e-5)
+
+
+def test_the_paper_drops_50_words_keeps_20000_and_drops_stop_words(monkeypatch):
+    monkeypatch.undo()
+    names = ("drop_frequent", "vocabulary", "drop_stop_words")
+    assert [PAPER_SETTINGS[name] for name in names] == [50, 20_000, True]
+
+
+def test_words_outside_of_the_vocabulary_are_unknown_and_the_matrix_is_the_same(fitted):
+    every, fewer = fitted(alignment="pinv"), fitted(alignment="pinv", drop_frequent="2", vocabulary="5")
+    assert every.unknown_words("the baker and bread") == []
+    assert fewer.unknown_words("the baker and bread") == ["the", "baker", "and"]  # kept: bread, sea, horse, is, on
+    assert every.unknown_words("the red sea") == []
+    assert fitted(alignment="pinv", drop_stop_words="yes").unknown_words("the red sea") == ["the"]
+    assert np.array_equal(every.alignment.map, fewer.alignment.map)
+
+
+def test_a_vocabulary_of_nothing_is_an_error(fitted):
+    with pytest.raises(InputError, match=r"no word of the 'en' texts is left without the 50 most frequent and .*best"):
+        fitted(alignment="pinv", drop_frequent="50")
 
 
 @pytest.mark.parametrize("query", [*QUERIES.values(), *ENGLISH.values()])
 def test_the_options_one_by_one_give_the_paper_or_idf_weights(fitted, vectors, query):
-    letter = {"alignment": "pinv", "normalise": "no", "centre": "no", "dictionary_share": "0"}
+    letter = {"alignment": "pinv", "normalise": "no", "centre": "no", "dictionary_share": "0"}  # and every word
     for name, weight in (("tfidf", naive_mean_tfidf), ("idf", naive_idf)):
         scores = fitted(**letter, query_weights=name).scores(query)
         np.testing.assert_allclose(scores, naive_scores(query, vectors, weight), atol=1e-5)
@@ -188,6 +235,8 @@ def test_the_papers_letter_goes_before_all_other_options(fitted):
         "remove_common": "yes",
         "dictionary_share": "1",
         "pairs": "3",
+        "vocabulary": "2",
+        "drop_stop_words": "no",
     }
     for query in QUERIES.values():
         assert np.array_equal(fitted(method="paper", **others).scores(query), fitted(method="paper").scores(query))
@@ -208,7 +257,7 @@ def test_words_with_no_vector_are_skipped_in_the_pairs_and_counted(fitted, lexic
 
 def test_unknown_words_are_named_and_change_nothing(fitted):
     system = fitted(method="paper")
-    assert system.unknown_words(UNKNOWN) == ["a", "yak", "s", "xylophone"]
+    assert system.unknown_words(UNKNOWN) == ["a", "yak", "the", "s", "xylophone"]
     assert np.array_equal(system.scores("xylophone bread yak"), system.scores("bread"))
 
 

@@ -193,7 +193,7 @@ def test_a_shared_tower_is_one():
     assert query.tower is document.tower
     assert {name.partition(".")[0] for name in before} == {"query", "document", "tower"}
     assert not any(name.startswith(("query.tower", "document.tower")) for name in before)
-    assert not np.array_equal(before["tower.full.weight"], learning.parameters()["tower.full.weight"])
+    assert not np.array_equal(before["tower.output.weight"], learning.parameters()["tower.output.weight"])
 
 
 def test_frozen_vectors_stay_as_they_are():
@@ -203,7 +203,7 @@ def test_frozen_vectors_stay_as_they_are():
     after = learning.parameters()
     for side in ("query", "document"):
         np.testing.assert_array_equal(after[f"{side}.table"], before[f"{side}.table"])
-        assert not np.array_equal(after[f"{side}.tower.full.weight"], before[f"{side}.tower.full.weight"])
+        assert not np.array_equal(after[f"{side}.tower.output.weight"], before[f"{side}.tower.output.weight"])
     assert "first.query.table" not in learning.state()
     with pytest.raises(InputError, match="nothing to learn"):
         learner("average", trained=False)

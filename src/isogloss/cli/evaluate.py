@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isogloss.cli.options import add_data, add_json, add_overwrite, add_settings, count, settings_for
+from isogloss.cli.options import add_data, add_json, add_overwrite, add_queries, add_settings, count, settings_for
 from isogloss.cli.output import check_outputs, console, note, note_problems, print_table, write_json
 from isogloss.storage.errors import InputError
 
@@ -34,6 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="systems ('isogloss systems'), run directories of 'isogloss train', or TREC run files",
     )  # fmt: skip
     add_data(parser)
+    add_queries(parser)
     parser.add_argument("--split", default="dev", help="train, dev, test or all (default dev)")
     parser.add_argument(
         "--protocol", default="full", choices=("full", "sampled", "candidates"),
@@ -69,6 +70,7 @@ def run(options: argparse.Namespace) -> None:
         _systems(options), options.data, options.pair, split=options.split, protocol=options.protocol,
         negatives=options.negatives, depth=options.depth, fields=options.fields,
         query_field=options.query_field, seed=options.seed, skip_bad=options.skip_bad,
+        queries=options.queries,
     )  # fmt: skip
     task, results = evaluation.task, evaluation.results
     comparisons = evaluation.compare() if options.compare else []

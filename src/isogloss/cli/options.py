@@ -71,6 +71,14 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     add_skip_bad(parser, "lines that are wrong, and count them,")
 
 
+def add_queries(parser: argparse.ArgumentParser) -> None:
+    """--queries."""
+    parser.add_argument(
+        "--queries", type=count, default=0, metavar="N",
+        help="use N judged queries of the data, drawn by the seed within each split (default: all)",
+    )  # fmt: skip
+
+
 def add_skip_bad(parser: argparse.ArgumentParser, what: str) -> None:
     """--skip-bad."""
     parser.add_argument("--skip-bad", action="store_true", help=f"skip {what} instead of stopping")

@@ -10,15 +10,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isogloss.cli.main import Commands, add_command
-from isogloss.cli.options import SOURCE_HELP, add_data, add_settings, count, read_dataset, seed, settings_for
+from isogloss.cli.options import (
+    SOURCE_HELP,
+    add_data,
+    add_queries,
+    add_settings,
+    count,
+    read_dataset,
+    seed,
+    settings_for,
+)
 from isogloss.cli.output import console, note, print_table
 from isogloss.storage.errors import InputError
 from isogloss.storage.files import atomic_file, refuse_existing
+from isogloss.storage.lines import find_file
 
 if TYPE_CHECKING:
     from isogloss.data.source import Pair
     from isogloss.reproduce.pages import Experiment, Item
     from isogloss.reproduce.running import Report, TrialRunner
+    from isogloss.reproduce.smooth.plan import Grid
 
 EXAMPLE = """\
   isogloss reproduce adhoc toy --data demo --pair en-fr -o toy
@@ -27,10 +38,13 @@ EXAMPLE = """\
   isogloss reproduce bridge --data demo --pair en-fr -o bridge"""
 _ADHOC_EXAMPLE = """\
   isogloss reproduce adhoc --data wikiclir:DIR --pair en-es -o adhoc --lexicon en-es.txt --text wikiclir:MORE
+  isogloss reproduce adhoc table --data platt:DIR --pair en-es -o platt --lexicon en-es.txt \\
+      --query-vectors glove.6B.300d.txt --document-vectors SBW-vectors-300-min5.bin.gz
   isogloss reproduce adhoc toy --data demo --pair en-fr -o toy"""
 _SMOOTH_EXAMPLE = """\
   isogloss reproduce smooth table1 table2 --data wikiclir:DIR --pair en-fr --pair en-sw -o smooth
-  isogloss reproduce smooth figure4 --data wikiclir:DIR --pair en-fr -o smooth --epochs 10
+  isogloss reproduce smooth figure4 --data wikiclir:DIR --pair en-fr -o smooth --grid 'eps=0;0.1;1' --seeds 1
+  isogloss reproduce smooth table2 --data irds:wikiclir/fr --pair en-fr --queries 25000 --split test -o smooth
   isogloss reproduce smooth table2 --data wikiclir:DIR --pair en-fr -o smooth --plan plan.json --pack words
   python -m isogloss.reproduce smooth smooth/trials plan.json --data packed:words --device cuda --processes 4"""
 _LAYERWISE_EXAMPLE = """\
@@ -54,7 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _add_adhoc(papers: Commands) -> None:
     parser = add_command(papers, "adhoc", "Cross-Lingual ad hoc Semantic Retrieval", _ADHOC_EXAMPLE, _run_adhoc)
-    parser.add_argument("items", nargs="*", metavar="ITEM", help="table, figure, toy (default: all)")
+    parser.add_argument("items", nargs="*", metavar="ITEM", help="table, figure, queries, toy (default: all)")
     add_data(parser)
     parser.add_argument(
         "-o", "--output", required=True, metavar="DIR", help="where tables and figures go; vectors there are used again"
@@ -66,6 +80,10 @@ def _add_adhoc(papers: Commands) -> None:
     parser.add_argument(
         "--text", action="append", default=[], metavar="SOURCE", help="more text to train vectors on (repeatable)"
     )
+    ready = "ready word vectors of the {} language: GloVe, word2vec, fastText, Polyglot (default: trained)"
+    for side in ("query", "document"):
+        parser.add_argument(f"--{side}-vectors", default="", metavar="FILE", help=ready.format(side))
+    parser.add_argument("--split", default="dev", help="of the queries: train, dev, test or all (default dev)")
 
 
 def _add_smooth(papers: Commands) -> None:
@@ -76,8 +94,14 @@ def _add_smooth(papers: Commands) -> None:
     pair = f"{_PAIR} en-fr (repeatable; figures, claims and theory take the first)"
     _add_common(parser, items, pair, data=f"{SOURCE_HELP}; figure1 and figure2 need none", required=False)
     parser.add_argument("--split", default="dev", help="what is measured: train, dev, test or all (default dev)")
-    parser.add_argument("--seeds", type=count, default=3, metavar="N", help="of table2, claims and theory (default 3)")
+    add_queries(parser)
+    seeds = "of tables 2 and 3, figure4, claims and theory (default 3)"
+    parser.add_argument("--seeds", type=count, default=3, metavar="N", help=seeds)
     parser.add_argument("--epochs", type=count, metavar="N", help="(default: the paper's, 30; lstm 15)")
+    parser.add_argument(
+        "--grid", action="append", default=[], metavar="KEY=V1;V2",
+        help="what figure4 tries: eps, theta1 and theta2 (repeatable)",
+    )  # fmt: skip
     add_settings(parser)
     parser.add_argument(
         "--device", default="auto", choices=("auto", "cpu", "cuda"), help="auto: what the encoder prefers"
@@ -155,7 +179,7 @@ def _add_plan(parser: argparse.ArgumentParser, what: str, pack: str) -> None:
 
 def _run_adhoc(options: argparse.Namespace) -> None:
     from isogloss.data.formats import open_source
-    from isogloss.reproduce.adhoc import ITEMS, known_mates, prepare_vectors
+    from isogloss.reproduce.adhoc import ITEMS, Experiment, known_mates, prepare_vectors
     from isogloss.reproduce.figures import need_drawing
     from isogloss.systems.aligned import AlignedOptions
     from isogloss.systems.lexicons import fill_languages
@@ -173,15 +197,26 @@ def _run_adhoc(options: argparse.Namespace) -> None:
     source = open_source(options.data)
     dataset = read_dataset(source, options)
     more = [open_source(text) for text in options.text]
-    mates = known_mates(dataset)
+    if {"table", "figure"} & set(items):
+        known_mates(dataset)  # an error if there are none
+    dataset.split(options.split)
+    ready = (
+        fill_languages(options.query_vectors, *dataset.pair),
+        fill_languages(options.document_vectors, *dataset.pair),
+    )
+    for file in filter(None, ready):
+        _ = Path(file) if Path(file).is_dir() else find_file(Path(file))
+    if more and all(ready):
+        raise InputError("--text: is text to train vectors on, and those of both languages are given; leave it out")
     lexicon = fill_languages(options.lexicon, *dataset.pair) or str(source.lexicon(dataset.pair) or "")
     if lexicon not in ("", "induced"):
         Lexicon.read(lexicon)  # an error in it is reported before vectors are trained
     output.mkdir(parents=True, exist_ok=True)
-    query_vectors, document_vectors = prepare_vectors(dataset, output / "vectors", more)
+    query_vectors, document_vectors = prepare_vectors(dataset, output / "vectors", more, ready=ready)
     base = AlignedOptions(lexicon=lexicon, query_vectors=str(query_vectors), document_vectors=str(document_vectors))
+    experiment = Experiment(dataset, base, output, options.split)
     for item in items:
-        print_table(console(), *ITEMS[item](dataset, mates, base, output))
+        print_table(console(), *ITEMS[item](experiment))
     _list_files(output, options.quiet)
 
 
@@ -196,18 +231,24 @@ def _run_smooth(options: argparse.Namespace) -> None:
     items, runner = chosen_items(ITEMS, options.items), SmoothTrials()
     if any(item.needs_data for item in items.values()) and not (options.data and options.pair):
         raise InputError("reproduce smooth: all items but figure1 and figure2 need --data and --pair")
-    setup = Setup(options.data, _pairs(options), options.split, options.seeds, _smooth_settings(options))
+    setup = Setup(
+        options.data, _pairs(options), options.split, options.seeds, _smooth_settings(options), options.queries,
+        _threshold_grid(options.grid),
+    )  # fmt: skip
     output = _output_directory(options, items)
     experiment = Experiment(setup, runner.cached_data(options.skip_bad), TrialDirectory(output / "trials"), output)
+    _refuse_fixed(experiment, items)
     if options.plan:
         missing = _missing(options, items, runner, experiment)
         _write_plan(options.plan, missing)
         for pair in setup.pairs if options.pack else ():
-            write_pack(experiment.data(setup.data, pair), Path(options.pack))
+            write_pack(experiment.data(setup.data, pair, setup.queries), Path(options.pack))
         note(f"{len(missing)} trials are still to be run", options.quiet)
         return
     for pair in setup.pairs:
-        experiment.data(setup.data, pair).dataset.split(setup.split)  # errors are reported before anything is run
+        experiment.data(setup.data, pair, setup.queries).dataset.split(
+            setup.split
+        )  # errors are reported before anything is run
     _run_and_show(options, items, runner, experiment)
 
 
@@ -294,6 +335,45 @@ def _smooth_settings(options: argparse.Namespace) -> dict[str, Any]:
     assert isinstance(made, SmoothOptions)
     made.check()
     return {key: value for key, value in asdict(made).items() if key in settings}
+
+
+def _threshold_grid(written: Sequence[str]) -> Grid:
+    """--grid of figure4: numbers in order, each once; the thresholds between -1 and 1."""
+    from dataclasses import fields
+
+    from isogloss.reproduce.smooth.plan import Grid
+
+    axes: dict[str, tuple[float, ...]] = {}
+    known = [each.name for each in fields(Grid)]
+    for each in written:
+        key, _, values = each.partition("=")
+        try:
+            numbers = tuple(sorted({float(value) for value in values.split(";")}))
+        except ValueError:
+            numbers = ()
+        if key not in known or not numbers:
+            raise InputError(f"--grid: {each!r} is not written like eps=0;0.5;1, with one of {', '.join(known)}")
+        least, most = (0.0, 100.0) if key == "eps" else (-1.0, 1.0)
+        if numbers[0] < least or numbers[-1] > most or (key != "eps" and {least, most} & set(numbers)):
+            raise InputError(f"--grid: {each!r} has a value that is not between {least:g} and {most:g}")
+        axes[key] = numbers
+    grid = Grid(**axes)
+    if not grid.thresholds():
+        raise InputError("--grid: no theta1 is below a theta2")
+    return grid
+
+
+def _refuse_fixed(experiment: Experiment[Any, Any, Any], items: Mapping[str, Item]) -> None:
+    """An option that was set and that an item chooses itself would be shown as used, and was not."""
+    from isogloss.reproduce.smooth.plan import fixed_by
+
+    with_trials = {name: item for name, item in items.items() if item.needs_data}
+    fixed = {name: fixed_by(experiment.setup, item.trials(experiment)) for name, item in with_trials.items()}
+    for name, keys in fixed.items():
+        for key in sorted(keys):
+            free = [other for other, others in fixed.items() if key not in others and other != "table1"]
+            way = f"; name the items that take it: {', '.join(free)}" if free else "; leave it out"
+            raise InputError(f"--set {key}: {name} chooses it itself{way}")
 
 
 def _layerwise_settings(name: str, systems: Sequence[str], settings: Sequence[str]) -> dict[str, str]:

@@ -43,6 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="texts with their translations to train on too: .po, .mo, .tmx, .tsv (two columns), a folder of "
         "catalogues, or CORPUS for CORPUS.en and CORPUS.es (repeatable)",
     )  # fmt: skip
+    shared.add_queries(parser)
     parser.add_argument("--seed", type=seed, default=None, help="fixes splits, start, order and negatives (default 0)")
     shared.add_skip_bad(parser, "lines that are wrong")
     parser.add_argument("--resume", action="store_true", help="go on with a run that was interrupted or killed")
@@ -92,7 +93,7 @@ def _trained(options: argparse.Namespace, team: Team) -> TrainingRun | None:
     return train(
         options.system, options.data, options.pair, options.output, seed=options.seed or 0,
         grid=_axes(options.system, options.grid, settings), skip_bad=options.skip_bad, overwrite=options.overwrite,
-        parallel=options.parallel, settings=settings, **sharing,
+        parallel=options.parallel, settings=settings, queries=options.queries, **sharing,
     )  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from isogloss.data.documents import Collection, Document, Judgment, Query
 from isogloss.data.judgments import Judgments
 from isogloss.data.problems import Problems
 from isogloss.data.source import Pair, Source, TextPair, parse_pair
-from isogloss.data.splits import split_queries
+from isogloss.data.splits import draw_from_splits, split_queries
 from isogloss.storage.errors import InputError
 from isogloss.storage.lines import Location
 
@@ -81,16 +81,18 @@ def _collection(
     collection = Collection(_unique(checked_documents(documents, problems), "document", problems), language)
     if not len(collection):
         raise InputError(f"{source.name}: has no documents in {language!r}")
+    collection.weights = source.term_weights(language, collection.ids)
     return collection
 
 
 def load_dataset(
     source: Source | str, pair: Pair | str, seed: int = 0, problems: Problems | None = None,
-    documents: Collection | None = None,
+    documents: Collection | None = None, queries: int = 0,
 ) -> Dataset:  # fmt: skip
     """Read one language pair of a source; every line is checked, and every id in a judgment exists.
 
-    ``documents`` are those of the source, where they were read before.
+    ``documents`` are those of the source, where they were read before. ``queries``: so many of the judged ones, drawn
+    at random by the seed (0: all); the splits keep their shares.
 
     >>> len(load_dataset("demo", "en-fr").documents)
     104
@@ -106,12 +108,33 @@ def load_dataset(
     problems = problems or Problems()
     judgment_lines = source.judgments(pair, problems)  # first: an unknown pair is an error before much is read
     documents = documents or load_collection(source, pair[1], problems)
-    queries = {query.id: query for query in _unique(source.queries(pair[0], problems), "query", problems)}
-    judgments = Judgments(_checked(judgment_lines, queries, documents.row_of, problems), source.top_grade)
-    splits = source.splits(pair, queries, problems)
+    asked = {query.id: query for query in _unique(source.queries(pair[0], problems), "query", problems)}
+    judgments = Judgments(_checked(judgment_lines, asked, documents.row_of, problems), source.top_grade)
+    splits = source.splits(pair, asked, problems)
     if splits is None:
-        splits = split_queries(list(queries), seed, source.groups(pair))
-    return Dataset(source, pair, documents, queries, judgments, dict(splits), problems)
+        splits = split_queries(list(asked), seed, source.groups(pair))
+    made = Dataset(source, pair, documents, asked, judgments, dict(splits), problems)
+    return limit_queries(made, queries, seed) if queries else made
+
+
+def limit_queries(dataset: Dataset, count: int, seed: int = 0) -> Dataset:
+    """The dataset with ``count`` of its judged queries, drawn at random within each split.
+
+    Splits keep their shares, and a query keeps its split: what is trained on few queries was never trained on a dev
+    query of the whole.
+
+    >>> {name: len(ids) for name, ids in limit_queries(load_dataset("demo", "en-fr"), 50).splits.items()}
+    {'train': 30, 'dev': 10, 'test': 10}
+    """
+    judged = {name: [id_ for id_ in ids if id_ in dataset.judgments] for name, ids in dataset.splits.items()}
+    kept = draw_from_splits(judged, count, seed)
+    asked = {id_ for ids in kept.values() for id_ in ids}
+    return replace(
+        dataset,
+        queries={id_: query for id_, query in dataset.queries.items() if id_ in asked},
+        judgments=Judgments((each for each in dataset.judgments if each[0] in asked), dataset.judgments.top_grade),
+        splits=kept,
+    )
 
 
 def load_training(

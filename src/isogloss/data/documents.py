@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from isogloss.data.term_weights import TermWeights
 from isogloss.storage.errors import InputError
 from isogloss.text.language import normalize_language
 from isogloss.text.language_names import find_code
@@ -67,11 +68,14 @@ def joined_fields(record: Document | Query, fields: tuple[str, ...]) -> str:
 
 
 class Collection(Sequence[Document]):
-    """Documents of one language. ``row_of`` maps an id to its row; ``id_order`` ranks the rows by id, for ties."""
+    """Documents of one language. ``row_of`` maps an id to its row; ``id_order`` ranks the rows by id, for ties.
 
-    def __init__(self, documents: Iterable[Document], language: str = "") -> None:
+    ``weights`` are those of the documents' words, row by row, where the data have weights instead of running text.
+    """
+
+    def __init__(self, documents: Iterable[Document], language: str = "", weights: TermWeights | None = None) -> None:
         self.documents = list(documents)
-        self.language = language
+        self.language, self.weights = language, weights
         self.row_of = {document.id: row for row, document in enumerate(self.documents)}
         if len(self.row_of) != len(self.documents):
             raise ValueError("two documents have the same id")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
 from isogloss.data.documents import Document, Judgment, Query
 from isogloss.data.problems import Problems
+from isogloss.data.term_weights import TermWeights
 from isogloss.storage.errors import InputError
 from isogloss.storage.lines import Location
 
@@ -58,6 +59,10 @@ class Source(ABC):
     def place(self, document: Document) -> tuple[str, str]:
         """The folder that a document is in, and the language that its name says; empty where there is none."""
         return "", ""
+
+    def term_weights(self, language: str, ids: Sequence[str]) -> TermWeights | None:
+        """The weights of the words of these documents, a row each, where the data have them instead of texts."""
+        return None
 
     def queries(self, language: str, problems: Problems) -> Iterator[tuple[Location, Query]]:
         """The queries of a language."""

@@ -41,6 +41,21 @@ def split_queries(
     return parts
 
 
+def draw_from_splits(splits: Mapping[str, Sequence[str]], count: int, seed: int = 0) -> dict[str, list[str]]:
+    """``count`` random ids of all splits together, as many of each as its share; all where there are no more.
+
+    >>> {name: len(ids) for name, ids in draw_from_splits({"train": list("abcdef"), "dev": list("xyz")}, 6).items()}
+    {'train': 4, 'dev': 2}
+    """
+    sizes = np.asarray([len(ids) for ids in splits.values()])
+    bounds = np.rint(np.cumsum(sizes) / max(1, sizes.sum()) * min(count, sizes.sum())).astype(int)
+    drawn = {}
+    for (name, ids), number in zip(splits.items(), np.diff(bounds, prepend=0).tolist(), strict=True):
+        chosen = np.random.default_rng(seed).permutation(len(ids))[:number]
+        drawn[name] = [ids[i] for i in np.sort(chosen).tolist()]
+    return drawn
+
+
 def check_splits(
     listed: Mapping[str, Iterable[tuple[Location, str]]], queries: Collection[str], problems: Problems
 ) -> dict[str, list[str]]:

@@ -166,30 +166,34 @@ class ThreePartSquaredHinge(BandLoss):
 
 
 class ProportionalOdds(Loss):
-    """PO_S(r, y) = -log(s(k (theta_y - r)) - s(k (theta_{y-1} - r))), s the sigmoid, theta_0 = -inf, theta_K = +inf.
+    """PO_S(r, y) = -log(s(k (theta_y - r)) - s(k (theta_{y-1} - r))), s the sigmoid, theta_0 = -1, theta_K = 1, k = 1.
 
-    The proportional-odds likelihood (McCullagh 1980). The difference of two sigmoids near 0 or 1 cancels; the same loss
-    without it is, with a = k (theta_y - r), b = k (theta_{y-1} - r) and softplus(x) = log(1 + e^x),
+    The proportional-odds likelihood (McCullagh 1980) with the paper's thresholds. The difference of two sigmoids near 0
+    or 1 cancels; the same loss without it is, with a = k (theta_y - r), b = k (theta_{y-1} - r) and
+    softplus(x) = log(1 + e^x),
 
         softplus(-a) + softplus(b) - log(1 - e^{-(a - b)}),
 
-    where the last term does not depend on r, and its slope is k (s(-a) - s(b)).
+    where the last term does not depend on r. The paper's code has the first two, -log s(a) - log(1 - s(b)), so both
+    train alike. The slope is k (s(-a) - s(b)).
 
-    Scores lie in [-1, 1], where the sigmoid of slope k = 1 (the paper's letter) is nearly straight, so that every
-    score gives every class about the same likelihood; k = 10 is its spirit.
+    At k = 1 the loss is nearly a parabola around the middle of the class's segment: the paper's rows of PO_S and MSE
+    are alike.
 
-    >>> loss = ProportionalOdds((0.2, 0.7), slope=10.0)
-    >>> bool(np.isclose(np.exp(-loss.values([0.5, 0.5, 0.5], [0, 1, 2])).sum(), 1.0))
-    True
+    >>> loss = ProportionalOdds((0.2, 0.7))
+    >>> [float(loss.slopes(middle, grade).round(6)) + 0.0 for grade, middle in enumerate((-0.4, 0.45, 0.85))]
+    [0.0, 0.0, 0.0]
     """
 
     name = "po"
     kind = ODDS
+    end: ClassVar[float] = 1.0
+    """theta_K; theta_0 is its negative."""
 
     def __init__(self, thresholds: Sequence[float] = (0.2, 0.7), slope: float = 1.0) -> None:
         if not 0 < slope < np.inf:
-            raise InputError(f"loss 'po': slope {slope:g} is not a positive number; 1 is the paper's, 10 learns better")
-        super().__init__(*segments(check_thresholds(self.name, thresholds), end=np.inf))
+            raise InputError(f"loss '{self.name}': slope {slope:g} is not a positive number; po has 1, po-open 10")
+        super().__init__(*segments(check_thresholds(self.name, thresholds), end=self.end))
         self.slope = float(slope)
         self._width_terms = -np.log(-np.expm1(-self.slope * (self.upper - self.lower)))
 
@@ -209,6 +213,25 @@ class ProportionalOdds(Loss):
         return to_upper, to_lower
 
 
+class OpenProportionalOdds(ProportionalOdds):
+    """PO_S with theta_0 = -inf, theta_K = +inf and k = 10: ours, not the paper's.
+
+    The likelihoods of all classes then sum to one, and no score is too high for the best class. Scores lie in [-1, 1],
+    where a sigmoid of slope 1 is nearly straight: without ends it gives every score about the same likelihoods, so a
+    steeper one is needed.
+
+    >>> loss = OpenProportionalOdds((0.2, 0.7))
+    >>> bool(np.isclose(np.exp(-loss.values([0.5, 0.5, 0.5], [0, 1, 2])).sum(), 1.0))
+    True
+    """
+
+    name = "po-open"
+    end = np.inf
+
+    def __init__(self, thresholds: Sequence[float] = (0.2, 0.7), slope: float = 10.0) -> None:
+        super().__init__(thresholds, slope)
+
+
 def _softplus(x: Array) -> Any:
     module = namespace(x)
     return module.logaddexp(module.zeros_like(x), x)
@@ -218,13 +241,15 @@ def _sigmoid(x: Array) -> Any:
     return namespace(x).exp(-_softplus(-x))
 
 
-_NAMED = (SmoothOrdinalSearchLoss, ThreePartSquaredHinge, MeanSquaredError, ProportionalOdds)
+_NAMED = (SmoothOrdinalSearchLoss, ThreePartSquaredHinge, MeanSquaredError, ProportionalOdds, OpenProportionalOdds)
 _LOSSES: dict[str, Callable[..., Loss]] = {loss.name: loss for loss in _NAMED}
 LOSSES = tuple(_LOSSES)
 
 
-def make_loss(name: str, thresholds: Sequence[float] = (), slope: float = 1.0) -> Loss:
-    """The loss of that name; without thresholds it takes the paper's. ``slope`` is the k of ``po``, others ignore it.
+def make_loss(name: str, thresholds: Sequence[float] = (), slope: float = 0.0) -> Loss:
+    """The loss of that name; without thresholds it takes the paper's.
+
+    ``slope`` is the k of ``po`` and ``po-open``, 0 being their own; others ignore it.
 
     >>> make_loss("sosl", (0.0,)).grades
     2
@@ -232,6 +257,6 @@ def make_loss(name: str, thresholds: Sequence[float] = (), slope: float = 1.0) -
     if name not in _LOSSES:
         raise InputError(f"unknown loss '{name}'; the losses are {', '.join(LOSSES)}")
     options: dict[str, Any] = {"thresholds": tuple(thresholds)} if len(thresholds) else {}
-    if name == ProportionalOdds.name:
+    if slope and name in (ProportionalOdds.name, OpenProportionalOdds.name):
         options["slope"] = slope
     return _LOSSES[name](**options)

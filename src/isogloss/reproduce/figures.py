@@ -11,6 +11,7 @@ from isogloss.storage.errors import import_extra
 from isogloss.storage.files import atomic_file
 
 _DPI = 120
+_LABELS = 8  # on an axis, side by side
 _COLOURS = ("#000000", "#D55E00", "#0072B2", "#009E73", "#CC79A7", "#8C6D00", "#56B4E9")
 _DASHES = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)), (0, (8, 3)), (0, (1, 3)))
 _MARKERS = "osD^vP*"
@@ -49,19 +50,33 @@ def save_figure(figure: Any, path: Path) -> list[Path]:
     return paths
 
 
+def label_log_axis(axes: Any, values: Sequence[float]) -> None:
+    """A logarithmic x axis with these ascending values as ticks, without those whose labels would touch the next."""
+    axes.set_xscale("log")
+    if not values:
+        return
+    nearest = (values[-1] / values[0]) ** (1 / _LABELS)
+    kept = [values[-1]]
+    for value in reversed(values[:-1]):
+        if kept[-1] / value >= nearest:
+            kept.append(value)
+    axes.set_xticks(kept, [f"{value:,.10g}" for value in kept])
+    axes.set_xticks([], minor=True)
+
+
 def draw_lines(
     path: Path, curves: Mapping[str, tuple[Sequence[float], Sequence[float]]], x: str, y: str, title: str
 ) -> None:
-    """Curves over a logarithmic axis, as a PNG file."""
+    """Curves over a logarithmic axis, as a PNG file; the axis is labelled where the points are."""
     figure = new_figure(7, 4.5)
     axes = figure.add_subplot()
     for number, (name, (xs, ys)) in enumerate(curves.items()):
         axes.plot(xs, ys, label=name, **line_style(number, markers=True))
-    axes.set_xscale("log")
+    label_log_axis(axes, sorted({value for xs, _ in curves.values() for value in xs}))
     axes.set(xlabel=x, ylabel=y, title=title)
-    axes.set_ylim(bottom=0)
+    axes.set_ylim(bottom=0, top=1.05 * max((value for _, ys in curves.values() for value in ys), default=1.0))
     axes.grid(alpha=0.3)
-    axes.legend()
+    axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), handlelength=3)
     _write(figure, path)
 
 

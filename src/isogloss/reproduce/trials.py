@@ -15,9 +15,9 @@ import zipfile
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, Generic, Protocol, Self, TypeVar, cast
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +26,11 @@ import isogloss
 from isogloss.data.dataset import Dataset
 from isogloss.data.source import Pair, parse_pair
 from isogloss.storage.arrays import save_packed
+from isogloss.storage.checksums import note_of
 from isogloss.storage.errors import InputError
 from isogloss.storage.files import atomic_file
+from isogloss.systems.base import FILE_OPTIONS
+from isogloss.systems.lexicons import fill_languages
 from isogloss.text.batches import available_cores
 
 _LONGEST_NAME = 150
@@ -56,6 +59,8 @@ class PaperTrial(ABC):
 
     pair: Pair
     settings: Mapping[str, Any]
+    revision: ClassVar[int] = 0
+    """Raised when the same settings come to mean another training: older trials are then refused."""
 
     @property
     @abstractmethod
@@ -63,9 +68,20 @@ class PaperTrial(ABC):
         """The name of its files."""
 
     def identity(self, fingerprint: str) -> str:
-        """A hash of all that decides on the result, the content of the data (``fingerprint``) among it."""
-        described = {**self.as_json(), "data": fingerprint}
+        """A hash of all that decides on the result: the content of the data (``fingerprint``) and of files it reads."""
+        described = {**self.as_json(), "data": fingerprint, "settings": self._settings_with_content()}
+        if self.revision:
+            described["revision"] = self.revision
         return hashlib.sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()[:32]
+
+    def _settings_with_content(self) -> dict[str, Any]:
+        """The settings; a file or folder that is named in them is replaced by the hash of its content."""
+        found = dict(self.settings)
+        for name in FILE_OPTIONS:
+            path = Path(fill_languages(found[name], *self.pair)) if found.get(name) else None
+            if path and path.exists():
+                found[name] = content_hash(path)
+        return found
 
     @classmethod
     def from_json(cls, found: Mapping[str, Any]) -> Self:
@@ -191,6 +207,18 @@ def dataset_fingerprint(dataset: Dataset, *more: object) -> str:
     for part in (*_content(dataset), *more):
         found.update(json.dumps(part).encode())
     return found.hexdigest()[:32]
+
+
+def content_hash(path: Path) -> str:
+    """The hash of a file, or of all files below a folder with their names; not of where it is."""
+    files = sorted(each for each in path.rglob("*") if each.is_file()) if path.is_dir() else [path]
+    named = [(each.relative_to(path).as_posix(), _hash_of(each, each.stat().st_mtime_ns)) for each in files]
+    return hashlib.sha256(json.dumps(named).encode()).hexdigest()[:32]
+
+
+@lru_cache
+def _hash_of(path: Path, _changed: int) -> str:
+    return note_of(path).hash
 
 
 def device_name(device: str) -> str:

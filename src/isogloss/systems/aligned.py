@@ -2,8 +2,16 @@
 
     score(q, d) = cos( e(q) M, e(d) ),  e(.) the weighted average of word vectors (equation 3), M from word pairs
 
+Documents of both languages are weighted by TF-IDF. A query has no TF-IDF of its own: its words have their mean TF-IDF
+in the query-language documents (the paper) or their IDF. Where the data have weights instead of texts, documents have
+those.
+
 Only M is trained. Vectors are read from files or trained on the source's own documents; the lexicon is read, or induced
 from the translated pages of the train split.
+
+``method=paper`` has the paper's vocabulary too: the words of the documents by frequency without the first 50, the
+20,000 that follow, of these no stop words. Words outside of it have no vector when texts are encoded; the matrix is
+fitted before.
 """
 
 from __future__ import annotations
@@ -18,8 +26,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isogloss.data.dataset import Dataset
+from isogloss.data.documents import Collection
 from isogloss.data.problems import Problems
-from isogloss.nn.encoders.weighted import WeightedAverage, idf, idf_weights, word_statistics
+from isogloss.nn.encoders.weighted import (
+    WeightedAverage,
+    encode_weights,
+    idf,
+    idf_weights,
+    mean_weights,
+    word_statistics,
+)
 from isogloss.storage.array_checks import check_type
 from isogloss.storage.arrays import load_array, place_of, save_array
 from isogloss.storage.errors import InputError
@@ -27,8 +43,10 @@ from isogloss.systems.base import Contribution, SystemOptions, option
 from isogloss.systems.dense import DenseSystem
 from isogloss.systems.lexicons import INDUCED, LEXICON_HELP, fill_languages, induce_from
 from isogloss.text.batches import TokenizedTexts, tokenize_texts
+from isogloss.text.normalization import normalize
 from isogloss.text.stopwords import stop_words
 from isogloss.text.tokenizer import tokenize
+from isogloss.text.vocabulary import Vocabulary
 from isogloss.translation.lexicon import Lexicon
 from isogloss.translation.vectors.alignment import Alignment, AlignmentOptions, align, anchor, frequent_pairs
 from isogloss.translation.vectors.files import read_vectors
@@ -36,10 +54,11 @@ from isogloss.translation.vectors.nearest import WordRetriever
 from isogloss.translation.vectors.training import VectorTraining, train_on_tokens
 from isogloss.translation.vectors.word_vectors import Matrix, WordVectors
 
-_PAPER: dict[str, Any] = {
+PAPER_SETTINGS: dict[str, Any] = {
     "alignment": "pinv", "normalise": False, "centre": False, "pairs": 4000, "query_weights": "tfidf",
-    "remove_common": False, "dictionary_share": 0.0,
+    "remove_common": False, "dictionary_share": 0.0, "drop_frequent": 50, "vocabulary": 20_000, "drop_stop_words": True,
 }  # fmt: skip
+"""The paper's settings."""
 _SHOWN = 5
 _LITTLE_TEXT = 100_000  # words
 Vector = NDArray[np.float32]
@@ -63,6 +82,9 @@ class AlignedOptions(SystemOptions):
         0.8, "share of a query word's vector that comes from the vectors of its translations, not from the matrix", 0, 1
     )
     remove_common: bool = option(False, "subtract the mean vector of all documents, and that of all queries")
+    drop_frequent: int = option(0, "so many of the most frequent words of each language are left out", 0, 10_000_000)
+    vocabulary: int = option(0, "so many of the next frequent words of each language are kept; 0: all", 0, 10_000_000)
+    drop_stop_words: bool = option(False, "leave stop words out of queries and documents")
     dimension: int = option(300, "of vectors that are trained", 1, 4096)
     window: int = option(20, "neighbours on each side that are counted in training", 1, 100)
 
@@ -86,7 +108,7 @@ class Aligned(DenseSystem):
             raise InputError(f"aligned: method {options.method!r} is neither best nor paper")
         if options.query_weights not in ("idf", "tfidf"):
             raise InputError(f"aligned: query_weights {options.query_weights!r} is neither idf nor tfidf")
-        s = self.settings = replace(options, **_PAPER) if options.method == "paper" else options
+        s = self.settings = replace(options, **PAPER_SETTINGS) if options.method == "paper" else options
         self._how = AlignmentOptions(s.alignment, s.normalise, s.centre, s.ridge)
         self.alignment: Alignment | None = None
         self._weighed = False
@@ -95,7 +117,8 @@ class Aligned(DenseSystem):
         """Read or induce a lexicon, read or train vectors, fit the matrix, weight the query words."""
         s, lexicon = self.settings, self._lexicon(training)
         sources, documents = _source_texts(training), tokenize_texts(training.documents.texts(("text",)))
-        queries, targets = self._spaces(sources, documents)
+        weights = training.source_documents.weights if training.documents.weights is not None else None
+        queries, targets = self._spaces(sources, documents) if weights is None else self._spaces(None, None)
         ranks = {word: len(queries) - row for row, word in enumerate(queries.words)}  # files have frequent words first
         pairs = frequent_pairs(lexicon, _counts(sources) or ranks, s.pairs, _counts(documents), targets)
         if not pairs:
@@ -103,19 +126,37 @@ class Aligned(DenseSystem):
             raise InputError(f"aligned: {what}; is it a lexicon of {self.query_language}-{self.document_language}?")
         self._weighed = False
         self.alignment = align(queries, targets, pairs, self._how)
-        self._document_vectors = WordVectors(targets.words, self.alignment.apply(targets.matrix, "target"))
+        targets = WordVectors(targets.words, self.alignment.apply(targets.matrix, "target"))
         mapped = WordVectors(queries.words, self.alignment.apply(queries.matrix, "source"))
         if s.dictionary_share:
-            stops = stop_words(self.query_language)
-            mapped = anchor(mapped, self._document_vectors, lexicon, s.dictionary_share, stops)
-        weights = idf_weights(mapped, sources, mean_frequency=s.query_weights == "tfidf")
-        self._query_encoder = WeightedAverage(mapped, weights)
+            mapped = anchor(mapped, targets, lexicon, s.dictionary_share, stop_words(self.query_language))
+        mapped = self._kept(mapped, self.query_language, sources if weights is None else None)
+        self._document_vectors = self._kept(targets, self.document_language, documents if weights is None else None)
+        if weights is not None and s.query_weights == "tfidf":
+            self._query_encoder = WeightedAverage(mapped, mean_weights(mapped, weights))
+        else:
+            own = idf_weights(mapped, sources, mean_frequency=s.query_weights == "tfidf")
+            self._query_encoder = WeightedAverage(mapped, own)
         self._query_common = self._common(self._query_encoder.encode_tokens(sources))
 
     @property
     def spaces(self) -> tuple[WordVectors, WordVectors]:
         """The word vectors of queries and documents, in one space."""
         return self._query_encoder.vectors, self._document_vectors
+
+    def index(self, documents: Collection, fields: tuple[str, ...]) -> None:
+        """Documents that have weights are encoded by them; later ones, which are texts, by TF-IDF."""
+        if documents.weights is None:
+            super().index(documents, fields)
+            return
+        self.id_order = documents.id_order
+        if not self._weighed:
+            tokens = tokenize_texts(documents.texts(("text",)))
+            self._weigh(word_statistics(self._document_vectors, tokens)[0], len(documents))
+        encoded = encode_weights(self._document_vectors, documents.weights)
+        if not self._weighed:
+            self._document_common = self._common(encoded)
+        self.index_vectors(_unit(encoded, self._document_common))
 
     def index_texts(self, texts: Sequence[str]) -> None:
         tokens = tokenize_texts(texts, label=f"indexing {len(texts):,} documents")
@@ -142,6 +183,19 @@ class Aligned(DenseSystem):
 
     def encode_queries(self, texts: Sequence[str]) -> Matrix:
         return _unit(self._query_encoder.encode(texts), self._query_common)
+
+    def encode_mates(self, documents: Collection) -> Matrix:
+        """All documents of the query language, one row each, by equation (3): w_i is the TF-IDF in the document.
+
+        In contrast to a query, whose words have no TF-IDF of their own. Mates search with these rows.
+        """
+        vectors = self._query_encoder.vectors
+        if documents.weights is not None:
+            encoded = encode_weights(vectors, documents.weights)
+        else:
+            tokens = tokenize_texts(documents.texts(("text",)))
+            encoded = WeightedAverage(vectors, idf_weights(vectors, tokens)).encode_tokens(tokens)
+        return _unit(encoded, self._common(encoded))
 
     def encode_documents(self, texts: Sequence[str]) -> Matrix:
         return _unit(self._document_encoder.encode(texts), self._document_common)
@@ -212,7 +266,25 @@ class Aligned(DenseSystem):
     def _weigh(self, frequencies: NDArray[np.int64], texts: int) -> None:
         self._document_encoder = WeightedAverage(self._document_vectors, idf(frequencies, texts))
 
-    def _spaces(self, sources: TokenizedTexts, documents: TokenizedTexts) -> tuple[WordVectors, WordVectors]:
+    def _kept(self, vectors: WordVectors, language: str, texts: TokenizedTexts | None) -> WordVectors:
+        """The vectors of the words of the vocabulary; data with weights, without ``texts``, have theirs already."""
+        s, words = self.settings, set(vectors.words)
+        if texts is not None and len(texts.ids) and (s.drop_frequent or s.vocabulary):
+            ranked = Vocabulary.from_counts(_counts(texts)).words[s.drop_frequent :]
+            words &= set(ranked[: s.vocabulary or None])
+        if s.drop_stop_words:
+            words = {word for word in words if normalize(word) not in stop_words(language)}
+        if len(words) == len(vectors):
+            return vectors
+        if not words:
+            what = f"no word of the {language!r} texts is left without the {s.drop_frequent} most frequent"
+            raise InputError(f"aligned: {what} and the stop words; choose method=best and drop fewer")
+        rows = [row for row, word in enumerate(vectors.words) if word in words]
+        return WordVectors([vectors.words[row] for row in rows], vectors.matrix[rows])
+
+    def _spaces(
+        self, sources: TokenizedTexts | None, documents: TokenizedTexts | None
+    ) -> tuple[WordVectors, WordVectors]:
         """The vectors of both languages. Little text gives short vectors: trained ones are cut to the shorter."""
         queries = self._vectors("query_vectors", self.query_language, sources)
         targets = self._vectors("document_vectors", self.document_language, documents)
@@ -223,11 +295,11 @@ class Aligned(DenseSystem):
             targets = WordVectors(targets.words, targets.matrix[:, :least])
         return queries, targets
 
-    def _vectors(self, option: str, language: str, texts: TokenizedTexts) -> WordVectors:
+    def _vectors(self, option: str, language: str, texts: TokenizedTexts | None) -> WordVectors:
         path: str = getattr(self.settings, option)
         if path:
             return read_vectors(Path(fill_languages(path, self.query_language, self.document_language)))
-        if not len(texts.ids):
+        if texts is None or not len(texts.ids):
             raise InputError(f"aligned: no text in {language!r} to train word vectors on; give --set {option}=FILE")
         rare = min(3, 1 + len(texts.ids) // _LITTLE_TEXT)  # little text: words that occur once are kept
         return train_on_tokens(texts, VectorTraining(self.settings.dimension, self.settings.window, rare))

@@ -35,6 +35,7 @@ class Evaluation:
     split: str
     fields: tuple[str, ...]
     results: Mapping[str, Result]
+    limit: int = 0
 
     @property
     def measures(self) -> dict[str, dict[str, float]]:
@@ -47,18 +48,20 @@ class Evaluation:
 
     def as_json(self, comparisons: Sequence[Comparison] = ()) -> dict[str, Any]:
         """Everything another program needs to use or repeat the evaluation."""
-        return {**as_json(self.task, self.split, self.results, list(comparisons)), "fields": list(self.fields)}
+        found = as_json(self.task, self.split, self.results, list(comparisons))
+        return {**found, "fields": list(self.fields), "query_limit": self.limit}
 
 
 def evaluate(
     systems: Systems, data: str | Source, pair: str, *, split: str = "dev", protocol: str = "full",
     negatives: int = 40, depth: int = 1000, fields: str = "text", query_field: str = "text", seed: int = 0,
-    skip_bad: bool = False,
+    skip_bad: bool = False, queries: int = 0,
 ) -> Evaluation:  # fmt: skip
     """Fit each system on the train split (runs are trained already), rank for the queries of a split, evaluate.
 
     ``fields``: what is read of the documents; ``query_field``: what is asked, the ``text`` of each query or its
-    ``title``. Systems are fitted on the texts of the train queries in both cases.
+    ``title``. Systems are fitted on the texts of the train queries in both cases. ``queries``: so many judged queries
+    of the data, drawn by the seed within each split (0: all).
 
     >>> found = evaluate(["bm25", "psq"], "demo", "en-sw")
     >>> found.measures["psq"]["MRR_mr"] > found.measures["bm25"]["MRR_mr"] + 0.5
@@ -67,7 +70,7 @@ def evaluate(
     options = _options(systems)
     read = parse_fields(fields)
     source = open_source(data) if isinstance(data, str) else data
-    dataset = load_dataset(source, parse_pair(pair), seed, Problems(not skip_bad))
+    dataset = load_dataset(source, parse_pair(pair), seed, Problems(not skip_bad), queries=queries)
     task = make_task(dataset, split, protocol, negatives, seed, depth, query_field)
     made = {name: _made(name, settings, task) for name, settings in options.items()}  # errors come before the work
     results = {
@@ -76,7 +79,7 @@ def evaluate(
         else evaluate_system(one, task, read, fit=name in system_names())
         for name, one in made.items()
     }
-    return Evaluation(task, split, read, results)
+    return Evaluation(task, split, read, results, queries)
 
 
 def _options(systems: Systems) -> dict[str, Mapping[str, Any]]:

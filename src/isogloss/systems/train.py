@@ -29,7 +29,6 @@ from isogloss.training.grid import grid_points, search_grid
 from isogloss.training.loop import TrainingInterrupted
 from isogloss.training.run_directory import RunDirectory
 
-_DEPTH = 100
 _NOT_MEASURES = ("epoch", "rate", "batches", "examples_per_second")
 
 
@@ -58,12 +57,13 @@ Launch = Callable[[Callable[[Team], TrainingRun], bool], TrainingRun]
 def train(
     system: str, data: str, pair: str, path: Path | str, *, seed: int = 0,
     grid: Mapping[str, Sequence[Any]] | None = None, skip_bad: bool = False, overwrite: bool = False,
-    parallel: Sequence[str] = (), settings: Mapping[str, Any] | None = None, launch: Launch | None = None,
-    team: Team | None = None, **options: Any,
+    parallel: Sequence[str] = (), queries: int = 0, settings: Mapping[str, Any] | None = None,
+    launch: Launch | None = None, team: Team | None = None, **options: Any,
 ) -> TrainingRun:  # fmt: skip
     """Train a system on the train split of some data, into a run directory with the model and its results.
 
-    ``parallel``: sources of parallel text to train on beside the data (``messages.po``, ``moses:corpus``). ``grid``:
+    ``parallel``: sources of parallel text to train on beside the data (``messages.po``, ``moses:corpus``). ``queries``:
+    so many judged queries of the data, drawn by the seed within each split (0: all). ``grid``:
     all combinations of these values are tried first, and the best on dev is trained. Other options, or
     ``settings``, are those of the system. Use the model with ``Index.make(documents, "fr", system=path)`` or
     ``evaluate(path, …)``. ``launch`` trains in processes elsewhere (``isogloss.engines.ray.train.on_ray(4)``);
@@ -74,7 +74,8 @@ def train(
     axes = {name: [as_settings({name: value})[name] for value in values] for name, values in (grid or {}).items()}
     config = {
         "system": system, "data": data, "pair": pair, "seed": seed, "skip_bad": skip_bad, "parallel": list(parallel),
-        "options": {"seed": str(seed), **as_settings({**(settings or {}), **options})}, "grid": axes,
+        "queries": queries, "grid": axes,
+        "options": {"seed": str(seed), **as_settings({**(settings or {}), **options})},
     }  # fmt: skip
     if launch:
         return _launch(launch, config, Path(path), overwrite)
@@ -141,7 +142,8 @@ def _run(
     system, *_ = [_made(config, {**settings, **point}, source) for point in points]  # wrong options are errors now
     _check(config, system, team.size > 1)
     files = _same_files(config, file_hashes(system), path)
-    dataset = _load(source, pair, config["seed"], config["skip_bad"], config.get("parallel", ()))
+    parallel, queries = tuple(config.get("parallel", ())), config.get("queries", 0)
+    dataset = _load(source, pair, config["seed"], config["skip_bad"], parallel, queries)
     if directory is None:
         content = {
             "made_by": f"isogloss {isogloss.__version__}",
@@ -156,8 +158,8 @@ def _run(
         measure = system.recipe.measure
         directory.begin()
         trial = GridTrial(
-            config["system"], config["data"], config["pair"], config["seed"], config["skip_bad"], settings,
-            tuple(config.get("parallel", ())),
+            config["system"], config["data"], config["pair"], config["seed"], config["skip_bad"], settings, parallel,
+            queries,
         )  # fmt: skip
         table = directory.path / "grid.jsonl"
         chosen, entries = search_grid(grid_points(config["grid"]), trial, measure, table, available_cores())
@@ -180,6 +182,7 @@ class GridTrial:
     skip_bad: bool
     settings: dict[str, str]
     parallel: tuple[str, ...] = ()
+    queries: int = 0
 
     def __call__(self, point: dict[str, str]) -> dict[str, float]:
         """Train; the dev measures of the best epoch, or of the last where training does not stop early."""
@@ -187,7 +190,8 @@ class GridTrial:
         source, pair = open_source(self.data), parse_pair(self.pair)
         system = make_system(self.system, pair, {**self.settings, **point}, source, bare=True)
         assert isinstance(system, TrainedSystem)
-        history = system.train(_load(source, pair, self.seed, self.skip_bad, self.parallel)).history
+        dataset = _load(source, pair, self.seed, self.skip_bad, self.parallel, self.queries)
+        history = system.train(dataset).history
         recipe = system.recipe
         if recipe.measure not in history[-1]:
             raise InputError("--grid: needs a dev split with judged queries to choose by")
@@ -195,12 +199,12 @@ class GridTrial:
         return {name: value for name, value in best.items() if name not in _NOT_MEASURES}
 
 
-def _load(source: Source, pair: Pair, seed: int, skip_bad: bool, parallel: Sequence[str]) -> Dataset:
+def _load(source: Source, pair: Pair, seed: int, skip_bad: bool, parallel: Sequence[str], queries: int) -> Dataset:
     """The data, with parallel text beside them."""
     problems = Problems(not skip_bad)
     if parallel:
         source = add_parallel_text(source, parallel, pair, problems)
-    return load_dataset(source, pair, seed, problems)
+    return load_dataset(source, pair, seed, problems, queries=queries)
 
 
 def _check(config: Mapping[str, Any], system: Trainable, shared: bool) -> None:
@@ -245,7 +249,7 @@ def _finish(
         protocols = ("sampled", "full") if system.searches else ("sampled",)
         system.index(dataset.documents, ("text",))
         for protocol in protocols:
-            task = make_task(dataset, "dev", protocol, depth=_DEPTH)
+            task = make_task(dataset, "dev", protocol)
             ranked = task.run(system)
             results[protocol] = evaluate_run(ranked, task).means()
         ranked.write(directory.path / "run.trec", overwrite=True)

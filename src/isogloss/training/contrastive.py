@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from isogloss.nn.encoders.unit_sums import Numbers, Table, add_runs, row_lengths, where_compiled
 from isogloss.storage.progress import track
 from isogloss.text.ids import Ids, TextIds
-from isogloss.training.word_average.reference import ADAM_EPSILON, BETA1, BETA2
+from isogloss.training.word_average.adam import ADAM_EPSILON, BETA1, BETA2
 
 _FEWEST_TEXTS = 8  # a smaller rest of an epoch is too easy to learn from
 _REST1, _REST2, _EPSILON = np.float32(1 - BETA1), np.float32(1 - BETA2), np.float32(ADAM_EPSILON)

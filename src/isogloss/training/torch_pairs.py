@@ -20,7 +20,7 @@ from isogloss.nn.losses import BAND, CompiledLoss, Loss
 from isogloss.nn.similarity import smooth_cosine
 from isogloss.storage.errors import InputError
 from isogloss.training.examples import Pairs
-from isogloss.training.learner import PairLearner
+from isogloss.training.learner import PairLearner, State
 from isogloss.training.torch_steps import Lengths, TorchLearner
 
 
@@ -95,3 +95,10 @@ class TorchPairs(TorchLearner, PairLearner):
             loss = loss * self._shared.weight
         loss, norm = self._adam.step(loss, self._rate, self._stopped)
         return torch.where(norm.isfinite(), loss, norm)
+
+
+class TorchAverage(TorchPairs):
+    """The average model, its tables named as the other learners of it (``word_average``) name them."""
+
+    def parameters(self) -> State:
+        return {name.replace(".", "_"): table for name, table in super().parameters().items()}

@@ -33,7 +33,7 @@ from isogloss.storage.errors import InputError
 from isogloss.training.distributed import Team
 from isogloss.training.distributed_torch import SharedSteps
 from isogloss.training.learner import Learner, State
-from isogloss.training.word_average.reference import ADAM_EPSILON, BETA1, BETA2
+from isogloss.training.word_average.adam import ADAM_EPSILON, BETA1, BETA2
 
 _WARM_UP = 3
 _CHUNK = 64  # batches

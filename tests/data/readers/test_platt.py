@@ -18,7 +18,7 @@ from isogloss.data.formats import find_writer, open_source
 from isogloss.data.problems import Problems
 from isogloss.data.readers.platt import (
     PlattOptions,
-    SparseRows,
+    TermWeights,
     find_mates,
     read_sparse,
     word_counts,
@@ -220,7 +220,7 @@ def weighted(counts, weigh):
     entries = [(word, row[word]) for row in counts for word in sorted(row)]
     values = [weigh(tf, len(counts) / frequency[word]) for word, tf in entries]
     offsets = np.cumsum([0, *map(len, counts)])
-    return SparseRows(list("abcdefgh"), offsets, np.int32([word for word, _ in entries]), np.float32(values)), entries
+    return TermWeights(list("abcdefgh"), offsets, np.int32([word for word, _ in entries]), np.float32(values)), entries
 
 
 @settings(max_examples=40, deadline=None)

@@ -8,16 +8,18 @@ import pytest
 
 from isogloss.reproduce.pages import Experiment, chosen_items, summarise
 from isogloss.reproduce.smooth import plan
+from isogloss.reproduce.smooth.comparing import against_first, compare_under_both, is_significant
 from isogloss.reproduce.smooth.figures import class_overlaps, figure4
 from isogloss.reproduce.smooth.measuring import SCORE_BINS
-from isogloss.reproduce.smooth.pages import ITEMS, against_first, claims, is_significant, table2, table3
-from isogloss.reproduce.smooth.plan import Setup, training_line
+from isogloss.reproduce.smooth.pages import ITEMS, claims, table2, table3
+from isogloss.reproduce.smooth.plan import Grid, Setup, fixed_by, training_line
 from isogloss.reproduce.smooth.published import MEASURES, TABLE2, TABLE3
 from isogloss.reproduce.smooth.theory import fitted_power, gap_points, sosl_bound, theory
 from isogloss.reproduce.smooth.training import SmoothTrials
 from isogloss.reproduce.trials import Outcome, TrialDirectory
 
 SETUP = Setup("demo", (("en", "fr"), ("en", "zh")), seeds=3)
+FIGURE4 = 3 * len(plan.EPS) * len(Grid().thresholds())
 QUERIES = 60
 
 
@@ -30,19 +32,22 @@ def experiment_of(setup, output):
     return Experiment(setup, SmoothTrials().cached_data(), TrialDirectory(output / "trials"), output)
 
 
-def keep(experiment, trial, level, train_loss=0.01, loss=0.03, pairs=1000):
+def keep(experiment, trial, level, train_loss=0.01, loss=0.03, pairs=1000, full=None):
     """A trial with values around a level, the same luck of each query for all trials."""
     luck = np.random.default_rng(0).normal(0, 0.01, QUERIES)
-    values = np.clip(level + luck, 0, 1)
+    values = {
+        protocol: np.clip(level + luck if own is None else own + luck, 0, 1)
+        for protocol, own in (("sampled", None), ("full", full))
+    }
     options = trial.options()
     record = {
         "options": {"dimension": 64, "eps": options.eps, "seed": options.seed},
         "pairs": pairs, "steps": 30 * pairs // 128,
         "recipe": {"batch": 128, "rate": 0.01, "epochs": 30}, "queries": {"train": pairs // 40, trial.split: QUERIES},
         "documents": 500, "device": "abacus", "history": [{}] * 30, "losses": {"train": train_loss, trial.split: loss},
-        **{protocol: {name: float(values.mean()) for name in MEASURES} for protocol in ("sampled", "full")},
+        **{protocol: {name: float(found.mean()) for name in MEASURES} for protocol, found in values.items()},
     }  # fmt: skip
-    arrays = {f"{protocol}.{name}": values.astype(np.float32) for protocol in ("sampled", "full") for name in MEASURES}
+    arrays = {f"{protocol}.{name}": found.astype(np.float32) for protocol, found in values.items() for name in MEASURES}
     counts = np.zeros((3, SCORE_BINS), np.int32)
     counts[:, [1000, 1300, 1700]] = np.diag([100, 10, 2])
     experiment.trials.write(trial, Outcome(record, {**arrays, "score_counts": counts}))
@@ -65,23 +70,69 @@ class TestSummaries:
         for name, level in (("SOSL", 0.8), ("3Part_L2", 0.8), ("MSE", 0.7)):
             for trial in groups[name]:
                 keep(experiment, trial, level + 0.01 * trial.options().seed)
-        found = against_first(experiment.groups(groups))
+        found = against_first(experiment.groups(groups), "sampled")
         assert {(each.left, each.right) for each in found} == {("SOSL", "3Part_L2"), ("SOSL", "MSE")}
         assert {each.right for each in found if is_significant(each)} == {"MSE"}
         assert [each.difference for each in found if each.right == "MSE"] == pytest.approx([0.1] * 7, abs=1e-6)
         assert all(each.t_test_holm >= each.t_test for each in found)
-        assert against_first({"SOSL": [], "MSE": []}) == []
+        assert against_first({"SOSL": [], "MSE": []}, "sampled") == []
+
+    def test_both_protocols_are_tested(self, experiment):
+        groups = plan.table2_trials(SETUP, SETUP.pairs[0])
+        for name, full in (("SOSL", 0.5), ("MSE", 0.3)):
+            for trial in groups[name]:
+                keep(experiment, trial, 0.8, full=full)
+        found = compare_under_both(experiment.groups(groups))
+        assert not any(map(is_significant, found["sampled"]))
+        assert all(map(is_significant, found["full"]))
+        assert [each.difference for each in found["full"]] == pytest.approx([0.2] * 7, abs=1e-6)
+        lines = table2(experiment).text.splitlines()
+        assert "| SOSL − MSE | +0.000 |" in "\n".join(lines[lines.index("Differences, sampled:") :])[:300]
+        assert "| SOSL − MSE | +0.200* |" in "\n".join(lines[lines.index("Differences, full:") :])
 
 
 class TestPlans:
     def test_items_share_what_they_have_in_common(self, experiment):
         numbers = {name: len(experiment.needed([item])) for name, item in ITEMS.items()}
         assert numbers == {
-            "table1": 0, "table2": 30, "table3": 6, "figure1": 0, "figure2": 0, "figure3": 5, "figure4": 176,
-            "figure5": 9, "claims": 20, "theory": 15,
+            "table1": 0, "table2": 30, "table3": 42, "figure1": 0, "figure2": 0, "figure3": 5, "figure4": FIGURE4,
+            "figure5": 9, "claims": 24, "theory": 15,
         }  # fmt: skip
-        # Shared: 2 averages, figure 3, one of the grid, one number of negatives, 5 of the claims, 3 of the theory.
-        assert len(experiment.needed(ITEMS.values())) == 30 + 4 + 175 + 8 + 15 + 12
+        # Shared: 6 averages, figure 3, 3 of the grid, one number of negatives, 12 of the claims, 3 of the theory.
+        assert len(experiment.needed(ITEMS.values())) == 30 + 36 + FIGURE4 - 3 + 8 + 12 + 12
+
+    def test_the_paper_s_rows_of_table_3_are_run_first_seed_by_seed(self, experiment):
+        first = experiment.needed([ITEMS["table3"]])[:6]
+        assert [(trial.pair[1], trial.options().encoder) for trial in first] == [
+            (language, encoder) for language in ("fr", "zh") for encoder in ("average", "cnn", "lstm")
+        ]
+        assert not any(trial.options().seed or trial.options().shared for trial in first)
+
+    def test_towers_and_what_is_ours_are_named(self):
+        found = {name: trials[0].options() for name, trials in plan.table3_trials(SETUP, ("en", "fr")).items()}
+        for name, options in found.items():
+            assert options.shared == ("shared tower" in name)
+            assert (options.squashed or options.both_last) == name.startswith("ours: ")
+        assert {plan.AS_PUBLISHED[name] for name in found if name in plan.AS_PUBLISHED} == set(TABLE3["fr"])
+
+    def test_the_grid_is_choosable_and_thresholds_rise(self, tmp_path):
+        setup = Setup("demo", SETUP.pairs, seeds=2, grid=Grid((0.5,), (0.2, 0.6), (0.5, 0.9)))
+        found = plan.figure4_trials(setup)
+        assert {eps: list(by) for eps, by in found.items()} == {0.5: [(0.2, 0.5), (0.2, 0.9), (0.6, 0.9)]}
+        assert [trial.options().seed for trial in found[0.5][0.2, 0.9]] == [0, 1]
+        assert found[0.5][0.6, 0.9][0].thresholds == "0.6,0.9"
+
+    def test_settings_that_a_trial_has_other_values_of_are_found(self, tmp_path):
+        setup = Setup("demo", SETUP.pairs, settings={"eps": 0.5, "epochs": 30, "thresholds": "0.1,0.9", "negatives": 7})
+        experiment = experiment_of(setup, tmp_path)
+        assert {name: fixed_by(setup, item.trials(experiment)) for name, item in ITEMS.items()} == {
+            "table1": set(), "table2": {"thresholds"}, "table3": set(), "figure1": set(), "figure2": set(),
+            "figure3": {"thresholds"}, "figure4": {"eps", "thresholds"}, "figure5": {"negatives"}, "claims": {"eps"},
+            "theory": set(),
+        }  # fmt: skip
+        vectors = Setup("demo", SETUP.pairs, settings={"query_vectors": "en.vec"})
+        found = {name: fixed_by(vectors, item.trials(experiment_of(vectors, tmp_path))) for name, item in ITEMS.items()}
+        assert {name for name, keys in found.items() if keys} == {"claims"}  # one of them trains its own
 
     def test_the_paper_s_own_settings_are_the_first_trial(self, experiment):
         first = experiment.needed(ITEMS.values())[0]
@@ -91,18 +142,10 @@ class TestPlans:
         assert first.thresholds == "0.2,0.7"
 
     def test_settings_of_the_command_hold_where_the_item_sets_nothing(self, tmp_path):
-        setup = Setup("demo", SETUP.pairs, settings={"eps": 0.5, "epochs": 3, "thresholds": "0.1,0.9"})
-        assert all(trial.options().epochs == 3 for trial in experiment_of(setup, tmp_path).needed(ITEMS.values()))
+        setup = Setup("demo", SETUP.pairs, settings={"eps": 0.5, "epochs": 3}, queries=100)
+        needed = experiment_of(setup, tmp_path).needed(ITEMS.values())
+        assert all((trial.options().epochs, trial.queries) == (3, 100) for trial in needed)
         assert {trial.options().eps for trial in plan.figure5_trials(setup).values()} == {0.5}
-        assert {trial.options().eps for trials in plan.figure4_trials(setup).values() for trial in trials} == set(
-            plan.EPS
-        )
-        assert {
-            trial.thresholds for trials in plan.table2_trials(setup, ("en", "fr")).values() for trial in trials
-        } == {
-            "0.2,0.7",
-            "0.2,0.55,0.9",
-        }
 
     def test_all_items_are_chosen_in_the_order_of_the_paper(self):
         assert list(chosen_items(ITEMS, ["theory", "table1"])) == ["table1", "theory"]
@@ -111,7 +154,7 @@ class TestPlans:
 
 class TestPages:
     def test_table2_has_our_numbers_and_the_paper_s(self, experiment):
-        for name, level in (("SOSL", 0.9), ("3Part_L2", 0.8), ("PO_S, slope 1", 0.1)):
+        for name, level in (("SOSL", 0.9), ("3Part_L2", 0.8), ("PO_S", 0.6), ("ours: PO_S without ends", 0.7)):
             for trial in plan.table2_trials(SETUP, ("en", "fr"))[name]:
                 keep(experiment, trial, level)
         page = table2(experiment)
@@ -119,6 +162,8 @@ class TestPages:
         assert "## en-fr (French)" in lines
         assert "| *SOSL, paper* | *0.438* | *0.832* | *0.607* | *0.811* | *0.841* | *0.607* | *0.919* |" in lines
         assert "| MSE | — | — | — | — | — | — | — |" in lines
+        assert "| *PO_S, paper* | *0.254* | *0.704* | *0.604* | *0.729* | *0.795* | *0.445* | *0.856* |" in lines
+        assert not any("ends, paper" in line for line in lines)
         assert any(line.startswith("| SOSL | 0.9") and "±" in line for line in lines)
         assert any(line.startswith("| SOSL − 3Part_L2 | +0.1") and "*" in line for line in lines)
         assert f"Highest mean: SOSL on {', '.join(MEASURES)}." in lines
@@ -127,14 +172,19 @@ class TestPages:
         assert values["rows"]["SOSL"]["sampled"]["MAP"]["mean"] == pytest.approx(0.9, abs=0.01)
         assert values["rows"]["SOSL"]["paper"]["MAP"] == 0.841
         assert values["rows"]["MSE"]["trials"] == []
-        assert len(values["comparisons"]) == 2 * 7
+        assert {protocol: len(found) for protocol, found in values["comparisons"].items()} == dict.fromkeys(
+            ("sampled", "full"), 3 * 7
+        )
 
     def test_table3_says_how_each_encoder_was_trained(self, experiment):
         for trials in plan.table3_trials(SETUP, ("en", "fr")).values():
             keep(experiment, trials[0], 0.5)
         page = table3(experiment)
-        assert "*lstm*: 64 dimensions, eps 1, 1,000 pairs of 25 queries, batch 128, rate 0.01, epochs 30" in page.text
-        assert page.values["results"]["en-fr"]["rows"]["cnn"]["epochs"] == [30]
+        trained = "64 dimensions, eps 1, 1,000 pairs of 25 queries, batch 128, rate 0.01, epochs 30"
+        assert f"*lstm, separate towers*: {trained}" in page.text
+        rows = page.values["results"]["en-fr"]["rows"]
+        assert rows["cnn, separate towers"]["epochs"] == [30]
+        assert [name for name, row in rows.items() if row["paper"]] == list(plan.AS_PUBLISHED)
 
     def test_claims_are_made_of_what_was_run(self, experiment):
         found = plan.claims_trials(SETUP)["order of the pairs"]
@@ -142,22 +192,38 @@ class TestPages:
             keep(experiment, trial, 0.5)
         page = claims(experiment)
         assert "| as they stand | — |" in page.text
-        assert page.values["claims"]["order of the pairs"]["comparisons"] == []
+        assert page.values["claims"]["order of the pairs"]["comparisons"] == {"sampled": [], "full": []}
         for trial in found["as they stand"]:
             keep(experiment, trial, 0.4)
         assert "| shuffled − as they stand | +0.100* |" in claims(experiment).text
 
-    def test_figure4_takes_the_best_thresholds_of_each_eps(self, experiment):
+    def test_figure4_takes_the_best_thresholds_of_each_eps_and_names_those_on_an_edge(self, tmp_path):
         pytest.importorskip("matplotlib")
-        grid = plan.figure4_trials(SETUP)
-        for eps in (0.0, 1.0):
-            for trial in grid[eps]:
-                keep(experiment, trial, 0.9 if trial.thresholds == "0.1,0.6" else 0.5)
+        setup = Setup("demo", SETUP.pairs, seeds=2, grid=Grid((0.0, 0.5, 1.0), (0.1, 0.2, 0.3), (0.6, 0.7, 0.8)))
+        experiment, best = experiment_of(setup, tmp_path), {0.0: "0.1,0.7", 1.0: "0.2,0.7"}
+        grid = plan.figure4_trials(setup)
+        for eps, thresholds in best.items():
+            for trials in grid[eps].values():
+                for trial in trials:
+                    good = trial.thresholds == thresholds
+                    keep(experiment, trial, (0.9 if good else 0.5) + 0.02 * trial.options().seed, full=0.3 + eps / 10)
         page = figure4(experiment)
         assert page.values["x"] == [0, 1]
-        assert page.values["thresholds"] == ["0.1,0.6", "0.1,0.6"]
-        assert len(page.values["grid"]) == 32
-        assert (experiment.output / "figure4.csv").read_text().splitlines()[1].startswith('0,"0.1,0.6",0.9')
+        assert page.values["thresholds"] == list(best.values())
+        assert page.values["sampled"]["MAP"] == pytest.approx([0.91, 0.91], abs=0.01)  # means over the seeds
+        assert len(page.values["grid"]) == 18
+        assert page.values["edges"] == {"0": ["theta1 0.1 is the lowest"]}
+        assert "(--grid) may have better ones: eps 0 (theta1 0.1 is the lowest)." in page.text
+        assert "| eps 0 − eps 1 | -0.100* |" in page.text  # over the whole collection
+        assert (experiment.output / "figure4.csv").read_text().splitlines()[1].startswith('0,"0.1,0.7",0.9')
+
+    def test_a_grid_without_an_optimum_on_its_edge_says_so(self, tmp_path):
+        pytest.importorskip("matplotlib")
+        setup = Setup("demo", SETUP.pairs, seeds=1, grid=Grid((1.0,), (0.1, 0.2, 0.3), (0.6, 0.7, 0.8)))
+        experiment = experiment_of(setup, tmp_path)
+        for thresholds, trials in plan.figure4_trials(setup)[1.0].items():
+            keep(experiment, trials[0], 0.9 if thresholds == (0.2, 0.7) else 0.5)
+        assert "No optimum is on an edge of the grid." in figure4(experiment).text
 
     def test_the_overlap_of_classes_is_between_0_and_1(self):
         counts = np.zeros((3, SCORE_BINS), np.int32)
@@ -186,7 +252,9 @@ class TestGap:
                 )
         page = theory(experiment)
         assert "41 of 41 bounds hold on all samples." in page.text
-        assert "It goes with n to the power -0.50" in page.text
+        assert (
+            "It goes with n to the power -0.50. The bound goes with n to the power -0.17, at gamma c = 0.5" in page.text
+        )
         assert [point["pairs"] for point in page.values["gap"]] == [50_000, 100_000, 200_000, 400_000, 800_000]
         assert [path.suffix for path in sorted(experiment.output.glob("theory.*"))] == [".csv", ".png", ".svg"]
         json.dumps(page.values, allow_nan=False)
@@ -208,7 +276,7 @@ class TestGap:
             keep(experiment, trials[share][0], 0.5, train_loss=0.03, loss=0.02)
         points = gap_points({share: experiment.results(each) for share, each in trials.items()})
         assert [point.share for point in points] == [0.5, 1.0]
-        assert math.isnan(fitted_power(points))
+        assert math.isnan(fitted_power([point.pairs for point in points], [point.gap.mean for point in points]))
 
 
 def test_the_published_tables_have_the_paper_s_order():

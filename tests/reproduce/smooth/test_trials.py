@@ -49,11 +49,11 @@ class TestTrial:
     def test_the_name_tells_what_differs_from_the_paper_and_the_seed(self):
         assert Trial("x", PAIR).name == "en-fr_average_sosl_seed-0"
         assert (
-            Trial("x", PAIR, {"loss": "po", "slope": 1.0}, "test").name
-            == "en-fr_average_po_slope-1.0_split-test_seed-0"
+            Trial("x", PAIR, {"loss": "po-open", "slope": 1.0}, "test", queries=25_000).name
+            == "en-fr_average_po-open_slope-1.0_split-test_queries-25000_seed-0"
         )
         assert trial(query_vectors="a/b.vec").name.startswith(
-            "en-fr_average_sosl_dimension-4_epochs-1_rate-0.1_query_vectors-a_b.vec"
+            "en-fr_average_sosl_dimension-4_epochs-1_rate-0.1_query_vectors-b.vec"
         )
 
     def test_a_long_name_is_cut_and_stays_its_own(self):
@@ -76,6 +76,24 @@ class TestTrial:
         assert (
             len({one.identity("content"), one.identity("other"), *(each.identity("content") for each in others)}) == 5
         )
+
+    @pytest.mark.parametrize("is_folder", [False, True])
+    def test_the_identity_is_of_the_content_of_word_vectors_wherever_they_are(self, tmp_path, is_folder):
+        def identity(place, content):
+            path = tmp_path / place / "en.vec"
+            (path if is_folder else path.parent).mkdir(parents=True, exist_ok=True)
+            (path / "matrix.npy" if is_folder else path).write_text(content)
+            return trial(query_vectors=str(tmp_path / place / "{query}.vec")).identity("data")
+
+        one = identity("here", "1 2\na 0.5 0.5\n")
+        assert identity("there", "1 2\na 0.5 0.5\n") == one
+        assert identity("elsewhere", "1 2\na 0.5 0.7\n") != one
+        assert trial().identity("data") != one
+
+    def test_a_trial_of_another_revision_is_another_trial(self, monkeypatch):
+        before = trial().identity("data")
+        monkeypatch.setattr(Trial, "revision", 1)
+        assert trial().identity("data") != before
 
     def test_a_plan_reads_back_each_trial_once(self):
         trials = [trial(), Trial("demo", PAIR, {}, "test", 20, 0.5, "monolingual")]
@@ -200,12 +218,20 @@ class TestPack:
         assert all((mine.arrays[name] == theirs.arrays[name]).all() for name in theirs.arrays)
         assert packed.source_documents.text(3) == data.source_documents.text(3)
 
+    def test_a_pack_of_few_queries_has_them_and_is_not_taken_for_all(self, tmp_path):
+        few = TrialData("demo", PAIR, queries=50)
+        write_pack(few, tmp_path)
+        assert TRIALS.cached_data()(f"packed:{tmp_path}", PAIR, 50).dataset.splits == few.dataset.splits
+        assert len(few.dataset.splits["train"]) == 30
+        with pytest.raises(InputError, match="was packed with --queries 50, the plan has 0; pack it again"):
+            TRIALS.cached_data()(f"packed:{tmp_path}", PAIR, 0)
+
     @pytest.mark.parametrize("content", [None, b"nothing like it"])
     def test_what_is_no_pack_is_refused(self, tmp_path, content):
         if content:
             (tmp_path / "en-fr.npz").write_bytes(content)
         with pytest.raises(InputError, match=r"en-fr\.npz: is not the pack of a pair"):
-            TRIALS.cached_data()(f"packed:{tmp_path}", PAIR)
+            TRIALS.cached_data()(f"packed:{tmp_path}", PAIR, 0)
 
 
 class TestRunning:
@@ -281,3 +307,11 @@ def test_a_plan_runs_in_processes_on_a_machine_with_numpy_alone(data, tmp_path):
     assert lines[-1] == "2 of 3 trials are there, 1 failed"
     made = [trial(), trial(seed=1)]
     assert TRIALS.missing([*made, bad], TrialDirectory(tmp_path / "out"), TRIALS.cached_data()) == [bad]
+
+
+@pytest.mark.parametrize("loss", ["sosl", "mse", "po", "po-open"])
+def test_a_trial_has_the_papers_eps_and_thresholds_whatever_the_defaults_are(loss):
+    options = Trial("demo", ("en", "fr"), {"loss": loss}).options()
+    assert (options.eps, options.thresholds) == (1.0, "0.2,0.7")
+    assert Trial("demo", ("en", "fr"), {"loss": loss, "eps": 0.1, "thresholds": "0.3,0.9"}).thresholds == "0.3,0.9"
+    assert Trial("demo", ("en", "fr"), {"loss": "3part"}).options().thresholds == ""

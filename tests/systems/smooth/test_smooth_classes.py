@@ -15,7 +15,8 @@ SMALL = {"epochs": "1", "dimension": "4", "negatives": "1"}
 @pytest.mark.parametrize(
     ("settings", "expected"),
     [
-        ({}, (0.2, 0.7)),
+        ({}, (0.3, 0.9)),
+        ({"loss": "po"}, (0.2, 0.7)),
         ({"thresholds": "0.1,0.5"}, (0.1, 0.5)),
         ({"thresholds": "0.4"}, (0.4,)),
         ({"loss": "po", "thresholds": "-0.1,0.3,0.6"}, (-0.1, 0.3, 0.6)),
@@ -28,7 +29,7 @@ def test_the_loss_says_where_a_class_ends(settings, expected):
 
 
 @pytest.mark.parametrize(
-    ("top", "expected"), [(1, (0.2,)), (2, (0.2, 0.7)), (3, (0.2, 0.45, 0.7)), (4, (0.2, 0.366667, 0.533333, 0.7))]
+    ("top", "expected"), [(1, (0.3,)), (2, (0.3, 0.9)), (3, (0.3, 0.6, 0.9)), (4, (0.3, 0.5, 0.7, 0.9))]
 )
 def test_there_is_one_threshold_fewer_than_there_were_grades_to_learn_from(tmp_path, top, expected):
     system = make_system("smooth", ("en", "fr"), SMALL)
@@ -46,7 +47,7 @@ def test_a_model_that_does_not_say_how_many_grades_it_saw_had_three(tmp_path):
     system.save_model(tmp_path)
     write_tensors(tmp_path / "model.safetensors", system.model.parameters)
     system.load_model(tmp_path)
-    assert system.thresholds() == (0.2, 0.7)
+    assert system.thresholds() == pytest.approx((0.3, 0.9))
 
 
 def graded(top):

@@ -1,10 +1,11 @@
-"""The learners of the average model: gradients, lazy Adam, the compiled against the plain one, what is not finite."""
+"""The learners of the average model: gradients, Adam, the compiled against the plain one, what is not finite."""
 
 import numpy as np
 import pytest
 
 from isogloss.nn.losses import BAND, CompiledLoss, make_loss
 from isogloss.nn.similarity import smooth_cosine, smooth_scale
+from isogloss.storage.errors import InputError
 from isogloss.text.ids import TextIds
 from isogloss.training.examples import Pairs, measure_scores
 from isogloss.training.word_average.reference import NumpyAverage
@@ -18,6 +19,7 @@ LOSSES = {
     "mse": make_loss("mse", (0.25, 0.75)),
     "3part": make_loss("3part", (0.25, 0.5, 0.875)),
     "po": make_loss("po", (0.25, 0.75), slope=4.0),
+    "po-open": make_loss("po-open", (0.25, 0.75), slope=4.0),
 }  # fmt: skip
 
 
@@ -91,15 +93,14 @@ def mean_loss(torch, leaves, pairs, batch, loss, eps):
 
 
 class Leaf:
-    """A table that torch differentiates, dense or by its touched rows."""
+    """A table that torch differentiates."""
 
-    def __init__(self, torch, table, sparse=False):
+    def __init__(self, torch, table):
         self.table = torch.tensor(table, requires_grad=True)
         self.dtype, self.shape = self.table.dtype, self.table.shape
-        self._embedding, self._sparse = torch.nn.functional.embedding, sparse
 
     def __call__(self, ids):
-        return self._embedding(ids, self.table, sparse=self._sparse)
+        return self.table[ids]
 
 
 @pytest.mark.parametrize("eps", [0.0, 0.3, 1.0])
@@ -118,20 +119,25 @@ def test_gradients_are_those_torch_finds_in_double_precision(torch, loss, eps):
         assert len(np.unique(touched)) == len(touched)
 
 
-def test_steps_are_those_of_torchs_adam_for_sparse_gradients(torch):
-    learning, pairs = learner(), toy_pairs()
-    leaves = [Leaf(torch, table.astype(np.float64), sparse=True) for table in tables()]
-    optimiser = torch.optim.SparseAdam([leaf.table for leaf in leaves], lr=RATE)
-    losses = []
-    for first in range(0, PAIRS, 8):
-        optimiser.zero_grad()
-        loss = mean_loss(torch, leaves, pairs, ORDER[first : first + 8], LOSSES["sosl"], 0.5)
-        loss.backward()
-        optimiser.step()
-        losses.append(loss.item())
-    np.testing.assert_allclose(learning.advance(ORDER, 8, RATE), losses, rtol=1e-4)
-    for leaf, table in zip(leaves, learning.parameters().values(), strict=True):
-        np.testing.assert_allclose(table, leaf.table.detach().numpy(), atol=RATE / 20)
+@pytest.mark.parametrize("batch", [2, 8])
+def test_parameters_are_those_of_torchs_adam_over_all_rows(torch, average, batch):
+    """Also of the rows that a batch does not touch, and after the rate has changed."""
+    learning, pairs = learner(average), toy_pairs()
+    leaves = [Leaf(torch, table.astype(np.float64)) for table in tables()]
+    optimiser = torch.optim.Adam([leaf.table for leaf in leaves], lr=RATE)
+    for epoch, rate in enumerate((RATE, RATE, RATE / 4)):
+        order, losses = np.random.default_rng(epoch).permutation(PAIRS), []
+        optimiser.param_groups[0]["lr"] = rate
+        for first in range(0, PAIRS, batch):
+            optimiser.zero_grad()
+            loss = mean_loss(torch, leaves, pairs, order[first : first + batch], LOSSES["sosl"], 0.5)
+            (loss + sum(0 * leaf.table.sum() for leaf in leaves)).backward()  # the texts may all be empty
+            optimiser.step()
+            losses.append(loss.item())
+        np.testing.assert_allclose(learning.advance(order, batch, rate), losses, rtol=1e-4, atol=1e-6)
+        for leaf, table, start in zip(leaves, learning.parameters().values(), tables(), strict=True):
+            expected = leaf.table.detach().numpy()
+            assert np.linalg.norm(table - expected) < 1e-4 * np.linalg.norm(expected - start)
 
 
 def test_the_norm_of_both_tables_gradients_together_is_clipped(average):
@@ -151,6 +157,7 @@ def test_the_norm_of_both_tables_gradients_together_is_clipped(average):
 SETTINGS = [
     ("sosl", 0.5, 0.0, 10, 8), ("sosl", 1.0, 0.05, 64, 16), ("sosl", 0.0, 1.0, 10, 7), ("sosl", 0.5, 0.05, 1, 8),
     ("mse", 0.3, 0.3, 10, 53), ("3part", 0.3, 1e-3, 64, 100), ("po", 0.5, 0.0, 10, 1), ("po", 0.0, 0.1, 64, 9),
+    ("po-open", 0.5, 0.1, 64, 9),
 ]  # fmt: skip
 
 
@@ -188,11 +195,7 @@ def test_the_number_of_threads_makes_no_difference(clip):
         learning = learner(kind, clip=clip, size=10)
         losses = np.concatenate([learning.advance(ORDER, 8, RATE) for _ in range(3)])
         states.append(learning.state() | {"losses": losses})
-    if clip:  # the norm is a sum over threads
-        for name, array in states[0].items():
-            np.testing.assert_allclose(states[1][name], array, atol=1e-4, err_msg=name)
-    else:
-        assert_same(*states)
+    assert_same(*states)
 
 
 def test_the_size_of_a_chunk_makes_no_difference(average):
@@ -215,6 +218,9 @@ def test_a_restored_learner_goes_on_as_if_it_had_never_stopped(average):
     assert (state["step"], state["step"].shape) == (2, ())  # what came later is no part of the state
     with pytest.raises(ValueError, match=r"shape \(30, 3, 7\), not \(30, 3, 6\)"):
         learner(average).restore(learner(average, size=7).state())
+    older = {name: state[name] for name in ("query_rows", "document_rows", "step")}
+    with pytest.raises(InputError, match="an earlier version, which knew lazy Adam; begin the run again"):
+        learner(average).restore(older)
 
 
 def test_no_pairs_are_no_steps(average):
@@ -264,9 +270,11 @@ def test_learning_stops_before_a_step_that_is_not_finite(average, how):
     np.testing.assert_array_equal(losses[:2], expected)
     assert len(losses) == 3
     assert not np.isfinite(losses[2])
-    assert_same(stopped.state(), before.state())
+    assert stopped.state()["step"] == before.state()["step"] == 2
+    for name, table in before.parameters().items():
+        np.testing.assert_allclose(stopped.parameters()[name], table, atol=1e-6)
     after = (each.advance(ORDER[24:], 8, RATE) for each in (stopped, before))
-    np.testing.assert_array_equal(*after)  # it can go on elsewhere
+    np.testing.assert_allclose(*after, rtol=1e-4)  # it can go on elsewhere
 
 
 def words_of_topics(rng, topics, texts_a_topic, words_a_topic=8, noise=0.4):
@@ -278,13 +286,13 @@ def words_of_topics(rng, topics, texts_a_topic, words_a_topic=8, noise=0.4):
     return text_ids(made)
 
 
-def test_lazy_adam_ranks_as_well_as_dense_adam(torch):
+def test_every_learner_ranks_as_well(torch):
     """Unseen queries, among documents of their topic (grade 2), of the next one (grade 1) and of any other."""
     from isogloss.nn.encoders.towers import TowerSizes, make_encoders
-    from isogloss.training.torch_pairs import TorchPairs
+    from isogloss.training.torch_pairs import TorchAverage
 
     def torch_average(query_table, document_table, *rest):
-        return TorchPairs(*make_encoders("average", query_table, document_table, TowerSizes()), *rest)
+        return TorchAverage(*make_encoders("average", query_table, document_table, TowerSizes()), *rest)
 
     rng, topics, queries_a_topic = np.random.default_rng(0), 12, 30
     documents = words_of_topics(rng, topics, 8)
@@ -297,11 +305,11 @@ def test_lazy_adam_ranks_as_well_as_dense_adam(torch):
     pairs = Pairs(queries, documents, *(each[~unseen] for each in (query_of, document_of, grades)))
     first = [rng.normal(0, 0.1, (topics * 8, 16)).astype(np.float32) for _ in range(2)]
     found = {}
-    for name, kind in (("lazy", NumpyAverage), ("compiled", numba_average()), ("dense", torch_average)):
+    for name, kind in (("plain", NumpyAverage), ("compiled", numba_average()), ("torch", torch_average)):
         learning = kind(*first, pairs, LOSSES["sosl"].compiled(), 1.0, 1.0)
         for epoch in range(8):
             learning.advance(np.random.default_rng(epoch).permutation(len(pairs)), 64, RATE)
-        learned = {name.replace(".", "_"): table for name, table in learning.parameters().items()}
+        learned = learning.parameters()
         query_vectors, document_vectors = (
             smooth_scale(np.tanh(learned[side][texts.ids].reshape(len(texts), 10, -1).mean(axis=1)), 1.0)
             for side, texts in (("query_table", queries), ("document_table", documents))
@@ -309,6 +317,6 @@ def test_lazy_adam_ranks_as_well_as_dense_adam(torch):
         scores = (query_vectors[query_of[unseen]] * document_vectors[document_of[unseen]]).sum(axis=1)
         values = measure_scores(query_of[unseen], grades[unseen], scores, document_of[unseen], 2, ("NDCG@5",))
         found[name] = values["NDCG@5"].mean()
-    assert 0.7 < found["dense"] < 0.9
-    assert found["lazy"] == pytest.approx(found["dense"], abs=0.01)
-    assert found["compiled"] == pytest.approx(found["lazy"], abs=0.01)
+    assert 0.7 < found["torch"] < 0.9
+    assert found["plain"] == pytest.approx(found["torch"], abs=0.005)
+    assert found["compiled"] == pytest.approx(found["torch"], abs=0.005)

@@ -1,4 +1,4 @@
-"""The GPU learner against torch autograd and lazy Adam in float64 on the CPU."""
+"""The GPU learner against torch autograd and Adam over all rows in float64 on the CPU."""
 
 import numpy as np
 import pytest
@@ -65,14 +65,12 @@ class Reference:
         norm = torch.sqrt(sum((gradient**2).sum() for gradient in gradients))
         scale = min(1.0, self.clip / float(norm)) if self.clip > 0 and norm > 0 else 1.0
         self.steps += 1
-        for side, gradient in enumerate(gradients):
-            touched = torch.unique(torch.cat(self.of(side, batch)))
-            first, second = self.moments[side]
-            first[touched] += 0.1 * (gradient[touched] * scale - first[touched])
-            second[touched] += 0.001 * ((gradient[touched] * scale) ** 2 - second[touched])
-            size = torch.sqrt(second[touched] / (1 - 0.999**self.steps)) + 1e-8
+        for table, gradient, (first, second) in zip(self.tables, gradients, self.moments, strict=True):
+            first.lerp_(gradient * scale, 0.1)
+            second.lerp_((gradient * scale) ** 2, 0.001)
+            size = torch.sqrt(second / (1 - 0.999**self.steps)) + 1e-8
             with torch.no_grad():
-                self.tables[side][touched] -= rate / (1 - 0.9**self.steps) * first[touched] / size
+                table.sub_(rate / (1 - 0.9**self.steps) * first / size)
         return float(loss.detach())
 
     def advance(self, order, batch_size, rate):
@@ -94,16 +92,27 @@ def assert_same_path(ours, reference, start):
 
 
 @pytest.mark.parametrize("size", [32, 50, 64, 300])
-@pytest.mark.parametrize(("loss", "eps", "clip"), [("sosl", 0.25, 0.0), ("po", 0.0, 0.05), ("mse", 1.0, 1e3)])
+@pytest.mark.parametrize(
+    ("loss", "eps", "clip"), [("sosl", 0.25, 0.0), ("po", 0.0, 0.05), ("po-open", 0.5, 0.0), ("mse", 1.0, 1e3)]
+)
 def test_steps_agree_with_autograd_in_float64(size, loss, eps, clip):
     tables, pairs, order = random_problem(seed=size, size=size)
     ours = learner(tables, pairs, loss, eps, clip)
     reference = Reference(tables, pairs, make_loss(loss), eps, clip)
-    for _ in range(3):
-        expected = reference.advance(order, 5, RATE)
-        np.testing.assert_allclose(ours.advance(order, 5, RATE), expected, rtol=1e-4, atol=1e-6)
+    for rate in (RATE, RATE, RATE / 4):  # another rate makes all rows catch up
+        expected = reference.advance(order, 5, rate)
+        np.testing.assert_allclose(ours.advance(order, 5, rate), expected, rtol=1e-4, atol=1e-6)
     assert_same_path(ours, reference, tables)
     assert int(ours.state()["step"]) == 15
+
+
+def test_rows_that_miss_many_steps_catch_up_within_a_recording_and_after_it():
+    tables, pairs, order = random_problem(seed=12, longest=(2, 4))
+    ours, reference = learner(tables, pairs), Reference(tables, pairs, make_loss("sosl"), 0.25, 0.0)
+    for part in (order[:1], order, np.tile(order, 3)):  # batches of one: most rows wait
+        np.testing.assert_allclose(ours.advance(part, 1, RATE), reference.advance(part, 1, RATE), rtol=1e-3, atol=1e-6)
+    assert_same_path(ours, reference, tables)
+    assert len(np.unique(ours.state()["document_since"])) > 5
 
 
 @pytest.mark.parametrize("clip", [0.0, 0.01])
@@ -177,7 +186,9 @@ def test_states_go_to_the_cpu_and_back():
     other.restore(ours.state())
     np.testing.assert_allclose(other.advance(order, 4, RATE), ours.advance(order, 4, RATE), rtol=1e-4, atol=1e-6)
     ours.restore(other.state())
-    np.testing.assert_array_equal(ours.parameters()["query_table"], other.parameters()["query_table"])
+    np.testing.assert_allclose(
+        ours.parameters()["query_table"], other.parameters()["query_table"], rtol=2e-5, atol=1e-7
+    )  # rows that catch up are rounded otherwise
 
 
 def test_it_stops_before_the_first_step_whose_loss_is_not_finite():
@@ -190,11 +201,11 @@ def test_it_stops_before_the_first_step_whose_loss_is_not_finite():
     tables[1][word, 3] = np.nan
     ours = learner(tables, pairs, clip=0.05)
     until = ours.advance(np.array(harmless[:4]), 2, RATE)
-    before = ours.state()
+    before, parameters = ours.state(), ours.parameters()
     losses = ours.advance(np.concatenate([bad, np.tile(harmless, 40)]), 2, RATE)
     assert np.isfinite(until).all() and len(losses) == 1 and np.isnan(losses[0])
-    for name, array in before.items():
-        np.testing.assert_array_equal(ours.state()[name], array)
+    np.testing.assert_allclose(ours.parameters()["document_table"], parameters["document_table"], atol=1e-6)
+    assert ours.state()["step"] == before["step"]
     later = ours.advance(np.concatenate([harmless[:4], bad]), 2, RATE)
     assert np.isfinite(later[:2]).all() and len(later) == 3 and np.isnan(later[2])
     assert int(ours.state()["step"]) == int(before["step"]) + 2

@@ -7,10 +7,13 @@ from 1, as in such files, or from 0: the first index that is 0, or as high as th
 neither occurs they count from 1, with a warning. Line i of the vocabulary is the word of column i.
 
 Every document is also a query of the same id, its row counted from 1, and the row of that number in the other language
-is relevant. The text of a document is its words, each as often as its weight says; :func:`read_sparse` reads the
-weights themselves. :func:`write_platt` writes mates with the recipe of the paper: words as they are written (no stems,
-no folding), without the 50 most frequent, then the 20,000 most frequent. A word that occurs tf times in a document, and
-in df of the N documents, has the weight
+is relevant. The weights are used as they are in the file, of whatever kind, by systems that weight words (``aligned``:
+``Collection.weights``). Systems that count words (``bm25``) read a text: the words of a row, each as often as
+:func:`word_counts` can tell from the weights.
+
+:func:`write_platt` writes mates with the recipe of the paper: words as they are written (no stems, no folding), without
+the 50 most frequent, then the 20,000 most frequent. A word that occurs tf times in a document, and in df of the N
+documents, has the weight
 
     w = tf * ln(N / df)
 
@@ -44,6 +47,7 @@ from isogloss.data.documents import Collection, Document, Judgment, Query, joine
 from isogloss.data.judgments import Judgments
 from isogloss.data.problems import Problems
 from isogloss.data.source import Pair, Source, existing_directory
+from isogloss.data.term_weights import TermWeights
 from isogloss.storage.errors import InputError
 from isogloss.storage.files import atomic_directory, refuse_existing
 from isogloss.storage.lines import Location, find_file, open_bytes, read_lines
@@ -78,6 +82,7 @@ class Platt(Source):
     def __init__(self, where: str) -> None:
         super().__init__(where)
         self.directory = existing_directory(where)
+        self._matrices: dict[str, TermWeights] = {}  # those without a problem
 
     def documents(self, language: str, problems: Problems) -> Iterator[tuple[Location, Document]]:
         for location, id_, text in self._texts(language, problems):
@@ -99,9 +104,22 @@ class Platt(Source):
         mates = range(1, min(ours.rows, theirs.rows) + 1)
         return ((location, Judgment(str(row), str(row), _MATE)) for row in mates)
 
+    def term_weights(self, language: str, ids: Sequence[str]) -> TermWeights:
+        matrix = self._matrix(language, Problems(stop_at_errors=False))  # reported when the documents were read
+        return matrix.rows([int(id_) - 1 for id_ in ids])
+
+    def _matrix(self, language: str, problems: Problems) -> TermWeights:
+        if language in self._matrices:
+            return self._matrices[language]
+        before = len(problems.kept)
+        matrix = read_sparse(self.directory, language, problems)
+        if len(problems.kept) == before:
+            self._matrices[language] = matrix
+        return matrix
+
     def _texts(self, language: str, problems: Problems) -> Iterator[tuple[Location, str, str]]:
         location = Location(self._size(language).location.path)
-        matrix = read_sparse(self.directory, language, problems)
+        matrix = self._matrix(language, problems)
         counts, word_of = word_counts(matrix), matrix.vocabulary.__getitem__
         lengths = counts * np.fromiter(map(len, matrix.vocabulary), np.int64, len(matrix.vocabulary))[matrix.columns]
         for row in range(len(matrix)):
@@ -123,7 +141,7 @@ class Platt(Source):
         return read_size(path)
 
 
-def word_counts(matrix: SparseRows) -> NDArray[np.int64]:
+def word_counts(matrix: TermWeights) -> NDArray[np.int64]:
     """How often the word of each entry occurs in its document, estimated from the weights; at least once.
 
     With TF-IDF weights, N rows, df of them with the word,
@@ -150,24 +168,6 @@ def word_counts(matrix: SparseRows) -> NDArray[np.int64]:
     return counts
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SparseRows:
-    """Row i has the weight ``values[j]`` for the word ``vocabulary[columns[j]]``, offsets[i] <= j < offsets[i + 1]."""
-
-    vocabulary: list[str]
-    offsets: NDArray[np.int64]
-    columns: NDArray[np.int32]
-    values: NDArray[np.float32]
-
-    def __len__(self) -> int:
-        return len(self.offsets) - 1
-
-    def row(self, number: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-        """The columns of a row (counted from 0), ascending, and their values."""
-        span = slice(self.offsets[number], self.offsets[number + 1])
-        return self.columns[span], self.values[span]
-
-
 class MatrixSize(NamedTuple):
     """The first line of a matrix file."""
 
@@ -177,7 +177,7 @@ class MatrixSize(NamedTuple):
     entries: int
 
 
-def read_sparse(directory: Path | str, language: str, problems: Problems | None = None) -> SparseRows:
+def read_sparse(directory: Path | str, language: str, problems: Problems | None = None) -> TermWeights:
     """Read the weights of one language, every line checked.
 
     A wrong header or a vocabulary of another length is always an error.
@@ -202,7 +202,7 @@ def read_sparse(directory: Path | str, language: str, problems: Problems | None 
     order = order[first]
     offsets = np.searchsorted(keys[order], np.arange(size.rows + 1) * width).astype(np.int64)
     columns = (entries["column"][order] - base).astype(np.int32)
-    return SparseRows(vocabulary, offsets, columns, entries["value"][order].astype(np.float32))
+    return TermWeights(vocabulary, offsets, columns, entries["value"][order].astype(np.float32))
 
 
 def read_size(path: Path) -> MatrixSize:

@@ -139,25 +139,28 @@ class AverageTower(Tower):
 
 
 class CnnTower(Tower):
-    """v = tanh(V max_t tanh(W [e_t; e_t+1; e_t+2] + b) + c), the maximum of each filter over the text's word 3-grams.
+    """v = V max_t tanh(W [e_t; e_t+1; e_t+2] + b) + c, the maximum of each filter over the text's word 3-grams.
 
-    DSSM-CNN (Shen et al. 2014). The smooth paper sets: window 3, 300 filters, maximum pooling, 64 outputs, dropout .4
-    on the word vectors. It is silent on the activations (tanh, as Shen et al. have it), on the ends (a window lies
-    within its text; a text shorter than the window has one, filled up with zeros) and on the start (Glorot's uniform,
-    as in Huang et al. 2013).
+    DSSM-CNN (Shen et al. 2014) as the smooth paper has it: window 3, 300 filters, maximum pooling, a full layer with 64
+    outputs and nothing after it, dropout .4 on the word vectors. It is silent on the ends (a window lies within its
+    text; a text shorter than the window has one, filled up with zeros) and on the start (Glorot's uniform, as in Huang
+    et al. 2013).
+
+    ``squashed``: v = tanh(V max_t tanh(...) + c), as Shen et al. have it and the smooth paper has not.
 
     tanh rises, so it is the same before the maximum and after it, where there are fewer numbers.
     """
 
     def __init__(
-        self, dimension: int, outputs: int = 64, filters: int = 300, window: int = 3, dropout: float = 0.4
-    ) -> None:
+        self, dimension: int, outputs: int = 64, filters: int = 300, window: int = 3, dropout: float = 0.4,
+        squashed: bool = False,
+    ) -> None:  # fmt: skip
         super().__init__()
-        self.outputs, self.window = outputs, window
+        self.outputs, self.window, self.squashed = outputs, window, squashed
         self.dropout = Dropout(dropout)
         self.convolution = nn.Linear(window * dimension, filters)
-        self.full = nn.Linear(filters, outputs)
-        for layer in (self.convolution, self.full):
+        self.output = nn.Linear(filters, outputs)
+        for layer in (self.convolution, self.output):
             start_glorot(layer)
 
     def forward(self, table: Tensor, words: Tensor, lengths: Tensor) -> Tensor:
@@ -165,7 +168,8 @@ class CnnTower(Tower):
         windows = (lengths - self.window + 1).clamp(min=1)
         outside = torch.arange(features.shape[1], device=words.device) >= windows[:, None]
         strongest = features.masked_fill(outside[:, :, None], -torch.inf).max(dim=1).values
-        return zero_where_empty(self.full(strongest.tanh()).tanh(), lengths)
+        made = self.output(strongest.tanh())
+        return zero_where_empty(made.tanh() if self.squashed else made, lengths)
 
     def _windows(self, vectors: Tensor) -> Tensor:
         """The vectors of each window's words, one after the other."""
@@ -176,12 +180,14 @@ class CnnTower(Tower):
 
 
 class LstmTower(Tower):
-    """v = tanh(V [h; g] + c), h the last state of an LSTM over e_1 .. e_l, g that of another over e_l .. e_1.
+    """v = tanh(V [h_1; g_1] + c), the output of a bidirectional LSTM at the text's first position.
 
-    DSSM-LSTM (Palangi et al. 2016). The smooth paper sets: bidirectional, 64 hidden units, 64 outputs, dropout .4 on
-    the word vectors. Each direction's last state is the one that has read the whole text. It is silent on the
-    activation after the full layer (tanh, as in the other two models) and on the start (torch's for the LSTMs, Glorot's
-    uniform for the full layer).
+    h_t is the state of an LSTM over e_1 .. e_l after t words, g_t that of another over e_l .. e_1 when it has come to
+    word t: so h_1 has read one word, and g_1 the whole text. DSSM-LSTM (Palangi et al. 2016) as the smooth paper and
+    its code have it: 64 hidden units, 64 outputs, tanh, dropout .4 on the word vectors. It is silent on the start
+    (torch's for the LSTMs, Glorot's uniform for the full layer).
+
+    ``both_last``: v = tanh(V [h_l; g_1] + c). Both directions have then read the whole text: ours, not the paper's.
 
     The directions are two LSTMs over texts that all begin at the left, the second over the words turned round. So what
     pads a text comes after it, and the state after its last word has not seen it. ``pack_padded_sequence`` gives the
@@ -189,23 +195,24 @@ class LstmTower(Tower):
     against 2.7 ms this way.
     """
 
-    def __init__(self, dimension: int, outputs: int = 64, hidden: int = 64, dropout: float = 0.4) -> None:
+    def __init__(
+        self, dimension: int, outputs: int = 64, hidden: int = 64, dropout: float = 0.4, both_last: bool = False
+    ) -> None:
         super().__init__()
-        self.outputs = outputs
+        self.outputs, self.both_last = outputs, both_last
         self.dropout = Dropout(dropout)
         self.ahead = nn.LSTM(dimension, hidden, batch_first=True)
         self.back = nn.LSTM(dimension, hidden, batch_first=True)
-        self.full = start_glorot(nn.Linear(2 * hidden, outputs))
+        self.output = start_glorot(nn.Linear(2 * hidden, outputs))
 
     def forward(self, table: Tensor, words: Tensor, lengths: Tensor) -> Tensor:
         vectors = self.dropout(word_vectors(table, words, lengths))
         last = (lengths - 1).clamp(min=0)
         turned = (last[:, None] - torch.arange(words.shape[1], device=words.device)).clamp(min=0)
         turned_vectors = vectors.gather(1, turned[:, :, None].expand_as(vectors))
-        states = [
-            _states_at(lstm(read)[0], last) for lstm, read in ((self.ahead, vectors), (self.back, turned_vectors))
-        ]
-        return zero_where_empty(self.full(torch.cat(states, dim=1)).tanh(), lengths)
+        ahead = _states_at(self.ahead(vectors)[0], last) if self.both_last else self.ahead(vectors[:, :1])[0][:, 0]
+        states = torch.cat([ahead, _states_at(self.back(turned_vectors)[0], last)], dim=1)
+        return zero_where_empty(self.output(states).tanh(), lengths)
 
 
 def _states_at(states: Tensor, steps: Tensor) -> Tensor:
@@ -215,13 +222,18 @@ def _states_at(states: Tensor, steps: Tensor) -> Tensor:
 
 @dataclass(frozen=True, slots=True)
 class TowerSizes:
-    """The smooth paper's sizes. The average uses none of them, the CNN no hidden units, the LSTM no filters."""
+    """The smooth paper's sizes. The average uses none of them, the CNN no hidden units, the LSTM no filters.
+
+    ``squashed`` and ``both_last`` are variants of ours: of the CNN and of the LSTM.
+    """
 
     outputs: int = 64
     filters: int = 300
     window: int = 3
     hidden: int = 64
     dropout: float = 0.4
+    squashed: bool = False
+    both_last: bool = False
 
     def __post_init__(self) -> None:
         for name in ("outputs", "filters", "window", "hidden"):
@@ -236,9 +248,9 @@ def make_tower(kind: str, dimension: int, sizes: TowerSizes) -> Tower:
     if kind == "average":
         return AverageTower(dimension)
     if kind == "cnn":
-        return CnnTower(dimension, sizes.outputs, sizes.filters, sizes.window, sizes.dropout)
+        return CnnTower(dimension, sizes.outputs, sizes.filters, sizes.window, sizes.dropout, sizes.squashed)
     if kind == "lstm":
-        return LstmTower(dimension, sizes.outputs, sizes.hidden, sizes.dropout)
+        return LstmTower(dimension, sizes.outputs, sizes.hidden, sizes.dropout, sizes.both_last)
     raise InputError(f"unknown encoder '{kind}'; the encoders are {', '.join(KINDS)}")
 
 

@@ -2,8 +2,9 @@
 
     e(d) = sum_i w_i e(t_i) / sum_i w_i
 
-over all tokens, so that a term's weight counts as often as the term occurs (tf times w). Words without a vector are
-skipped; a text without a known word has the zero vector.
+over the terms of a document, w_i the TF-IDF of term i in it. Of a text: over all tokens, so that a term's weight counts
+as often as the term occurs (tf times IDF). Of data that have weights: with those (:func:`encode_weights`). Words
+without a vector are skipped; a text without a known word has the zero vector.
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from isogloss.data.term_weights import TermWeights
 from isogloss.nn.encoders.unit_sums import whole_texts
 from isogloss.text.batches import TokenizedTexts, tokenize_texts
+from isogloss.text.normalization import normalize
 from isogloss.text.tokenizer import tokenize
 from isogloss.translation.vectors.word_vectors import Matrix, WordVectors
 
@@ -35,30 +38,58 @@ class WeightedAverage:
 
     def encode_tokens(self, texts: TokenizedTexts) -> Matrix:
         """One row a tokenised text."""
-        row_of = self.vectors.row_of
-        rows = np.fromiter((row_of.get(term, -1) for term in texts.terms), dtype=np.int64, count=len(texts.terms))
-        encoded = np.zeros((len(texts), self.vectors.dimension), dtype=np.float32)
-        for first, last in whole_texts(texts.offsets, _BLOCK_TOKENS):
-            span = slice(int(texts.offsets[first]), int(texts.offsets[last]))
-            text_of = np.repeat(np.arange(first, last), np.diff(texts.offsets[first : last + 1]))
-            self._add(encoded, rows[texts.ids[span]], text_of)
-        return encoded
+        rows = _rows(self.vectors, texts.terms)
+        weights = np.where(rows >= 0, self.weights[rows], np.float32(0))
+        return _averages(self.vectors.matrix, rows[texts.ids], weights[texts.ids], texts.offsets)
 
     def unknown(self, text: str) -> list[str]:
         """The words of a text that have no vector, each once."""
         return list(dict.fromkeys(word for word in tokenize(text) if word not in self.vectors))
 
-    def _add(self, encoded: Matrix, rows: NDArray[np.int64], text_of: NDArray[np.int64]) -> None:
-        """Encode the texts of one block into their rows of ``encoded``."""
-        known = rows >= 0
-        rows, text_of = rows[known], text_of[known]
-        if not len(rows):
-            return
+
+def encode_weights(vectors: WordVectors, weights: TermWeights) -> Matrix:
+    """One row a document, by the weights of its words in the data."""
+    rows = _rows(vectors, weights.vocabulary)
+    return _averages(vectors.matrix, rows[weights.columns], weights.values, weights.offsets)
+
+
+def mean_weights(vectors: WordVectors, weights: TermWeights) -> NDArray[np.float32]:
+    """The mean weight of each word of the vectors over the documents that have it.
+
+    A word that no document has weighs as much as, on average, one that a single document has.
+    """
+    rows = _rows(vectors, weights.vocabulary)[weights.columns]
+    known = rows >= 0
+    totals = np.bincount(rows[known], weights.values[known], minlength=len(vectors))
+    holding = np.bincount(rows[known], minlength=len(vectors))
+    rarest = totals[holding == 1].mean() if (holding == 1).any() else 1.0
+    return np.where(holding > 0, totals / np.maximum(holding, 1), rarest).astype(np.float32)
+
+
+def _rows(vectors: WordVectors, terms: Sequence[str]) -> NDArray[np.int64]:
+    """The row of each term, as it is written or else folded; -1 where it has no vector."""
+    row_of = vectors.row_of
+    found = (row_of.get(term, row_of.get(normalize(term), -1)) for term in terms)
+    return np.fromiter(found, dtype=np.int64, count=len(terms))
+
+
+def _averages(
+    matrix: Matrix, rows: NDArray[np.int64], weights: NDArray[np.float32], offsets: NDArray[np.int64]
+) -> Matrix:
+    """Row i: the weighted average of ``matrix[rows[j]]``, offsets[i] <= j < offsets[i + 1], without rows below 0."""
+    encoded = np.zeros((len(offsets) - 1, matrix.shape[1]), dtype=np.float32)
+    for first, last in whole_texts(offsets, _BLOCK_TOKENS):
+        span = slice(int(offsets[first]), int(offsets[last]))
+        text_of = np.repeat(np.arange(first, last), np.diff(offsets[first : last + 1]))
+        known = rows[span] >= 0
+        if not known.any():
+            continue
+        kept, text_of, own = rows[span][known], text_of[known], weights[span][known]
         starts = np.flatnonzero(np.diff(text_of, prepend=-1))
-        weights = self.weights[rows]
-        sums = np.add.reduceat(self.vectors.matrix[rows] * weights[:, None], starts, axis=0)
-        totals = np.add.reduceat(weights, starts)
+        sums = np.add.reduceat(matrix[kept] * own[:, None], starts, axis=0)
+        totals = np.add.reduceat(own, starts)
         encoded[text_of[starts]] = sums / np.where(totals > 0, totals, 1.0)[:, None]
+    return encoded
 
 
 def term_statistics(texts: TokenizedTexts) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -174,8 +174,9 @@ def draw_alphas(path: Path, points: Mapping[str, Mapping[str, Summary]]) -> list
         known = [(position, both[lists]) for position, both in enumerate(points.values()) if both[lists].values]
         halves: list[Any] = [0.0 if math.isnan(each.half) else each.half for _, each in known]
         style = line_style(number, markers=True)
-        positions, means = [position + 0.06 * number for position, _ in known], [each.mean for _, each in known]
-        axes.errorbar(positions, means, yerr=halves, label=label, capsize=3, **style)
+        positions, means = [position for position, _ in known], [each.mean for _, each in known]
+        axes.errorbar(positions, means, yerr=halves, label=label, capsize=3 + 3 * number, **style)
+    axes.set_xlim(-0.5, max(1, len(points)) - 0.5)
     axes.set_xticks(range(len(points)), list(points), rotation=90 if len(points) > 8 else 0)
     axes.set(xlabel="alphas of the layers below the last", ylabel="MAP")
     axes.grid(alpha=0.3)

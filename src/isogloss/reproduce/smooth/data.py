@@ -14,7 +14,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Generic, Literal, TypeVar, get_args
+from typing import Any, ClassVar, Generic, Literal, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,7 @@ from isogloss.storage.arrays import save_packed
 from isogloss.storage.errors import InputError
 from isogloss.storage.lines import Location
 from isogloss.storage.strings import StringTable
+from isogloss.systems.base import FILE_OPTIONS
 from isogloss.systems.smooth.learning import Prepared
 from isogloss.systems.smooth.model import RECIPES, SmoothOptions
 from isogloss.text.batches import TokenizedTexts, tokenize_texts
@@ -41,7 +42,8 @@ from isogloss.translation.vectors.word_vectors import WordVectors
 
 Start = Literal["random", "monolingual"]
 NEGATIVES = 40
-_PAPER: dict[str, Any] = {"dev_queries": 0}  # trials are measured at their end, not after each epoch
+_PAPER: dict[str, Any] = {"eps": 1.0, "dev_queries": 0}  # trials are measured at their end, not after each epoch
+_PAPER_THRESHOLDS = "0.2,0.7"
 _NAMED = ("encoder", "loss", "seed")
 _KINDS = ("documents", "queries", "source_documents")
 
@@ -50,8 +52,12 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True)
 class Trial(PaperTrial):
-    """``train_share``: of the train queries, drawn by the seed; ``ranked_negatives``: irrelevant documents a query."""
+    """``train_share``: of the train queries, drawn by the seed; ``ranked_negatives``: irrelevant documents a query.
 
+    ``queries``: so many of the data's, drawn at random (0: all).
+    """
+
+    revision: ClassVar[int] = 3  # po has the paper's ends, lstm and cnn are the paper's, the average has dense Adam
     data: str
     pair: Pair
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -59,6 +65,7 @@ class Trial(PaperTrial):
     ranked_negatives: int = NEGATIVES
     train_share: float = 1.0
     start: Start = "random"
+    queries: int = 0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "settings", settings_of(self.settings))
@@ -72,7 +79,11 @@ class Trial(PaperTrial):
         """
         options = self.options()
         parts = ["-".join(self.pair), options.encoder, options.loss]
-        parts += [f"{key}-{value}" for key, value in self.settings.items() if key not in _NAMED]
+        parts += [
+            f"{key}-{Path(value).name if key in FILE_OPTIONS else value}"
+            for key, value in self.settings.items()
+            if key not in _NAMED
+        ]
         parts += [
             f"{each.name}-{value}" for each in fields(self)[3:] if (value := getattr(self, each.name)) != each.default
         ]
@@ -80,13 +91,16 @@ class Trial(PaperTrial):
 
     def options(self, device: str = "auto") -> SmoothOptions:
         """The options it trains with."""
-        return SmoothOptions(**{**_PAPER, **self.settings, "device": device})
+        chosen = {"loss": "sosl", **_PAPER, **self.settings, "device": device}
+        if chosen["loss"] != "3part":
+            chosen["thresholds"] = chosen.get("thresholds") or _PAPER_THRESHOLDS
+        return SmoothOptions(**chosen)
 
     @property
     def thresholds(self) -> str:
         """Those of its loss, for three grades."""
         options = self.options()
-        return options.thresholds or ("0.2,0.55,0.9" if options.loss == "3part" else "0.2,0.7")
+        return options.thresholds or "0.2,0.55,0.9"
 
     @classmethod
     def from_json(cls, found: Mapping[str, Any]) -> Trial:
@@ -137,8 +151,8 @@ class Ranked:
 class TrialData:
     """A pair as its source has it: read and tokenised once, and what its trials prepare of it."""
 
-    def __init__(self, source: str, pair: Pair, skip_bad: bool = False) -> None:
-        self._source, self._pair, self._skip_bad = source, pair, skip_bad
+    def __init__(self, source: str, pair: Pair, skip_bad: bool = False, queries: int = 0) -> None:
+        self._source, self._pair, self._skip_bad, self.limit = source, pair, skip_bad, queries
         self._prepared = Latest[Prepared]()
         self._drawn = Latest[Prepared]()
         self._ranked = Latest[Ranked]()
@@ -147,7 +161,8 @@ class TrialData:
     @cached_property
     def dataset(self) -> Dataset:
         """Ids, judgments and splits; texts only where they were read here."""
-        return load_dataset(open_source(self._source), self._pair, problems=Problems(not self._skip_bad))
+        source, problems = open_source(self._source), Problems(not self._skip_bad)
+        return load_dataset(source, self._pair, problems=problems, queries=self.limit)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -254,8 +269,8 @@ class _Pack(Source):
 class PackedData(TrialData):
     """The pair as a pack has it."""
 
-    def __init__(self, directory: Path, pair: Pair) -> None:
-        super().__init__(f"{PACKED}{directory}", pair)
+    def __init__(self, directory: Path, pair: Pair, queries: int = 0) -> None:
+        super().__init__(f"{PACKED}{directory}", pair, queries=queries)
         path = _path(directory, pair)
         try:
             with np.load(path, allow_pickle=False) as found:
@@ -267,6 +282,8 @@ class PackedData(TrialData):
             self.source_documents = self._texts("source_documents") if has_source else None
         except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
             raise InputError(f"{path}: is not the pack of a pair ({error}); write it with --pack") from error
+        if (limit := self._about.get("limit", 0)) != queries:
+            raise InputError(f"{path}: was packed with --queries {limit}, the plan has {queries}; pack it again")
 
     @cached_property
     def dataset(self) -> Dataset:
@@ -294,7 +311,7 @@ def write_pack(data: TrialData, directory: Path) -> Path:
     judgments = [(number_of[query], row_of[document], grade) for query, document, grade in dataset.judgments]
     about = {
         "source": dataset.source.name, "pair": dataset.pair, "fingerprint": data.fingerprint,
-        "top_grade": dataset.judgments.top_grade, "splits": dataset.splits,
+        "top_grade": dataset.judgments.top_grade, "splits": dataset.splits, "limit": data.limit,
         "documents": dataset.documents.ids, "queries": list(dataset.queries),
     }  # fmt: skip
     arrays: dict[str, NDArray[Any]] = {

@@ -18,6 +18,7 @@ from isogloss.nn.similarity import smooth_cosine_gradient
 from isogloss.reproduce.figures import line_style, new_figure, save_figure
 from isogloss.reproduce.pages import Page, markdown_table, write_csv
 from isogloss.reproduce.smooth import plan
+from isogloss.reproduce.smooth.comparing import PROTOCOLS, compare_under_both, comparisons_json, differences_tables
 from isogloss.reproduce.smooth.measuring import binned_scores
 from isogloss.reproduce.smooth.plan import Experiment, Result, training_line
 from isogloss.reproduce.smooth.published import MEASURES
@@ -27,6 +28,7 @@ FIGURE1_EPS = (0.05, 0.2, 0.5, 0.0)
 FIGURE1_LEVELS = (-1, -0.5, 0, 0.5, 1, 2, 4, 8)
 FIGURE2_THRESHOLDS = (0.0, 0.5)
 CHOSEN_BY = "NDCG@5"
+_GRID = ("NDCG@5", "MRR_mr")
 _FIGURE5 = ("P_mr@1", "NDCG@5", "MAP", "MRR_mr")
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 _DENSITY_BINS = 1000
@@ -89,39 +91,69 @@ def figure3(experiment: Experiment) -> Page:
 
 def figure4(experiment: Experiment) -> Page:
     """Measures against eps, the thresholds of each chosen on the split that is measured."""
-    grid = {eps: experiment.results(trials) for eps, trials in plan.figure4_trials(experiment.setup).items()}
-    chosen = {
-        f"{eps:g}": max(results, key=lambda result: result.mean(CHOSEN_BY, "sampled"))
-        for eps, results in grid.items()
-        if results
+    grid = {
+        eps: {thresholds: results for thresholds, trials in by.items() if (results := experiment.results(trials))}
+        for eps, by in plan.figure4_trials(experiment.setup).items()
     }
-    thresholds = {eps: result.trial.thresholds for eps, result in chosen.items()}
+    chosen = {
+        f"{eps:g}": max(by, key=lambda thresholds: _mean(by[thresholds], CHOSEN_BY)) for eps, by in grid.items() if by
+    }
+    found = {eps: grid[float(eps)][thresholds] for eps, thresholds in chosen.items()}
+    _need(found)
+    shown = {eps: ",".join(f"{each:g}" for each in thresholds) for eps, thresholds in chosen.items()}
+    edges = {eps: on for eps, thresholds in chosen.items() if (on := experiment.setup.grid.edges(thresholds))}
     title = f"Figure 4: measures against eps, {'-'.join(experiment.setup.pairs[0])}"
     remark = (
         f"For each eps, of {max(map(len, grid.values()))} pairs of thresholds, those with the highest {CHOSEN_BY} on "
         f"{experiment.setup.split} (sampled) were chosen, where the paper takes those 'with the best results': the "
-        "curve is that of a validation set, a little too good. One seed."
+        f"curve is that of a validation set, a little too good. {edges_sentence(edges)}"
     )
-    page = _curve(experiment, "figure4", title, "eps", chosen, MEASURES, remark, {"thresholds": thresholds})
+    page = _curve(experiment, "figure4", title, "eps", found, MEASURES, remark, {"thresholds": shown})
+    comparisons = compare_under_both({f"eps {eps}": results for eps, results in found.items()})
     every = [
         {
-            "eps": float(eps),
-            "thresholds": result.trial.thresholds,
-            "trial": result.trial.name,
-            CHOSEN_BY: result.mean(CHOSEN_BY, "sampled"),
+            "eps": eps,
+            "thresholds": list(thresholds),
+            "trials": [result.trial.name for result in results],
+            **{f"{protocol} {name}": _mean(results, name, protocol) for protocol in PROTOCOLS for name in _GRID},
         }
-        for eps, results in grid.items()
-        for result in results
+        for eps, by in grid.items()
+        for thresholds, results in by.items()
     ]
-    return Page(page.text, {**page.values, "grid": every})
+    text = "\n\n".join([page.text, *differences_tables(comparisons), _grid_tables(every)])
+    more = {"edges": edges, "comparisons": comparisons_json(comparisons), "grid": every}
+    return Page(text, {**page.values, **more})
+
+
+def edges_sentence(edges: Mapping[str, Sequence[str]]) -> str:
+    """Which optima lie on the edge of the grid: a wider one may have better ones.
+
+    >>> edges_sentence({"0.5": ["theta2 0.8 is the highest"]})
+    'On the edge of the grid, so a wider one (--grid) may have better ones: eps 0.5 (theta2 0.8 is the highest).'
+    """
+    if not edges:
+        return "No optimum is on an edge of the grid."
+    named = "; ".join(f"eps {eps} ({', '.join(on)})" for eps, on in edges.items())
+    return f"On the edge of the grid, so a wider one (--grid) may have better ones: {named}."
+
+
+def _grid_tables(every: Sequence[Mapping[str, Any]]) -> str:
+    """All of the grid: sampled NDCG@5 and MRR_mr over the whole collection."""
+    header = ("thresholds", *dict.fromkeys(f"eps {each['eps']:g}" for each in every))
+    cells: dict[str, dict[str, str]] = {}
+    for each in every:
+        row = cells.setdefault(",".join(f"{threshold:g}" for threshold in each["thresholds"]), {})
+        row[f"eps {each['eps']:g}"] = f"{each[f'sampled {CHOSEN_BY}']:.3f} / {each['full MRR_mr']:.3f}"
+    rows = [(thresholds, *(row.get(name, "—") for name in header[1:])) for thresholds, row in cells.items()]
+    return f"The whole grid, {CHOSEN_BY} sampled / MRR_mr over the whole collection:\n\n{markdown_table(header, rows)}"
 
 
 def figure5(experiment: Experiment) -> Page:
     """Measures against the number of irrelevant documents."""
     found = {
-        str(number): result
+        str(number): results
         for number, trial in plan.figure5_trials(experiment.setup).items()
-        for result in experiment.results([trial])
+        if (results := experiment.results([trial]))
     }
     title = f"Figure 5: measures against irrelevant documents, {'-'.join(experiment.setup.pairs[0])}"
     remark = "Training and ranking use the same number of irrelevant documents a query. One seed."
@@ -292,42 +324,49 @@ def _captioned(number: int, title: str, caption: str) -> Page:
 
 
 def _curve(
-    experiment: Experiment, item: str, title: str, x: str, found: Mapping[str, Result], drawn: Sequence[str],
-    remark: str, more: Mapping[str, Mapping[str, str]],
+    experiment: Experiment, item: str, title: str, x: str, found: Mapping[str, Sequence[Result]],
+    drawn: Sequence[str], remark: str, more: Mapping[str, Mapping[str, str]],
 ) -> Page:  # fmt: skip
-    """A figure of measures against a setting; ``more`` has columns of its own."""
+    """A figure of measures against a setting, means over the seeds; ``more`` has columns of its own."""
     _need(found)
     xs = [float(each) for each in found]
-    curves = {name: [result.mean(name, "sampled") for result in found.values()] for name in MEASURES}
-    draw_measures(experiment.output / item, x, xs, {name: curves[name] for name in drawn})
+    curves = {
+        protocol: {name: [_mean(results, name, protocol) for results in found.values()] for name in MEASURES}
+        for protocol in PROTOCOLS
+    }
+    draw_measures(experiment.output / item, x, xs, {name: curves["sampled"][name] for name in drawn})
     header = (x, *more, *MEASURES, "full MRR_mr")
     rows = [
         (
             each,
             *(column[each] for column in more.values()),
-            *(f"{result.mean(name, 'sampled'):.4f}" for name in MEASURES),
-            f"{result.mean('MRR_mr', 'full'):.4f}",
+            *(f"{_mean(results, name):.4f}" for name in MEASURES),
+            f"{_mean(results, 'MRR_mr', 'full'):.4f}",
         )
-        for each, result in found.items()
+        for each, results in found.items()
     ]
     write_csv(experiment.output / f"{item}.csv", header, rows)
     parts = (
         f"# {title}",
         f"![{item}]({item}.png)",
-        training_line(list(found.values())),
+        training_line([result for results in found.values() for result in results]),
         remark,
         markdown_table(header, rows),
     )
     values: dict[str, Any] = {
-        "x": xs, **{name: list(column.values()) for name, column in more.items()}, "sampled": curves,
-        "full": {name: [result.mean(name, "full") for result in found.values()] for name in MEASURES},
-        "epochs": sorted({len(result.record["history"]) for result in found.values()}),
-        "trials": [result.trial.name for result in found.values()],
+        "x": xs, **{name: list(column.values()) for name, column in more.items()}, **curves,
+        "epochs": sorted({len(result.record["history"]) for results in found.values() for result in results}),
+        "trials": [[result.trial.name for result in results] for results in found.values()],
     }  # fmt: skip
     return Page("\n\n".join(parts), {**experiment.setup.about(), **values})
 
 
-def _need(found: Mapping[str, Result]) -> None:
+def _mean(results: Sequence[Result], measure: str, protocol: str = "sampled") -> float:
+    """A measure, averaged over the seeds."""
+    return float(np.mean([result.mean(measure, protocol) for result in results]))
+
+
+def _need(found: Mapping[str, Any]) -> None:
     if not found:
         raise InputError("reproduce: none of the trials of this figure was run to its end, so there is nothing to draw")
 

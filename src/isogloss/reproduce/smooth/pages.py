@@ -3,35 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
 from itertools import chain
 from typing import Any
 
-import numpy as np
-
 from isogloss.data.dataset import Dataset
 from isogloss.data.source import Pair
-from isogloss.evaluation.significance import Comparison, PerQuery, compare, holm
 from isogloss.reproduce.pages import Item, Page, Summary, markdown_table, summarise
 from isogloss.reproduce.smooth import plan
+from isogloss.reproduce.smooth.comparing import (
+    PROTOCOLS,
+    Rows,
+    compare_under_both,
+    comparisons_json,
+    differences_tables,
+)
 from isogloss.reproduce.smooth.data import Trial
 from isogloss.reproduce.smooth.figures import figure1, figure2, figure3, figure4, figure5
 from isogloss.reproduce.smooth.plan import Experiment, Groups, Result, Setup, training_line
 from isogloss.reproduce.smooth.published import LANGUAGES, MEASURES, TABLE1, TABLE2, TABLE3, Statistics, Values
 from isogloss.reproduce.smooth.theory import theory
 
-ROUNDS = 10_000
-_LEVEL = 0.05
-_PROTOCOLS = {
-    "sampled": "the judged documents and 40 random others (the paper's protocol)",
-    "full": "the whole collection, to a depth of 1000",
-}
 _INTERVALS = (
     "Means over the seeds with their 95% intervals (Student's t); the paper reports single runs on its test queries."
 )
 _SIGNIFICANT = (
     "\\* significant at 5% by the paired t-test and by Fisher's randomisation over the queries (values averaged over "
-    "seeds), both after Holm's correction for all comparisons of the pair."
+    "seeds), both after Holm's correction for all comparisons of the pair under the protocol."
 )
 _CLAIMS = {
     "gradient clipping": "The paper: clipping alone is not sufficient; with the smooth cosine performance improves.",
@@ -40,14 +37,12 @@ _CLAIMS = {
     "first word vectors": "The paper starts from pretrained vectors of each language and does not mention random ones.",
 }
 
-Rows = Mapping[str, Sequence[Result]]
-
 
 def table1(experiment: Experiment) -> Page:
     """Queries, partially relevant documents a query, documents."""
     rows, values = [], {}
     for pair in experiment.setup.pairs:
-        found = _statistics(experiment.data(experiment.setup.data, pair).dataset)
+        found = _statistics(experiment.data(experiment.setup.data, pair, experiment.setup.queries).dataset)
         paper = TABLE1.get(pair[1])
         rows.append(("-".join(pair), *_counts(found), *(_counts(paper) if paper else ("—",) * 3)))
         values["-".join(pair)] = {"ours": found._asdict(), "paper": paper._asdict() if paper else None}
@@ -66,18 +61,20 @@ def table2(experiment: Experiment) -> Page:
         return training_line([result for results in found.values() for result in results])
 
     title = f"# Table 2: losses\n\n{_INTERVALS}"
-    rivals = "SOSL against its rivals, on what the paper ranks:"
-    return _compared_rows(experiment, title, "loss", plan.table2_trials, TABLE2, trained, rivals)
+    return _compared_rows(experiment, title, "loss", plan.table2_trials, TABLE2, trained)
 
 
 def table3(experiment: Experiment) -> Page:
-    """The encoders, one seed."""
+    """The encoders, over some seeds."""
 
     def trained(found: Rows) -> str:
         return "\n\n".join(f"*{name}*: {training_line(results)}" for name, results in found.items())
 
-    title, rivals = "# Table 3: encoders, all with SOSL", "The average against the others, on what the paper ranks:"
-    return _compared_rows(experiment, title, "encoder", plan.table3_trials, TABLE3, trained, rivals)
+    title = (
+        f"# Table 3: encoders, all with SOSL\n\n{_INTERVALS} The paper's cnn and lstm have a tower for queries and one "
+        "for documents; the average has word vectors only."
+    )
+    return _compared_rows(experiment, title, "encoder", plan.table3_trials, TABLE3, trained)
 
 
 def claims(experiment: Experiment) -> Page:
@@ -85,7 +82,7 @@ def claims(experiment: Experiment) -> Page:
     parts, values = [f"# Claims of the text, {'-'.join(experiment.setup.pairs[0])}"], {}
     for claim, groups in plan.claims_trials(experiment.setup).items():
         found = experiment.groups(groups)
-        comparisons, summaries = against_first(found), _summaries(found)
+        comparisons, summaries = compare_under_both(found), _summaries(found)
         rows = [
             (name, *map(str, sampled.values()), str(summaries["full"][name]["MRR_mr"]))
             for name, sampled in summaries["sampled"].items()
@@ -95,67 +92,34 @@ def claims(experiment: Experiment) -> Page:
             _CLAIMS[claim],
             training_line(next((results for results in found.values() if results), [])),
             markdown_table(("", *MEASURES, "full MRR_mr"), rows),
-            differences_table(comparisons),
+            *differences_tables(comparisons),
         ]
         rows_json = {name: {"trials": _names(each), **_summary_json(summaries, name)} for name, each in found.items()}
-        values[claim] = {"rows": rows_json, "comparisons": [asdict(each) for each in comparisons]}
+        values[claim] = {"rows": rows_json, "comparisons": comparisons_json(comparisons)}
     parts.append(
         'Ranked: the judged documents and 40 random others; "full MRR_mr": the whole collection. \\* significant at 5% '
-        "by the paired t-test and by Fisher's randomisation, after Holm's correction for the comparisons of the claim. "
+        "by the paired t-test and by Fisher's randomisation, after Holm's correction for the comparisons of the claim "
+        "under the protocol. "
         '"—": the training stopped before its end (see the error file of the trial), or was not run.'
     )
     return Page("\n\n".join(parts), {**experiment.setup.about(), "claims": values})
 
 
-def against_first(groups: Rows) -> list[Comparison]:
-    """The first group against each other one, paired over the queries; Holm's correction runs over all comparisons."""
-    (first, ours), *others = [(name, results) for name, results in groups.items() if results] or [("", [])]
-    found = [
-        compare(first, other, measure, _seed_average(ours, measure), _seed_average(theirs, measure), ROUNDS, 0)
-        for other, theirs in others
-        for measure in MEASURES
-    ]
-    corrected = zip(
-        found, holm([each.t_test for each in found]), holm([each.randomisation for each in found]), strict=True
-    )
-    return [replace(each, t_test_holm=t, randomisation_holm=r) for each, t, r in corrected]
-
-
-def is_significant(comparison: Comparison) -> bool:
-    """By both tests, after the correction, at 5%."""
-    return max(comparison.t_test_holm, comparison.randomisation_holm) < _LEVEL
-
-
-def differences_table(comparisons: Sequence[Comparison]) -> str:
-    """The first against each other one, measure by measure; * where both tests find a difference."""
-    if not comparisons:
-        return "There is nothing to compare."
-    cells = {
-        (each.right, each.measure): f"{each.difference:+.3f}{'*' if is_significant(each) else ''}"
-        for each in comparisons
-    }
-    rows = [
-        (f"{comparisons[0].left} − {other}", *(cells[other, measure] for measure in MEASURES))
-        for other in dict.fromkeys(each.right for each in comparisons)
-    ]
-    return markdown_table(("difference", *MEASURES), rows)
-
-
 def _compared_rows(
     experiment: Experiment, title: str, what: str, trials_of: Callable[[Setup, Pair], Groups],
-    published: Mapping[str, Mapping[str, Values]], trained: Callable[[Rows], str], rivals: str,
+    published: Mapping[str, Mapping[str, Values]], trained: Callable[[Rows], str],
 ) -> Page:  # fmt: skip
     """Tables 2 and 3: rows under both protocols, the first compared with the others."""
     sections, values = [title], {}
     for pair in experiment.setup.pairs:
         found = experiment.groups(trials_of(experiment.setup, pair))
-        comparisons, summaries = against_first(found), _summaries(found)
+        comparisons, summaries = compare_under_both(found), _summaries(found)
         by_name = published.get(pair[1], {})
-        paper = {name: by_name[key] for name in found if (key := name.partition(",")[0]) in by_name}
+        paper = {name: by_name[key] for name in found if (key := plan.AS_PUBLISHED.get(name, name)) in by_name}
         language = f" ({LANGUAGES[pair[1]]})" if pair[1] in LANGUAGES else ""
         sections += [f"## {'-'.join(pair)}{language}", trained(found), *_protocol_tables(what, summaries, paper)]
         sections += [_best(summaries["sampled"])] if what == "loss" else []
-        sections += [rivals, differences_table(comparisons)]
+        sections += differences_tables(comparisons)
         rows = {
             name: {
                 "trials": _names(results),
@@ -165,7 +129,7 @@ def _compared_rows(
             }
             for name, results in found.items()
         }
-        values["-".join(pair)] = {"rows": rows, "comparisons": [asdict(each) for each in comparisons]}
+        values["-".join(pair)] = {"rows": rows, "comparisons": comparisons_json(comparisons)}
     about = experiment.setup.about()
     return Page("\n\n".join([*sections, _SIGNIFICANT]), {**about, "measures": MEASURES, "results": values})
 
@@ -191,19 +155,14 @@ def _summaries(found: Rows) -> Summaries:
             name: {measure: summarise([each.mean(measure, protocol) for each in results]) for measure in MEASURES}
             for name, results in found.items()
         }
-        for protocol in _PROTOCOLS
+        for protocol in PROTOCOLS
     }
-
-
-def _seed_average(results: Sequence[Result], measure: str) -> PerQuery:
-    """A measure query by query, averaged over seeds."""
-    return np.asarray(np.mean([result.values(measure, "sampled") for result in results], axis=0))
 
 
 def _protocol_tables(what: str, summaries: Summaries, published: Mapping[str, Values]) -> list[str]:
     """A table a protocol; below each row of the first stands what the paper reports."""
     made = []
-    for protocol, meaning in _PROTOCOLS.items():
+    for protocol, meaning in PROTOCOLS.items():
         rows = []
         for name, found in summaries[protocol].items():
             rows.append((name, *(str(found[measure]) for measure in MEASURES)))
@@ -244,7 +203,16 @@ def _table2(setup: Setup) -> Iterable[Iterable[Trial]]:
 
 
 def _table3(setup: Setup) -> Iterable[Iterable[Trial]]:
-    return (trials for pair in setup.pairs for trials in plan.table3_trials(setup, pair).values())
+    """The paper's rows of all pairs first, seed by seed, then the others."""
+    groups = [plan.table3_trials(setup, pair) for pair in setup.pairs]
+    for rows in (set(plan.AS_PUBLISHED), set(plan.ENCODERS) - set(plan.AS_PUBLISHED)):
+        for seed in range(setup.seeds):
+            yield [trials[seed] for each in groups for name, trials in each.items() if name in rows]
+
+
+def _figure4(setup: Setup) -> Iterable[Iterable[Trial]]:
+    """Seed by seed."""
+    return zip(*(trials for by in plan.figure4_trials(setup).values() for trials in by.values()), strict=True)
 
 
 def _claims(setup: Setup) -> Iterable[Iterable[Trial]]:
@@ -258,7 +226,7 @@ ITEMS = {
     "figure1": Item(lambda _: (), figure1, is_drawn=True, needs_data=False),
     "figure2": Item(lambda _: (), figure2, is_drawn=True, needs_data=False),
     "figure3": Item(_needs(lambda setup: plan.figure3_trials(setup).values()), figure3, is_drawn=True),
-    "figure4": Item(_needs(lambda setup: plan.figure4_trials(setup).values()), figure4, is_drawn=True),
+    "figure4": Item(_needs(_figure4), figure4, is_drawn=True),
     "figure5": Item(lambda experiment: plan.figure5_trials(experiment.setup).values(), figure5, is_drawn=True),
     "claims": Item(_needs(_claims), claims),
     "theory": Item(_needs(lambda setup: plan.theory_trials(setup).values()), theory, is_drawn=True),

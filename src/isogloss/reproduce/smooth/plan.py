@@ -2,32 +2,73 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from isogloss.data.source import Pair
 from isogloss.reproduce import pages, trials
 from isogloss.reproduce.pages import Item
-from isogloss.reproduce.smooth.data import Trial, TrialData
+from isogloss.reproduce.smooth.data import Trial, TrialData, settings_of
+from isogloss.systems.base import FILE_OPTIONS
 
 LOSSES: dict[str, dict[str, Any]] = {
     "SOSL": {"loss": "sosl"},
     "3Part_L2": {"loss": "3part"},
     "MSE": {"loss": "mse"},
-    "PO_S, slope 1": {"loss": "po", "slope": 1.0},
-    "PO_S, slope 10": {"loss": "po", "slope": 10.0},
+    "PO_S": {"loss": "po"},
+    "ours: PO_S without ends": {"loss": "po-open"},
 }
-"""The losses of Table 2; PO_S as printed has slope 1; slope 10 is an option of ours."""
-ENCODERS = ("average", "cnn", "lstm")
+"""The losses of Table 2, and one of ours: PO_S with infinite ends instead of -1 and 1."""
+ENCODERS: dict[str, dict[str, Any]] = {
+    "average": {},
+    "cnn, separate towers": {"encoder": "cnn"},
+    "lstm, separate towers": {"encoder": "lstm"},
+    "cnn, shared tower": {"encoder": "cnn", "shared": True},
+    "lstm, shared tower": {"encoder": "lstm", "shared": True},
+    "ours: cnn, tanh at its end": {"encoder": "cnn", "squashed": True},
+    "ours: lstm, both last states": {"encoder": "lstm", "both_last": True},
+}
+"""The encoders of Table 3: the paper's, those with one tower for both sides, and two of ours with separate ones."""
+AS_PUBLISHED = {"average": "average", "cnn, separate towers": "cnn", "lstm, separate towers": "lstm"}
+"""The rows of Table 3 that the paper has, by its names."""
 EPS = (0.0, 0.05, 0.1, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0)
-FIRST_THRESHOLDS = (0.0, 0.1, 0.2, 0.3)
-SECOND_THRESHOLDS = (0.5, 0.6, 0.7, 0.8)
+FIRST_THRESHOLDS = (0.1, 0.2, 0.3, 0.4, 0.5)
+SECOND_THRESHOLDS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 IRRELEVANT = tuple(range(20, 101, 10))
 SHARES = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0)
 
 Groups = dict[str, list[Trial]]
 """Trials that differ in their seeds only, by what they are called in a table."""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """What figure 4 tries: every eps with every pair of thresholds that rises."""
+
+    eps: tuple[float, ...] = EPS
+    theta1: tuple[float, ...] = FIRST_THRESHOLDS
+    theta2: tuple[float, ...] = SECOND_THRESHOLDS
+
+    def thresholds(self) -> list[tuple[float, float]]:
+        """The pairs of thresholds."""
+        return [(first, second) for first in self.theta1 for second in self.theta2 if first < second]
+
+    def edges(self, thresholds: tuple[float, float]) -> list[str]:
+        """The sides of the grid that a pair of thresholds lies on, in words.
+
+        >>> Grid(theta1=(0.1, 0.2, 0.3), theta2=(0.6, 0.7, 0.8)).edges((0.2, 0.8))
+        ['theta2 0.8 is the highest']
+        """
+        found = []
+        for name, tried, value in zip(("theta1", "theta2"), (self.theta1, self.theta2), thresholds, strict=True):
+            found += [f"{name} {value:g} is the {end}" for end in _ends(tried, value)]
+        return found
+
+
+def _ends(tried: Sequence[float], value: float) -> list[str]:
+    """Whether a value is the lowest or the highest of those tried."""
+    return [end for end, of in (("lowest", min), ("highest", max)) if value == of(tried)]
 
 
 @dataclass(frozen=True)
@@ -39,16 +80,20 @@ class Setup(pages.Setup):
     split: str = "dev"
     seeds: int = 3
     settings: Mapping[str, Any] = field(default_factory=dict)
+    queries: int = 0
+    grid: Grid = field(default_factory=Grid)
 
     def trial(self, pair: Pair, seed: int = 0, **how: Any) -> Trial:
         """A trial with the command's settings and some of its own; ``how`` may also set fields of the trial."""
         own = {name: how.pop(name) for name in ("ranked_negatives", "train_share", "start") if name in how}
-        return Trial(self.data, pair, {**self.settings, "loss": "sosl", **how, "seed": seed}, self.split, **own)
+        settings = {**self.settings, "loss": "sosl", **how, "seed": seed}
+        return Trial(self.data, pair, settings, self.split, queries=self.queries, **own)
 
     def about(self) -> dict[str, Any]:
         pairs = ["-".join(pair) for pair in self.pairs]
         named = {"data": self.data, "pairs": pairs, "split": self.split, "seeds": self.seeds}
-        return {**named, "settings": dict(self.settings)}
+        limit = {"queries": self.queries} if self.queries else {}
+        return {**named, **limit, "settings": dict(self.settings)}
 
     def settings_shown(self, item: Item) -> str:
         return ", ".join(f"{key} = {value}" for key, value in self.settings.items()) if item.needs_data else ""
@@ -56,6 +101,17 @@ class Setup(pages.Setup):
     def seeded(self, pair: Pair, **how: Any) -> list[Trial]:
         """One trial a seed."""
         return [self.trial(pair, seed, **how) for seed in range(self.seeds)]
+
+
+def fixed_by(setup: Setup, trials: Iterable[Trial]) -> set[str]:
+    """The settings of the command that some of the trials have other values of."""
+    return {
+        key
+        for trial in trials
+        for key, value in setup.settings.items()
+        if settings_of({**trial.settings, key: value}) != trial.settings
+        or (key in FILE_OPTIONS and trial.start != "random")
+    }
 
 
 Experiment = pages.Experiment[Setup, Trial, TrialData]
@@ -92,7 +148,7 @@ def _span(numbers: Sequence[float]) -> str:
 
 def table2_trials(setup: Setup, pair: Pair) -> Groups:
     """Every loss with the paper's thresholds, one trial a seed."""
-    return {name: setup.seeded(pair, **{"thresholds": "", **loss}) for name, loss in LOSSES.items()}
+    return {name: setup.seeded(pair, **{"thresholds": "", "slope": 0.0, **loss}) for name, loss in LOSSES.items()}
 
 
 def figure3_trials(setup: Setup) -> Groups:
@@ -101,21 +157,20 @@ def figure3_trials(setup: Setup) -> Groups:
 
 
 def table3_trials(setup: Setup, pair: Pair) -> Groups:
-    """Every encoder, one seed."""
-    return {encoder: [setup.trial(pair, encoder=encoder)] for encoder in ENCODERS}
+    """Every encoder, one trial a seed."""
+    return {name: setup.seeded(pair, **encoder) for name, encoder in ENCODERS.items()}
 
 
-def figure4_trials(setup: Setup) -> dict[float, list[Trial]]:
-    """For every eps a grid of thresholds, one seed."""
+def figure4_trials(setup: Setup) -> dict[float, dict[tuple[float, float], list[Trial]]]:
+    """For every eps a grid of thresholds, one trial a seed."""
     return {
-        eps: [
-            setup.trial(
+        eps: {
+            (first, second): setup.seeded(
                 setup.pairs[0], eps=eps, thresholds="" if (first, second) == (0.2, 0.7) else f"{first:g},{second:g}"
             )
-            for first in FIRST_THRESHOLDS
-            for second in SECOND_THRESHOLDS
-        ]
-        for eps in EPS
+            for first, second in setup.grid.thresholds()
+        }
+        for eps in setup.grid.eps
     }
 
 
@@ -136,8 +191,8 @@ def claims_trials(setup: Setup) -> dict[str, Groups]:
             "cosine (eps 0) alone": setup.seeded(pair, eps=0.0, clip=0.0),
         },
         "towers of the cnn": {
-            "separate": [setup.trial(pair, encoder="cnn")],
-            "shared": [setup.trial(pair, encoder="cnn", shared=True)],
+            "separate": setup.seeded(pair, encoder="cnn"),
+            "shared": setup.seeded(pair, encoder="cnn", shared=True),
         },
         "order of the pairs": {"shuffled": paper, "as they stand": setup.seeded(pair, shuffle=False)},
         "first word vectors": {

@@ -34,13 +34,13 @@ class SmoothTrials(PlanRunner[Trial, TrialData]):
     datasets_kept = 4
 
     def data_key(self, trial: Trial) -> tuple[Any, ...]:
-        return trial.data, trial.pair
+        return trial.data, trial.pair, trial.queries
 
     def open_data(self, *key: Any, skip_bad: bool) -> TrialData:
-        source, pair = key
+        source, pair, queries = key
         if source.startswith(PACKED):
-            return PackedData(Path(source.removeprefix(PACKED)), pair)
-        return TrialData(source, pair, skip_bad)
+            return PackedData(Path(source.removeprefix(PACKED)), pair, queries)
+        return TrialData(source, pair, skip_bad, queries)
 
     def run(self, trial: Trial, data: TrialData, device: str = "auto") -> Outcome:
         """Train on the train split, measure on the trial's own."""

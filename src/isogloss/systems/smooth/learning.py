@@ -62,7 +62,7 @@ def make_learner(options: SmoothOptions, prepared: Prepared, pair: tuple[str, st
             raise InputError(f"smooth.loss: {what}; choose another loss, like sosl")
         raise InputError(f"smooth.thresholds: {what}; give one threshold fewer than there are grades")
     tables = _first_tables(options, prepared.words, pair)
-    if options.encoder != "average":
+    if options.encoder != "average" or options.optimizer == "dense":
         learner = _torch_learner(options, tables, prepared.pairs, loss)
     else:
         learner = _average_learner(options, tables, prepared.pairs, loss)
@@ -93,13 +93,14 @@ def _average_learner(options: SmoothOptions, tables: Sequence[Matrix], pairs: Pa
 def _torch_learner(options: SmoothOptions, tables: Sequence[Matrix], pairs: Pairs, loss: Loss) -> PairLearner:
     torch = import_extra("torch", "train", f"training the encoder {options.encoder}")
     from isogloss.nn.encoders.towers import make_encoders
-    from isogloss.training.torch_pairs import TorchPairs
+    from isogloss.training.torch_pairs import TorchAverage, TorchPairs
 
+    kind = TorchAverage if options.encoder == "average" else TorchPairs
     device = options.device if options.device != "auto" else "cuda" if torch.cuda.is_available() else "cpu"
     encoders = make_encoders(
         options.encoder, tables[0], tables[1], tower_sizes(options), options.shared, not options.frozen, options.seed
     )
-    return TorchPairs(*encoders, pairs, loss, options.eps, options.clip, options.seed, device)
+    return kind(*encoders, pairs, loss, options.eps, options.clip, options.seed, device)
 
 
 def _first_tables(options: SmoothOptions, words: Mapping[Side, StringTable], pair: tuple[str, str]) -> list[Matrix]:

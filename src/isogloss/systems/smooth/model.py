@@ -41,6 +41,7 @@ DEFAULT_GRADES = 3  # relevant, partially, not: those of models of earlier versi
 
 ENCODERS = ("average", "cnn", "lstm")
 DEVICES = ("auto", "cpu", "cuda")
+OPTIMIZERS = ("adam", "dense")
 RECIPES: dict[str, dict[str, Any]] = {
     "average": {"epochs": 30, "batch": 128, "rate": 0.01, "decay": 1.0},
     "cnn": {"epochs": 30, "batch": 128, "rate": 0.001, "decay": 0.95},
@@ -55,10 +56,12 @@ class SmoothOptions(SystemOptions):
 
     encoder: str = option("average", "average, cnn or lstm")
     dimension: int = option(64, "of word vectors and of texts", 1, 4096)
-    eps: float = option(1.0, "of the smooth cosine; 0 is the cosine", 0, 100)
+    eps: float = option(0.25, "of the smooth cosine; 0 is the cosine, the paper has 1", 0, 100)
     loss: str = option("sosl", f"one of {', '.join(LOSSES)}")
-    thresholds: str = option("", "of the loss, rising, like 0.2,0.7 (the default); 3part: 0.2,0.55,0.9")
-    slope: float = option(10.0, "of the loss po; 1, as in the paper, does not train", 1e-3, 1e3)
+    thresholds: str = option(
+        "", "of the loss, rising; sosl 0.3,0.9 (the paper 0.2,0.7), 3part 0.2,0.55,0.9, others 0.2,0.7"
+    )
+    slope: float = option(0.0, "of the losses po and po-open; 0: po 1, as in the paper, po-open (ours) 10", 0, 1e3)
     negatives: int = option(40, "random irrelevant documents a query", 0, 100_000)
     fresh_negatives: bool = option(False, "draw new ones each epoch")
     epochs: int = option(0, "average and cnn 30, lstm 15", 0, 100_000)
@@ -66,6 +69,7 @@ class SmoothOptions(SystemOptions):
     rate: float = option(0.0, "learning rate of Adam: average .01, cnn and lstm .001", 0, 10)
     decay: float = option(0.0, "the rate is multiplied by this after each epoch: average 1, cnn and lstm .95", 0, 1)
     clip: float = option(1.0, "largest norm of a step's gradient; 0: no clipping", 0, 1e9)
+    optimizer: str = option("adam", "adam, or dense: the same by torch, which passes over all word vectors each step")
     shuffle: bool = option(True, "a new order of the pairs each epoch")
     patience: int = option(
         0, "stop after so many epochs without a better dev measure, keep the best; 0: never", 0, 1000
@@ -85,12 +89,15 @@ class SmoothOptions(SystemOptions):
     window: int = option(3, "words a filter of the cnn sees", 1, 100)
     hidden: int = option(64, "units of the lstm, each direction", 1, 10_000)
     dropout: float = option(0.4, "of word vectors (cnn, lstm)", 0, 0.99)
-    device: str = option("auto", "auto, cpu or cuda (average: auto is cpu)")
+    squashed: bool = option(False, "tanh after the full layer of the cnn; the paper has none")
+    both_last: bool = option(False, "both last states of the lstm; the paper: the output at the first position")
+    device: str = option("auto", "auto, cpu or cuda (average: auto is cpu, unless optimizer is dense)")
     seed: int = option(0, "of initial values, order and negatives", 0, 2**31 - 1)
 
     def check(self) -> None:
         """Raise for values that no range rules out."""
-        self.require("smooth", {"encoder": ENCODERS, "loss": tuple(LOSSES), "device": DEVICES})
+        known = {"encoder": ENCODERS, "loss": tuple(LOSSES), "device": DEVICES, "optimizer": OPTIMIZERS}
+        self.require("smooth", known)
         self.require_measure("smooth")
         if self.encoder == "average" and (self.frozen or self.shared):
             what = "frozen" if self.frozen else "shared"
@@ -105,10 +112,15 @@ class SmoothOptions(SystemOptions):
         return Recipe(**paper, shuffle=self.shuffle, patience=self.patience, measure=self.measure, seed=self.seed)
 
     def make_loss(self, grades: int) -> Loss:
-        """The loss for so many grades; without thresholds the paper's 0.2 and 0.7, with more between, or 0.2 alone."""
-        thresholds = numbers("smooth.thresholds", self.thresholds, "0.2,0.7")
-        if not thresholds and grades != 3 and self.loss != "3part":
-            thresholds = np.linspace(0.2, 0.7, grades - 1).tolist()
+        """The loss for so many grades; its own two thresholds, where none are set, have more between for more grades.
+
+        Those of SOSL, and eps, were chosen by the MRR over the whole collection of bible fr
+        (docs/results/smooth.md#figure-4).
+        """
+        thresholds = numbers("smooth.thresholds", self.thresholds, "0.3,0.9")
+        if not thresholds and self.loss != "3part":
+            first, last = (0.3, 0.9) if self.loss == "sosl" else (0.2, 0.7)
+            thresholds = np.linspace(first, last, grades - 1).tolist()
         return make_loss(self.loss, thresholds, self.slope)
 
 
@@ -228,7 +240,8 @@ def tower_sizes(options: SmoothOptions) -> TowerSizes:
     """The sizes of the cnn and the lstm."""
     from isogloss.nn.encoders.towers import TowerSizes
 
-    return TowerSizes(options.dimension, options.filters, options.window, options.hidden, options.dropout)
+    sizes = options.filters, options.window, options.hidden, options.dropout
+    return TowerSizes(options.dimension, *sizes, options.squashed, options.both_last)
 
 
 def _encode(tower: Tower, copies: Tensor) -> Tensor:

@@ -1,23 +1,26 @@
-"""One step of the average model over the rows that its batch touches, compiled.
+"""Steps of the average model over the rows that their batches touch, compiled.
 
 What limits training is memory: each step reads and writes the touched rows of two large tables. So a step reads each
-row for pooling once a token, and updates it once a distinct word:
+row for pooling once a token, and updates it once a distinct word. Steps are taken by windows of batches:
 
-1. every pair (in parallel): pool both texts, tanh, score, loss; the gradient of each pooled mean. These two vectors a
-   pair fit the cache.
-2. the tokens of the batch become, for each touched row, a linked list of the pairs that hold it. Rows are dealt to
-   *parts* by their number; each part reads all tokens and keeps its own, so that parts run in parallel.
-3. every part (in parallel) adds up the gradients of each of its rows along the list, in the cache, and takes the Adam
-   step at once. A row lies beside its two moments, so that all three are one span of memory, fetched a few rows
-   ahead; no table of gradients exists.
+1. the tokens of each batch of the window (batches in parallel) become, for each touched row, a linked list of the pairs
+   that hold it. Rows are dealt to *parts*, by blocks that fill a cache line of step numbers.
+2. every part (in parallel) finds for each touched row how many steps it will miss until the window touches it again,
+   and its rows catch up with the steps that they missed before (``adam.py``).
+3. of each batch, every pair (in parallel): pool both texts, tanh, score, loss; the gradient of each pooled mean. These
+   two vectors a pair fit the cache.
+4. of each batch, every part (in parallel) adds up the gradients of each touched row along its list, in the cache, and
+   takes the Adam step at once, and those that the row will miss, while it is at hand. A row lies beside its two
+   moments, so that all three are one span of memory, fetched a few rows ahead; no table of gradients exists.
 
-Clipping needs the norm of the whole gradient before step 3. It is at most the sum of the pairs' own norms; only where
+Clipping needs the norm of the whole gradient before step 4. It is at most the sum of the pairs' own norms; only where
 that bound exceeds the limit is the norm computed, by one more pass over the lists. What comes out does not depend on
-the number of threads.
+the number of threads, nor on where windows begin.
 
-Arguments that go together go as tuples: of a side ``(ids, offsets, table, heads, lists, touched)``, of the pairs
-``(query_of, document_of, grades)``. What is written into is an argument of its own: of arrays that come out of a tuple
-numba does not know that someone else sees them, and drops stores that it takes for dead.
+Arguments that go together go as tuples: of a side ``(ids, offsets, table, since, heads, coming)``, of a side's window
+``(spans, lists, touched, firsts, misses, counts)``, of the pairs ``(query_of, document_of, grades)``. What is written
+into is an argument of its own: of arrays that come out of a tuple numba does not know that someone else sees them, and
+drops stores that it takes for dead.
 """
 
 from __future__ import annotations
@@ -33,10 +36,11 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 from isogloss.storage.compiled import compiled_arithmetic, compiled_parallel
-from isogloss.training.word_average.reference import ADAM_EPSILON, BETA1, BETA2
+from isogloss.training.word_average.adam import ADAM_EPSILON, BETA1, BETA2, LIMIT
 
 END = np.int32(-1)
-PARTS = 4  # a power of 2; whatever the number of threads, so that it makes no difference
+WINDOW = 128  # batches
+PARTS, BLOCK = 64, 16  # powers of 2, whatever the number of threads, so that it makes no difference
 _AHEAD = 4
 _LINE = 16  # float32 values of a cache line
 _tools: Any = cgutils  # has no types
@@ -151,83 +155,110 @@ def prefetch(_context: Any, table: Any, row: Any, moment: Any, column: Any) -> A
 
 @compiled_arithmetic
 def step_through(
-    order: Any, batch_size: int, losses: Any, numbers: Any, sides: Any, loss: Any, gradients: Any,
-    pair_losses: Any, pair_norms: Any, clip: float, rate: float, step: int,
+    order: Any, batch_size: int, losses: Any, numbers: Any, sides: Any, windows: Any, loss: Any, gradients: Any,
+    pair_losses: Any, pair_norms: Any, clip: float, rate: float, step: int, schedule: Any,
 ) -> int:  # fmt: skip
     """Step through the order; how many steps were taken (fewer than planned: the next is not finite)."""
     for batch in range(len(losses)):
-        members = order[batch * batch_size : (batch + 1) * batch_size]
-        differentiate_pairs(members, 0, len(members), numbers, sides, loss, gradients, pair_losses, pair_norms)
+        place = batch % len(windows[0][5])
+        if place == 0:
+            begin_window(order[batch * batch_size :], batch_size, numbers, sides, windows, rate, step + batch, schedule)
+        grades = numbers[2][order[batch * batch_size : (batch + 1) * batch_size]]
+        number = len(grades)
+        differentiate_pairs(grades, 0, number, place, sides, windows, loss, gradients, pair_losses, pair_norms)
         losses[batch] = take_step(
-            members, numbers, sides, gradients, pair_losses, pair_norms, clip, rate, step + batch + 1
-        )
+            number, place, sides, windows, gradients, pair_losses, pair_norms, clip, rate, step + batch + 1,
+            schedule,
+        )  # fmt: skip
         if not math.isfinite(losses[batch]):
             return batch
     return len(losses)
 
 
 @compiled_parallel
+def begin_window(
+    order: Any, batch_size: int, numbers: Any, sides: Any, windows: Any, rate: float, step: int, schedule: Any
+) -> None:
+    """Prepare the first batches of an order; their rows catch up. ``step`` is the last step that was taken."""
+    query_of, document_of, _ = numbers
+    query_ids, query_offsets, queries, query_since, query_heads, query_coming = sides[0]
+    document_ids, document_offsets, documents, document_since, document_heads, document_coming = sides[1]
+    query_spans, query_lists, query_touched, query_firsts, query_misses, query_counts = windows[0]
+    document_spans, document_lists, document_touched, document_firsts, document_misses, document_counts = windows[1]
+    batches = min(len(query_counts), -(-len(order) // batch_size))
+    tasks = min(len(query_heads), batches)
+    for task in numba.prange(tasks):
+        for batch in range(task, batches, tasks):
+            members = order[batch * batch_size : (batch + 1) * batch_size]
+            _link(
+                members, query_of, query_ids, query_offsets, query_heads[task], query_spans[batch], query_lists[batch],
+                query_touched[batch], query_firsts[batch], query_counts[batch],
+            )  # fmt: skip
+            _link(
+                members, document_of, document_ids, document_offsets, document_heads[task], document_spans[batch],
+                document_lists[batch], document_touched[batch], document_firsts[batch], document_counts[batch],
+            )  # fmt: skip
+    for part in numba.prange(PARTS):
+        _look_ahead(part, batches, query_touched, query_counts, query_misses, query_coming)
+        _look_ahead(part, batches, document_touched, document_counts, document_misses, document_coming)
+        _catch_up_part(part, queries, query_since, query_coming, step, rate, schedule)
+        _catch_up_part(part, documents, document_since, document_coming, step, rate, schedule)
+
+
+@compiled_parallel
 def differentiate_pairs(
-    members: Any, first: int, last: int, numbers: Any, sides: Any, loss: Any, gradients: Any, pair_losses: Any,
-    pair_norms: Any,
+    grades: Any, first: int, last: int, place: int, sides: Any, windows: Any, loss: Any, gradients: Any,
+    pair_losses: Any, pair_norms: Any,
 ) -> None:  # fmt: skip
-    """Of pairs ``first`` to ``last`` of a batch: gradients of both means, loss and norm, each at its own index."""
-    query_of, document_of, grades = numbers
-    query_ids, query_offsets, queries, _, _, _ = sides[0]
-    document_ids, document_offsets, documents, _, _, _ = sides[1]
-    number = len(members)
+    """Of pairs ``first`` to ``last`` of a window's batch: gradients of both means, loss and norm, at their indices."""
+    query_ids, queries, query_spans = sides[0][0], sides[0][2], windows[0][0][place]
+    document_ids, documents, document_spans = sides[1][0], sides[1][2], windows[1][0][place]
+    number = len(grades)
     for i in numba.prange(first, last):
-        query, document = query_of[members[i]], document_of[members[i]]
-        query_words = _pool(queries, query_ids, query_offsets[query], query_offsets[query + 1], gradients[0, i])
-        document_words = _pool(
-            documents, document_ids, document_offsets[document], document_offsets[document + 1], gradients[1, i]
-        )
+        query_words = _pool(queries, query_ids, query_spans[i, 0], query_spans[i, 1], gradients[0, i])
+        document_words = _pool(documents, document_ids, document_spans[i, 0], document_spans[i, 1], gradients[1, i])
         pair_losses[i], pair_norms[i] = differentiate(
-            gradients[0, i], gradients[1, i], query_words, document_words, grades[members[i]], loss, number
+            gradients[0, i], gradients[1, i], query_words, document_words, grades[i], loss, number
         )
 
 
 @compiled_parallel
 def take_step(
-    members: Any, numbers: Any, sides: Any, gradients: Any, pair_losses: Any, pair_norms: Any, clip: float, rate: float,
-    step: int,
+    number: int, place: int, sides: Any, windows: Any, gradients: Any, pair_losses: Any, pair_norms: Any, clip: float,
+    rate: float, step: int, schedule: Any,
 ) -> float:  # fmt: skip
-    """Take the step of a batch, unless it is not finite; the mean loss before it."""
-    query_of, document_of, _ = numbers
-    query_ids, query_offsets, queries, query_heads, query_lists, query_touched = sides[0]
-    document_ids, document_offsets, documents, document_heads, document_lists, document_touched = sides[1]
-    number = len(members)
+    """Take the step of a window's batch of ``number`` pairs, unless it is not finite; the mean loss before it."""
+    _, _, queries, query_since, _, _ = sides[0]
+    _, _, documents, document_since, _, _ = sides[1]
+    _, query_lists, query_touched, query_firsts, query_misses, query_counts = windows[0]
+    _, document_lists, document_touched, document_firsts, document_misses, document_counts = windows[1]
     bound = _sum(pair_norms, number)
     mean_loss = _sum(pair_losses, number) / number if math.isfinite(bound) else bound
     if not math.isfinite(mean_loss):
         return mean_loss
-    clipping = 0 < clip < bound
-    counts = np.empty((PARTS, 2), dtype=np.int64)
-    squares = np.zeros(PARTS)
-    for part in numba.prange(PARTS):
-        counts[part, 0] = _link(
-            part, members, query_of, query_ids, query_offsets, query_heads, query_lists[part], query_touched[part]
-        )
-        counts[part, 1] = _link(
-            part, members, document_of, document_ids, document_offsets, document_heads, document_lists[part],
-            document_touched[part],
-        )  # fmt: skip
-        if clipping:
+    scale = 1.0
+    if 0 < clip < bound:
+        squares = np.zeros(PARTS)
+        for part in numba.prange(PARTS):
             squares[part] = _square(
-                query_touched[part, : counts[part, 0]], query_heads, query_lists[part], gradients[0]
-            ) + _square(document_touched[part, : counts[part, 1]], document_heads, document_lists[part], gradients[1])
-    norm = math.sqrt(_sum(squares, PARTS)) if clipping else 0.0
-    scale = clip / norm if clipping and norm > clip else 1.0
-    pace = rate / (1.0 - BETA1**step)
-    correction = 1.0 / math.sqrt(1.0 - BETA2**step)
+                query_firsts[place, part, : query_counts[place, part]], query_lists[place], gradients[0]
+            ) + _square(
+                document_firsts[place, part, : document_counts[place, part]], document_lists[place], gradients[1]
+            )
+        scale = min(1.0, clip / math.sqrt(_sum(squares, PARTS)))
+    rates = np.empty((len(query_counts) - place, 4), np.float32)
+    rates[0, 0], rates[0, 1] = rate / (1.0 - BETA1**step), 1.0 / math.sqrt(1.0 - BETA2**step)
+    for missed in range(1, len(rates)):
+        _missed_rates(step, step + missed, rate, schedule, rates[missed])
     for part in numba.prange(PARTS):
         _update(
-            query_touched[part, : counts[part, 0]], query_heads, query_lists[part], gradients[0], queries,
-            np.float32(scale), np.float32(pace), np.float32(correction),
+            query_touched[place, part, : query_counts[place, part]], query_firsts[place, part],
+            query_misses[place, part], query_lists[place], gradients[0], queries, query_since, scale, step, rates,
         )  # fmt: skip
         _update(
-            document_touched[part, : counts[part, 1]], document_heads, document_lists[part], gradients[1],
-            documents, np.float32(scale), np.float32(pace), np.float32(correction),
+            document_touched[place, part, : document_counts[place, part]], document_firsts[place, part],
+            document_misses[place, part], document_lists[place], gradients[1], documents, document_since, scale, step,
+            rates,
         )  # fmt: skip
     return mean_loss
 
@@ -268,23 +299,90 @@ def _pool(table: Any, ids: Any, start: int, end: int, mean: Any) -> int:
 
 
 @compiled_arithmetic
-def _link(part: int, members: Any, text_of: Any, ids: Any, offsets: Any, heads: Any, lists: Any, touched: Any) -> int:
-    """For each row of this part that the batch touches, the list of the pairs that hold it; how many rows."""
-    count, place = 0, 0
-    for i in range(len(members)):
+def _link(
+    members: Any, text_of: Any, ids: Any, offsets: Any, heads: Any, spans: Any, lists: Any, touched: Any, firsts: Any,
+    counts: Any,
+) -> None:  # fmt: skip
+    """Where each text of a batch is; the touched rows, by parts; for each the list of the pairs that hold it."""
+    for i in range(len(members)):  # apart from what follows: memory answers several requests at once
         text = text_of[members[i]]
-        for token in range(offsets[text], offsets[text + 1]):
+        spans[i, 0], spans[i, 1] = offsets[text], offsets[text + 1]
+    counts[:] = 0
+    place = 0
+    for i in range(len(members)):
+        for token in range(spans[i, 0], spans[i, 1]):
             row = ids[token]
-            if row & (PARTS - 1) != part:
-                continue
             if heads[row] == END:
-                touched[count] = row
-                count += 1
+                part = row // BLOCK & (PARTS - 1)
+                touched[part, counts[part]] = row
+                counts[part] += 1
             lists[0, place] = i
             lists[1, place] = heads[row]
             heads[row] = place
             place += 1
-    return count
+    for part in range(PARTS):
+        for number in range(counts[part]):
+            firsts[part, number] = heads[touched[part, number]]
+            heads[touched[part, number]] = END
+
+
+@compiled_arithmetic
+def _look_ahead(part: int, batches: int, touched: Any, counts: Any, misses: Any, coming: Any) -> None:
+    """How many steps each touched row will miss before the window touches it again; none where it does not.
+
+    ``coming`` has the first batch that touches a row, or END.
+    """
+    for batch in range(batches - 1, -1, -1):
+        for number in range(counts[batch, part]):
+            row = touched[batch, part, number]
+            misses[batch, part, number] = max(0, coming[row] - batch - 1)
+            coming[row] = batch
+
+
+@compiled_arithmetic
+def _catch_up_part(part: int, table: Any, since: Any, coming: Any, step: int, rate: float, schedule: Any) -> None:
+    """The rows of a part catch up to the step before the first batch that touches them."""
+    rates = np.empty(4, np.float32)
+    for block in range(part * BLOCK, len(table), PARTS * BLOCK):
+        for row in range(block, min(block + BLOCK, len(table))):
+            if coming[row] != END and 0 < since[row] < step + coming[row]:
+                _fetch(table, row)
+        for row in range(block, min(block + BLOCK, len(table))):
+            until = step + coming[row]
+            if coming[row] != END and 0 < since[row] < until:  # 0: it has never been touched
+                _missed_rates(since[row], until, rate, schedule, rates)
+                _miss(table[row, 0], table[row, 1], table[row, 2], rates)
+                since[row] = until
+            coming[row] = END
+
+
+@compiled_arithmetic
+def _fetch(table: Any, row: int) -> None:
+    """Ask memory for a row and its moments."""
+    for moment in range(3):
+        for line in range(0, table.shape[2], _LINE):
+            prefetch(table, row, moment, line)
+
+
+@compiled_arithmetic
+def _missed_rates(since: int, until: int, rate: float, schedule: Any, rates: Any) -> None:
+    """What ``_miss`` needs to make the steps after ``since`` up to ``until`` (``adam.py``)."""
+    before, after = schedule[min(since, LIMIT)], schedule[min(until, LIMIT)]
+    powers = schedule[min(until - since, LIMIT)]
+    total = before[0] - powers[2] * after[0]
+    rates[0], rates[1] = rate * total, total / (before[1] - powers[4] * after[1])
+    rates[2], rates[3] = powers[2], powers[3]
+
+
+@compiled_arithmetic
+def _miss(word: Any, mean: Any, square: Any, rates: Any) -> None:
+    """The steps of a row that has no gradient in them."""
+    pace, scale, first, second = rates[0], rates[1], rates[2], rates[3]
+    epsilon = np.float32(ADAM_EPSILON)
+    for j in range(len(word)):
+        word[j] -= mean[j] * pace / (math.sqrt(square[j]) * scale + epsilon)
+        mean[j] *= first
+        square[j] *= second
 
 
 @compiled_arithmetic
@@ -305,12 +403,12 @@ def _add_up(place: int, lists: Any, gradients: Any, total: Any) -> Any:
 
 
 @compiled_arithmetic
-def _square(touched: Any, heads: Any, lists: Any, gradients: Any) -> float:
+def _square(firsts: Any, lists: Any, gradients: Any) -> float:
     """The squared norm of the gradient over some rows."""
     total = np.empty(gradients.shape[1], dtype=np.float32)
     square = 0.0
-    for row in touched:
-        gradient = _add_up(heads[row], lists, gradients, total)
+    for first in firsts:
+        gradient = _add_up(first, lists, gradients, total)
         own: Any = np.float32(0)
         for j in range(len(gradient)):
             own += gradient[j] * gradient[j]
@@ -320,25 +418,39 @@ def _square(touched: Any, heads: Any, lists: Any, gradients: Any) -> float:
 
 @compiled_arithmetic
 def _update(
-    touched: Any, heads: Any, lists: Any, gradients: Any, table: Any, scale: Any, pace: Any, correction: Any
-) -> None:
-    """Each row's gradient, its Adam step, and its list emptied."""
+    touched: Any, firsts: Any, misses: Any, lists: Any, gradients: Any, table: Any, since: Any, scale: float, step: int,
+    rates: Any,
+) -> None:  # fmt: skip
+    """Of some rows: the gradient, the Adam step, and the steps that the row will miss."""
     size = gradients.shape[1]
     beta1, beta2 = np.float32(BETA1), np.float32(BETA2)
     rest1, rest2 = np.float32(1 - BETA1), np.float32(1 - BETA2)
-    epsilon = np.float32(ADAM_EPSILON)
+    factor, epsilon, pace, correction = np.float32(scale), np.float32(ADAM_EPSILON), rates[0, 0], rates[0, 1]
     total = np.empty(size, dtype=np.float32)
+    for number in range(min(_AHEAD, len(touched))):
+        _fetch(table, touched[number])
     for number in range(len(touched)):
         if number + _AHEAD < len(touched):
-            for moment in range(3):
-                for line in range(0, size, _LINE):
-                    prefetch(table, touched[number + _AHEAD], moment, line)
+            _fetch(table, touched[number + _AHEAD])
         row = touched[number]
-        gradient = _add_up(heads[row], lists, gradients, total)
-        heads[row] = END
+        gradient = _add_up(firsts[number], lists, gradients, total)
         word, mean, square = table[row, 0], table[row, 1], table[row, 2]
-        for j in range(size):
-            slope = gradient[j] * scale
-            mean[j] = beta1 * mean[j] + rest1 * slope
-            square[j] = beta2 * square[j] + rest2 * slope * slope
-            word[j] -= pace * mean[j] / (math.sqrt(square[j]) * correction + epsilon)
+        since[row] = step + misses[number]
+        if misses[number] == 0:
+            for j in range(size):
+                slope = gradient[j] * factor
+                mean[j] = beta1 * mean[j] + rest1 * slope
+                square[j] = beta2 * square[j] + rest2 * slope * slope
+                word[j] -= pace * mean[j] / (math.sqrt(square[j]) * correction + epsilon)
+            continue
+        missed = rates[misses[number]]
+        missed_pace, missed_scale, decay1, decay2 = missed[0], missed[1], missed[2], missed[3]
+        for j in range(size):  # the same, then what ``_miss`` does
+            slope = gradient[j] * factor
+            m = beta1 * mean[j] + rest1 * slope
+            v = beta2 * square[j] + rest2 * slope * slope
+            root = math.sqrt(v)
+            w = word[j] - pace * m / (root * correction + epsilon)
+            word[j] = w - m * missed_pace / (root * missed_scale + epsilon)
+            mean[j] = m * decay1
+            square[j] = v * decay2

@@ -1,4 +1,4 @@
-"""The average model trained on the CPU: pooling, smooth cosine, loss, gradient and lazy Adam in one compiled pass.
+"""The average model trained on the CPU: pooling, smooth cosine, loss, gradient and Adam in one compiled pass.
 
 numba was chosen over C++ with OpenMP because it needs no compiler at installation, and over torch, which is several
 times slower here even with sparse gradients (``benchmarks/training.py``).
@@ -22,10 +22,21 @@ from numpy.typing import NDArray
 from isogloss.nn.losses import CompiledLoss
 from isogloss.training.distributed import Team
 from isogloss.training.examples import Pairs
-from isogloss.training.word_average.compiled import END, PARTS, differentiate_pairs, step_through, take_step
-from isogloss.training.word_average.reference import NumpyAverage, Table
+from isogloss.training.word_average.adam import Table, catch_up, schedule
+from isogloss.training.word_average.compiled import (
+    BLOCK,
+    END,
+    PARTS,
+    WINDOW,
+    begin_window,
+    differentiate_pairs,
+    step_through,
+    take_step,
+)
+from isogloss.training.word_average.reference import NumpyAverage
 
 _PROBE = 4
+_WINDOW_TOKENS = 4_000_000
 _EVERY = 3
 _WORTH_THREADS = 20  # words a pair
 
@@ -72,7 +83,8 @@ class NumbaAverage(NumpyAverage):
         self, query_table: Table, document_table: Table, pairs: Pairs, loss: CompiledLoss, eps: float, clip: float
     ) -> None:
         super().__init__(query_table, document_table, pairs, loss, eps, clip)
-        self._heads = [np.full(len(table), END, dtype=np.int32) for table in self._tables]
+        self._coming = [np.full(len(table), END, np.int32) for table in self._tables]
+        self._heads = [np.full((numba.get_num_threads(), len(table)), END, np.int32) for table in self._tables]
         self._threads = ThreadChoice(_useful_threads(pairs))
         self._steps_through(np.zeros(0, np.int64), 1, 0.0)  # compiles, or finds what was compiled before
 
@@ -83,6 +95,7 @@ class NumbaAverage(NumpyAverage):
 
     def advance(self, order: NDArray[np.int64], batch_size: int, rate: float) -> NDArray[np.float64]:
         losses, done = [np.zeros(0)], 0
+        self._begin(rate)
         allowed = numba.get_num_threads()
         for wanted, batches in self._threads.chunks(-(-len(order) // batch_size)):
             threads = min(wanted or self._threads.best, allowed)
@@ -99,12 +112,18 @@ class NumbaAverage(NumpyAverage):
     def _steps_through(self, order: NDArray[np.int64], batch_size: int, rate: float) -> NDArray[np.float64]:
         pairs, losses = self.pairs, np.zeros(-(-len(order) // batch_size))
         batch_size = min(batch_size, max(1, len(order)))
-        sides = []
-        for texts, table, heads in zip((pairs.queries, pairs.documents), self._tables, self._heads, strict=True):
-            tokens = max(1, int(texts.lengths.max(initial=0)) * batch_size)
-            lists = np.empty((PARTS, 2, tokens), np.int32)
-            touched = np.empty((PARTS, min(tokens, len(table))), np.int32)
-            sides.append((texts.ids, texts.offsets, table, heads, lists, touched))
+        texts = pairs.queries, pairs.documents
+        tokens = [max(1, int(each.lengths.max(initial=0)) * batch_size) for each in texts]
+        window = max(1, min(WINDOW, _WINDOW_TOKENS // sum(tokens), len(losses)))
+        sides, windows = [], []
+        for number, (each, table) in enumerate(zip(texts, self._tables, strict=True)):
+            rows = min(tokens[number], -(-len(table) // (PARTS * BLOCK)) * BLOCK)
+            heads = self._heads[number][: numba.get_num_threads()]
+            sides.append((each.ids, each.offsets, table, self._since[number], heads, self._coming[number]))
+            lists = np.empty((window, 2, tokens[number]), np.int32)
+            touched, firsts, misses = (np.empty((window, PARTS, rows), np.int32) for _ in range(3))
+            spans = np.empty((window, batch_size, 2), np.int64)
+            windows.append((spans, lists, touched, firsts, misses, np.zeros((window, PARTS), np.int64)))
         numbers = (pairs.query_of, pairs.document_of, pairs.grades)
         loss = (self.loss.kind, self.loss.lower, self.loss.upper, np.float32(self.loss.slope), np.float32(self.eps))
         gradients = np.empty((2, batch_size, self._tables[0].shape[2]), np.float32)
@@ -112,11 +131,20 @@ class NumbaAverage(NumpyAverage):
         clip, rate = float(self.clip), float(rate)  # whole numbers would be compiled for anew
         advance = step_through if self._team.size == 1 else partial(_step_through_together, self._team)
         taken = advance(
-            order, batch_size, losses, numbers, tuple(sides), loss, gradients, pair_losses, pair_norms, clip, rate,
-            self._step,
+            order, batch_size, losses, numbers, tuple(sides), tuple(windows), loss, gradients, pair_losses, pair_norms,
+            clip, rate, self._step, schedule(),
         )  # fmt: skip
         self._step += taken
+        if taken < len(losses):
+            self._step_back()
         return losses[: taken + 1]
+
+    def _step_back(self) -> None:
+        """Rows that made steps which are not taken after all go back to the last one that is."""
+        for table, since in zip(self._tables, self._since, strict=True):
+            ahead = np.flatnonzero(since > self._step)
+            table[ahead] = catch_up(table[ahead], since[ahead], self._step, self._rate)
+            since[ahead] = self._step
 
 
 def _useful_threads(pairs: Pairs) -> int:
@@ -126,21 +154,26 @@ def _useful_threads(pairs: Pairs) -> int:
 
 
 def _step_through_together(
-    team: Team, order: Any, batch_size: int, losses: Any, numbers: Any, sides: Any, loss: Any, gradients: Any,
-    pair_losses: Any, pair_norms: Any, clip: float, rate: float, step: int,
+    team: Team, order: Any, batch_size: int, losses: Any, numbers: Any, sides: Any, windows: Any, loss: Any,
+    gradients: Any, pair_losses: Any, pair_norms: Any, clip: float, rate: float, step: int, schedule: Any,
 ) -> int:  # fmt: skip
     """The same with others: each process differentiates its share of the pairs, all take the same step."""
     size = gradients.shape[2]
     for batch in range(len(losses)):
-        members = order[batch * batch_size : (batch + 1) * batch_size]
-        own, number = team.rows(len(members)), len(members)
-        differentiate_pairs(members, own.start, own.stop, numbers, sides, loss, gradients, pair_losses, pair_norms)
+        place = batch % len(windows[0][5])
+        if place == 0:
+            begin_window(order[batch * batch_size :], batch_size, numbers, sides, windows, rate, step + batch, schedule)
+        grades = numbers[2][order[batch * batch_size : (batch + 1) * batch_size]]
+        own, number = team.rows(len(grades)), len(grades)
+        differentiate_pairs(
+            grades, own.start, own.stop, place, sides, windows, loss, gradients, pair_losses, pair_norms
+        )
         shared = np.column_stack([gradients[0, own], gradients[1, own], pair_losses[own], pair_norms[own]])
         whole = team.gather(shared, number)
         gradients[0, :number], gradients[1, :number] = whole[:, :size], whole[:, size : 2 * size]
         pair_losses[:number], pair_norms[:number] = whole[:, 2 * size], whole[:, 2 * size + 1]
         losses[batch] = take_step(
-            members, numbers, sides, gradients, pair_losses, pair_norms, clip, rate, step + batch + 1
+            number, place, sides, windows, gradients, pair_losses, pair_norms, clip, rate, step + batch + 1, schedule
         )
         if not math.isfinite(losses[batch]):
             return batch

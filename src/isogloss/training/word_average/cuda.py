@@ -1,4 +1,4 @@
-"""The average model trained on a GPU: lazy Adam over touched rows, a few kernels a step, recorded and replayed.
+"""The average model trained on a GPU: Adam by touched rows, a few kernels a step, recorded and replayed.
 
 The mathematics and the states are those of ``reference.py``, so a training may move from one to the other. Rounding
 differs (float32 throughout), but a run repeats bit by bit on the same kind of device, since gradients are added up in
@@ -23,7 +23,8 @@ from isogloss.storage.errors import InputError, import_extra
 from isogloss.training.distributed import Team
 from isogloss.training.examples import Pairs
 from isogloss.training.learner import PairLearner, State
-from isogloss.training.word_average.reference import ADAM_EPSILON, BETA1, BETA2, Table
+from isogloss.training.word_average.adam import ADAM_EPSILON, BETA1, BETA2, LIMIT, Table, catch_up, schedule
+from isogloss.training.word_average.reference import check_state, state_of
 
 STEPS = 32
 """How many steps a recording has."""
@@ -33,6 +34,7 @@ _LARGEST_SUM = 2.0**26  # times ``kernels.SCALE`` it is half of what 64 bits hol
 _TILE, _SUM_TILE, _WARPS = 16384, 4096, 16
 _SQUARE_TILE, _SQUARE_WARPS, _SQUARES = 4096, 8, 128
 _UPDATE_TILE, _UPDATE_WARPS = 1024, 4
+_CATCH_UP_TILE, _CATCH_UP_WARPS = 1024, 4
 _WORDS = 1024  # words that a program of ``claim`` or ``resolve`` handles at once
 _OVERLAPPING = (9, 0)  # compute capability from which a kernel can start before the one before it ends
 
@@ -41,6 +43,8 @@ class Model(NamedTuple):
     """The parameters, the loss and its settings, on the device."""
 
     rows: torch.Tensor
+    since: torch.Tensor
+    schedule: torch.Tensor
     control: torch.Tensor
     lower: torch.Tensor
     upper: torch.Tensor
@@ -117,11 +121,11 @@ class Recording:
         self.model, self.texts = model, texts
         self.batch_size, self.examples, self.words = batch_size, examples, max(1, words)
         self.order = Order.room(examples, batch_size, device)
-        self.rates = torch.zeros((-(-examples // batch_size), 2), device=device)
+        self.rates = torch.zeros((-(-examples // batch_size), 3), device=device)
         self.losses = torch.zeros(examples, device=device)
         self._owners = torch.zeros((STEPS, len(model.rows)), dtype=torch.int32, device=device)
-        at_places = torch.zeros((3, STEPS, self.words), dtype=torch.int32, device=device)
-        self._row_of, self._text_of, self._shared = at_places
+        at_places = torch.zeros((4, STEPS, self.words), dtype=torch.int32, device=device)
+        self._row_of, self._text_of, self._shared, self._misses = at_places
         self._links = torch.zeros((STEPS, self.words), dtype=torch.int64, device=device)
         self._count_of = torch.zeros((STEPS, self.words), device=device)
         self._sums = torch.zeros((self.words, size), dtype=torch.int64, device=device)
@@ -139,12 +143,12 @@ class Recording:
         """Take the next ``STEPS`` steps."""
         self._graph.replay()
 
-    def begin(self, order: Order, rates: NDArray[np.float64]) -> None:
-        """Start on an order."""
+    def begin(self, order: Order, rates: NDArray[np.float64], step: int) -> None:
+        """Start on an order, after so many steps."""
         for kept, new in zip(self.order, order, strict=True):
             kept[: len(new)] = new
         self.rates[: len(rates)] = put(rates.astype(np.float32), self.rates.device)
-        self.model.control.copy_(torch.tensor([0, len(order.words), len(order.grades), _NEVER]))
+        self.model.control.copy_(torch.tensor([0, len(order.words), len(order.grades), _NEVER, step]))
 
     def _record(self) -> torch.cuda.CUDAGraph:
         self.model.control.zero_()  # no examples: the first launch only compiles
@@ -174,6 +178,10 @@ class Recording:
             model.control, rows, self.words, order.words, self._owners, self._row_of, self._links, self._shared,
             BLOCK=_WORDS,
         )  # fmt: skip
+        self._kernels.look_ahead[(_blocks(model),)](
+            model.control, rows, self.words, self._owners, self._misses, model.rows, model.since, self.rates,
+            model.schedule, STEPS=STEPS, **_catch_up_options(model),
+        )  # fmt: skip
 
     def _step(self, offset: int) -> None:
         """Launch the kernels of a step."""
@@ -202,9 +210,35 @@ class Recording:
             )
         block = max(1, _UPDATE_TILE // self._columns)
         self._kernels.update[(-(-self.words // block),)](
-            *flat, model.rows, self.rates, BETA1=BETA1, BETA2=BETA2, EPSILON=ADAM_EPSILON, CLIPS=model.clip > 0,
-            BLOCK=block, num_warps=_UPDATE_WARPS, **options,
+            *flat, model.rows, model.since, self._misses, self.rates, model.schedule, BETA1=BETA1, BETA2=BETA2,
+            EPSILON=ADAM_EPSILON, LIMIT=LIMIT, CLIPS=model.clip > 0, BLOCK=block, num_warps=_UPDATE_WARPS,
+            enable_fp_fusion=False, **options,
         )  # fmt: skip
+
+
+def _blocks(model: Model) -> int:
+    """How many programs it takes for all rows to catch up."""
+    rows, _, size = model.rows.shape
+    return -(-rows // max(1, _CATCH_UP_TILE // _power_of_two(size)))
+
+
+def _catch_up_options(model: Model) -> dict[str, Any]:
+    """Options of the kernels that catch up. Without fusion they round as ``update`` does, wherever recordings begin."""
+    size = model.rows.shape[2]
+    columns = _power_of_two(size)
+    return {
+        "LIMIT": LIMIT, "EPSILON": ADAM_EPSILON, "SIZE": size, "COLUMNS": columns,
+        "BLOCK": max(1, _CATCH_UP_TILE // columns), "num_warps": _CATCH_UP_WARPS, "enable_fp_fusion": False,
+    }  # fmt: skip
+
+
+def settle(model: Model, step: int, rate: float) -> None:
+    """All rows catch up."""
+    from isogloss.training.word_average import kernels
+
+    kernels.settle[(_blocks(model),)](
+        len(model.rows), step, rate, model.rows, model.since, model.schedule, **_catch_up_options(model)
+    )
 
 
 def _power_of_two(number: int) -> int:
@@ -237,7 +271,9 @@ class CudaAverage(PairLearner):
         table = put(np.concatenate([query_table, document_table]).astype(np.float32), self._device)
         self._model = Model(
             torch.stack([table, torch.zeros_like(table), torch.zeros_like(table)], dim=1),
-            torch.zeros(4, dtype=torch.int64, device=self._device),
+            torch.zeros(len(table), dtype=torch.int32, device=self._device),
+            put(schedule(), self._device),
+            torch.zeros(5, dtype=torch.int64, device=self._device),
             put(loss.lower, self._device),
             put(loss.upper, self._device),
             put(_constants(loss), self._device),
@@ -245,7 +281,7 @@ class CudaAverage(PairLearner):
             float(eps),
             float(clip),
         )
-        self._step = 0
+        self._step, self._rate = 0, 0.0
         self.use(pairs)
 
     def join(self, team: Team) -> None:
@@ -266,8 +302,9 @@ class CudaAverage(PairLearner):
                 for _ in range(0, batches, STEPS):
                     recording.replay()
             finally:  # also when interrupted: the count of steps goes with the rows
-                reached, _, _, failed = self._model.control.tolist()
+                reached, _, _, failed, _ = self._model.control.tolist()
                 self._step += min(reached, batches, failed)
+                self._step_back()
             taken = min(batches, failed + 1)
             losses = recording.losses[: min(len(order), taken * batch_size)].cpu().numpy().astype(np.float64)
         starts = np.arange(0, len(losses), batch_size)
@@ -276,6 +313,9 @@ class CudaAverage(PairLearner):
 
     def _begin(self, order: NDArray[np.int64], batch_size: int, rate: float) -> Recording:
         """Put the order on the device; record anew if the last recording has another batch size or too little room."""
+        if rate != self._rate:
+            settle(self._model, self._step, self._rate)
+            self._rate = rate
         examples = self._texts.order(order, batch_size)
         words, last = int(examples.words.max()), self._recording
         if last is None or last.batch_size != batch_size or last.examples < len(order) or last.words < words:
@@ -284,24 +324,38 @@ class CudaAverage(PairLearner):
             last = Recording(self._model, self._texts, batch_size, max(len(order), self.examples), words)
             self._recording = last
         steps = self._step + 1 + np.arange(-(-len(order) // batch_size))
-        last.begin(examples, np.stack([rate / (1 - BETA1**steps), 1 / np.sqrt(1 - BETA2**steps)], axis=1))
+        corrections = [rate / (1 - BETA1**steps), 1 / np.sqrt(1 - BETA2**steps), np.full(len(steps), rate)]
+        last.begin(examples, np.stack(corrections, axis=1), self._step)
         return last
 
+    def _step_back(self) -> None:
+        """Rows that made steps which are not taken after all go back to the last one that is."""
+        model = self._model
+        ahead = torch.nonzero(model.since > self._step)[:, 0]
+        if len(ahead):
+            rows, since = (each[ahead].cpu().numpy() for each in (model.rows, model.since))
+            model.rows[ahead] = put(catch_up(rows, since, self._step, self._rate), self._device)
+            model.since[ahead] = self._step
+
     def parameters(self) -> State:
-        table = self._model.rows[:, 0].cpu().numpy()
+        copies = self._model._replace(rows=self._model.rows.clone(), since=self._model.since.clone())
+        with torch.cuda.device(self._device):
+            settle(copies, self._step, self._rate)
+        table = copies.rows[:, 0].cpu().numpy()
         return {"query_table": table[: self._query_words].copy(), "document_table": table[self._query_words :].copy()}
 
     def state(self) -> State:
-        rows = self._model.rows.cpu().numpy()
-        query, document = rows[: self._query_words].copy(), rows[self._query_words :].copy()
-        return {"query_rows": query, "document_rows": document, "step": np.asarray(self._step)}
+        rows, since = (self._sides(each.cpu().numpy()) for each in (self._model.rows, self._model.since))
+        return state_of(rows, since, self._step, self._rate)
 
     def restore(self, state: State) -> None:
-        rows = np.concatenate([state["query_rows"], state["document_rows"]])
-        if rows.shape != self._model.rows.shape or len(state["query_rows"]) != self._query_words:
-            raise ValueError(f"word vectors of the shape {rows.shape}, not {tuple(self._model.rows.shape)}")
-        self._model.rows.copy_(put(rows, self._device))
-        self._step = int(state["step"])
+        check_state(state, [rows.shape for rows in self._sides(self._model.rows)])
+        for name, kept in (("rows", self._model.rows), ("since", self._model.since)):
+            kept.copy_(put(np.concatenate([state[f"query_{name}"], state[f"document_{name}"]]), self._device))
+        self._step, self._rate = int(state["step"]), float(state["rate"])
+
+    def _sides(self, both: Any) -> list[Any]:
+        return [both[: self._query_words], both[self._query_words :]]
 
 
 def _constants(loss: CompiledLoss) -> NDArray[np.float32]:

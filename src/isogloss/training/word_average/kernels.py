@@ -5,6 +5,9 @@ these are their *places*. Of all places that hold the same word, the last *owns*
 
     links[place] = 2^32 owner's place + row,   shared[place] = 1 if it owns a row that other places hold, too
 
+Then ``look_ahead`` finds how many steps of the recording each row will miss after each that touches it, and makes up
+for those that it missed before its first (``adam.py``). ``settle`` makes all rows catch up.
+
 A step is ``differentiate`` (one program a pair), ``square`` (only with clipping) and ``update`` (one program a block of
 places). The gradient of a row is that of its owner's text, plus ``sums``, where ``differentiate`` adds up those of all
 other places. Sums are whole multiples of ``1 / SCALE``: whole numbers add up to the same in any order, so that runs
@@ -16,7 +19,8 @@ was written two kernels ago is there from the start; ``square`` may let go earli
 
 Which step it is stands in device memory, so that launches can be recorded once and replayed:
 
-    control = [batch of the recording's first step, batches, examples, first batch with a loss or gradient not finite]
+    control = [batch of the recording's first step, batches, examples, first batch with a loss or gradient not finite,
+               steps taken before the first batch]
 """
 
 import triton
@@ -72,6 +76,80 @@ def resolve(
     owner = tl.load(owners + step * row_count + rows, mask=used, other=0) - 1
     tl.store(links + at, (owner.to(tl.int64) << 32) + rows, mask=used)
     tl.store(shared + step * room + owner, tl.zeros([BLOCK], tl.int32) + 1, mask=used & (owner != places))
+
+
+@triton.jit
+def _missed_rates(
+    since: tl.tensor, until: tl.tensor, rate: tl.tensor, schedule: tl.tensor, LIMIT: tl.constexpr
+) -> tl.tensor:
+    """A times the rate, A / H and the decays of both moments, for the steps after ``since`` up to ``until``."""
+    before, after = schedule + 5 * tl.minimum(since, LIMIT), schedule + 5 * tl.minimum(until, LIMIT)
+    powers = schedule + 5 * tl.minimum(until - since, LIMIT)
+    total = tl.load(before) - tl.load(powers + 2) * tl.load(after)
+    other = tl.load(before + 1) - tl.load(powers + 4) * tl.load(after + 1)
+    scale = tl.where(until > since, total / tl.where(until > since, other, 1.0), 0.0)
+    first, second = tl.load(powers + 2).to(tl.float32), tl.load(powers + 3).to(tl.float32)
+    return (rate * total).to(tl.float32), scale.to(tl.float32), first, second
+
+
+@triton.jit
+def _catch_up(
+    rows: tl.tensor, behind: tl.tensor, until: tl.tensor, rate: tl.tensor, table: tl.tensor, since: tl.tensor,
+    schedule: tl.tensor, LIMIT: tl.constexpr, EPSILON: tl.constexpr, SIZE: tl.constexpr, COLUMNS: tl.constexpr,
+) -> None:  # fmt: skip
+    """The rows that are ``behind`` make the steps that they missed."""
+    start = tl.where(behind, tl.load(since + rows, mask=behind, other=0), until)
+    pace, scale, first, second = _missed_rates(start, until, rate, schedule, LIMIT)
+    columns = tl.arange(0, COLUMNS)
+    inside = behind[:, None] & (columns < SIZE)[None, :]
+    cells = table + rows.to(tl.int64)[:, None] * (3 * SIZE) + columns[None, :]
+    weights = tl.load(cells, mask=inside, other=0.0)
+    means = tl.load(cells + SIZE, mask=inside, other=0.0)
+    sizes = tl.load(cells + 2 * SIZE, mask=inside, other=0.0)
+    moved = weights - means * pace[:, None] / (tl.sqrt(sizes) * scale[:, None] + EPSILON)
+    tl.store(cells, moved, mask=inside)
+    tl.store(cells + SIZE, means * first[:, None], mask=inside)
+    tl.store(cells + 2 * SIZE, sizes * second[:, None], mask=inside)
+    tl.store(since + rows, until, mask=behind)
+
+
+@triton.jit(do_not_specialize=["row_count", "room"])
+def look_ahead(
+    control: tl.tensor, row_count: tl.tensor, room: tl.tensor, owners: tl.tensor, misses: tl.tensor, table: tl.tensor,
+    since: tl.tensor, rates: tl.tensor, schedule: tl.tensor, STEPS: tl.constexpr, LIMIT: tl.constexpr,
+    EPSILON: tl.constexpr, SIZE: tl.constexpr, COLUMNS: tl.constexpr, BLOCK: tl.constexpr,
+) -> None:  # fmt: skip
+    """One program a block of rows: ``misses`` of the places that own them; they catch up to their first step."""
+    batch = tl.load(control)
+    if tl.load(control + 3) < batch:
+        return
+    rows = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    known = rows < row_count
+    coming = tl.full([BLOCK], STEPS, tl.int32)
+    for back in range(STEPS):
+        step = STEPS - 1 - back
+        owner = tl.load(owners + step * row_count.to(tl.int64) + rows, mask=known, other=0)
+        missed = tl.where(coming < STEPS, coming - step - 1, 0)
+        tl.store(misses + step * room.to(tl.int64) + owner - 1, missed, mask=owner > 0)
+        coming = tl.where(owner > 0, step, coming)
+    until = (tl.load(control + 4) + batch).to(tl.int32) + coming
+    start = tl.load(since + rows, mask=known, other=0)
+    behind = (coming < STEPS) & (start > 0) & (start < until)  # 0: it has never been touched
+    rate = tl.load(rates + 3 * batch + 2)
+    _catch_up(rows, behind, until, rate, table, since, schedule, LIMIT, EPSILON, SIZE, COLUMNS)
+
+
+@triton.jit(do_not_specialize=["row_count", "step"])
+def settle(
+    row_count: tl.tensor, step: tl.tensor, rate: tl.tensor, table: tl.tensor, since: tl.tensor, schedule: tl.tensor,
+    LIMIT: tl.constexpr, EPSILON: tl.constexpr, SIZE: tl.constexpr, COLUMNS: tl.constexpr, BLOCK: tl.constexpr,
+) -> None:  # fmt: skip
+    """One program a block of rows: they catch up to ``step``."""
+    rows = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    start = tl.load(since + rows, mask=rows < row_count, other=0)
+    until = tl.zeros([BLOCK], tl.int32) + step
+    behind = (start > 0) & (start < until)
+    _catch_up(rows, behind, until, rate, table, since, schedule, LIMIT, EPSILON, SIZE, COLUMNS)
 
 
 @triton.jit
@@ -241,15 +319,17 @@ def square(
 def update(
     control: tl.tensor, offset: tl.tensor, batch_size: tl.tensor, room: tl.tensor, words_in: tl.tensor,
     links: tl.tensor, text_of: tl.tensor, count_of: tl.tensor, shared: tl.tensor, gradients: tl.tensor, sums: tl.tensor,
-    bounds: tl.tensor, squares: tl.tensor, clip: tl.tensor, table: tl.tensor, rates: tl.tensor, BETA1: tl.constexpr,
-    BETA2: tl.constexpr, EPSILON: tl.constexpr, CLIPS: tl.constexpr, SIZE: tl.constexpr, COLUMNS: tl.constexpr,
-    BLOCK: tl.constexpr, BATCH: tl.constexpr, SQUARES: tl.constexpr, OVERLAPS: tl.constexpr,
+    bounds: tl.tensor, squares: tl.tensor, clip: tl.tensor, table: tl.tensor, since: tl.tensor, misses: tl.tensor,
+    rates: tl.tensor, schedule: tl.tensor, BETA1: tl.constexpr, BETA2: tl.constexpr, EPSILON: tl.constexpr,
+    LIMIT: tl.constexpr, CLIPS: tl.constexpr, SIZE: tl.constexpr, COLUMNS: tl.constexpr, BLOCK: tl.constexpr,
+    BATCH: tl.constexpr, SQUARES: tl.constexpr, OVERLAPS: tl.constexpr,
 ) -> None:  # fmt: skip
     r"""One program a block of places: the Adam step of the rows they own; the sums that went into it are cleared.
 
         m = b1 m + (1 - b1) g,   v = b2 v + (1 - b2) g^2,   w -= rate / (1 - b1^t) m / (sqrt(v / (1 - b2^t)) + e)
 
-    ``rates`` has both corrections of each batch. The sums of a batch that has something not finite are forgotten.
+    Then those steps that the row will miss, as ``look_ahead`` has found, while it is at hand. ``rates`` has both
+    corrections of each batch and the rate. The sums of a batch that has something not finite are forgotten.
     """
     batch = tl.load(control) + offset
     batches, examples = tl.load(control + 1), tl.load(control + 2)
@@ -268,7 +348,12 @@ def update(
     weights = tl.load(cells, mask=inside, other=0.0)
     means = tl.load(cells + SIZE, mask=inside, other=0.0)
     sizes = tl.load(cells + 2 * SIZE, mask=inside, other=0.0)
-    rate, correction = tl.load(rates + 2 * batch), tl.load(rates + 2 * batch + 1)
+    pace, correction = tl.load(rates + 3 * batch), tl.load(rates + 3 * batch + 1)
+    step = (tl.load(control + 4) + batch).to(tl.int32) + 1
+    until = step + tl.load(misses + at, mask=mine, other=0)
+    missed_pace, missed_scale, decay1, decay2 = _missed_rates(
+        tl.zeros([BLOCK], tl.int32) + step, until, tl.load(rates + 3 * batch + 2), schedule, LIMIT
+    )
     if OVERLAPS:
         gdc_wait()
         gdc_launch_dependents()
@@ -290,6 +375,10 @@ def update(
     means = BETA1 * means + (1 - BETA1) * gradient
     sizes = BETA2 * sizes + (1 - BETA2) * gradient * gradient
     inside = inside & (failed > batch)
-    tl.store(cells, weights - rate * means / (tl.sqrt(sizes) * correction + EPSILON), mask=inside)
-    tl.store(cells + SIZE, means, mask=inside)
-    tl.store(cells + 2 * SIZE, sizes, mask=inside)
+    roots = tl.sqrt(sizes)
+    weights -= pace * means / (roots * correction + EPSILON)
+    weights -= means * missed_pace[:, None] / (roots * missed_scale[:, None] + EPSILON)
+    tl.store(cells, weights, mask=inside)
+    tl.store(cells + SIZE, means * decay1[:, None], mask=inside)
+    tl.store(cells + 2 * SIZE, sizes * decay2[:, None], mask=inside)
+    tl.store(since + rows, until, mask=mine & (failed > batch))

@@ -1,10 +1,11 @@
-"""The average model trained by lazy Adam, in numpy: the reference of the compiled and the CUDA learner.
+"""The average model trained by Adam, in numpy: the reference of the compiled and the CUDA learner.
 
     q = tanh(mean of the query's word vectors), d likewise,  r = q.d / ((|q| + eps)(|d| + eps)),  L = loss(r, grade)
 
-A step touches only the rows of words that occur in its batch. *Lazy* Adam updates those rows and their moments alone,
-with the bias correction of the global step (as ``torch.optim.SparseAdam``); dense Adam would also move all other rows a
-little. The gradient of the batch's mean loss is clipped by its norm over both tables.
+A step touches only the rows of words that occur in its batch. The others wait, and catch up with the steps that they
+missed when they are needed (``adam.py``): the parameters are those of Adam over both whole tables. (*Lazy* Adam, such
+as ``torch.optim.SparseAdam``, forgets the missed steps, and learns more slowly.) The gradient of the batch's mean loss
+is clipped by its norm over both tables.
 
 The gradient of a row is a sum of vectors, one for each text that holds the word: the gradient of the text's mean.
 Where several processes train together (``distributed.py``) each computes these two vectors for its share of the pairs,
@@ -15,22 +16,28 @@ themselves would be 7 MB, both tables 51 MB (``benchmarks/training_distributed.p
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from isogloss.nn.losses import BAND, CompiledLoss
 from isogloss.nn.similarity import smooth_cosine, smooth_cosine_gradient
+from isogloss.storage.errors import InputError
 from isogloss.text.ids import Ids, TextIds
 from isogloss.training.distributed import Alone, Team
 from isogloss.training.examples import Pairs
 from isogloss.training.learner import PairLearner, State
+from isogloss.training.word_average.adam import Steps, Table, catch_up, take_adam_step
 
-BETA1, BETA2, ADAM_EPSILON = 0.9, 0.999, 1e-8
-Table = NDArray[np.float32]
+SIDES = ("query", "document")
 
 
 class NumpyAverage(PairLearner):
-    """Tables of word vectors for queries and documents, each row kept beside its two moments: ``[words, 3, size]``."""
+    """Tables of word vectors for queries and documents, each row kept beside its two moments: ``[words, 3, size]``.
+
+    ``_since`` has the step as of which each row is. All of them wait at the same rate: another makes them catch up.
+    """
 
     def __init__(
         self, query_table: Table, document_table: Table, pairs: Pairs, loss: CompiledLoss, eps: float, clip: float
@@ -41,7 +48,8 @@ class NumpyAverage(PairLearner):
             np.pad(table.astype(np.float32)[:, None], ((0, 0), (0, 2), (0, 0)))
             for table in (query_table, document_table)
         ]
-        self._step = 0
+        self._since: list[Steps] = [np.zeros(len(table), np.int32) for table in self._tables]
+        self._step, self._rate = 0, 0.0
         self._team: Team = Alone()
 
     def use(self, pairs: Pairs) -> None:
@@ -52,7 +60,9 @@ class NumpyAverage(PairLearner):
 
     def advance(self, order: NDArray[np.int64], batch_size: int, rate: float) -> NDArray[np.float64]:
         losses = []
+        self._begin(rate)
         for start in range(0, len(order), batch_size):
+            self._catch_up(order[start : start + batch_size])
             with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is found below
                 loss, gradients = self.gradients(order[start : start + batch_size])
                 norm = np.sqrt(sum(float(np.square(rows.astype(np.float64)).sum()) for _, rows in gradients))
@@ -61,9 +71,25 @@ class NumpyAverage(PairLearner):
                 break
             self._step += 1
             scale = self.clip / norm if 0 < self.clip < norm else 1.0
-            for table, (touched, rows) in zip(self._tables, gradients, strict=True):
-                _adam(table, touched, rows * np.float32(scale), rate, self._step)
+            for table, since, (touched, rows) in zip(self._tables, self._since, gradients, strict=True):
+                table[touched] = take_adam_step(table[touched], rows * np.float32(scale), rate, self._step)
+                since[touched] = self._step
         return np.asarray(losses)
+
+    def _begin(self, rate: float) -> None:
+        """Steps at this rate follow."""
+        if rate != self._rate:
+            for table, since in zip(self._tables, self._since, strict=True):
+                table[...] = catch_up(table, since, self._step, self._rate)
+                since[...] = self._step
+            self._rate = rate
+
+    def _catch_up(self, batch: NDArray[np.int64]) -> None:
+        """Bring the rows that a batch touches up to date."""
+        for table, since, (texts, numbers) in zip(self._tables, self._since, self._sides(), strict=True):
+            touched = np.unique(texts.words_of(numbers[batch]))
+            table[touched] = catch_up(table[touched], since[touched], self._step, self._rate)
+            since[touched] = self._step
 
     def gradients(self, batch: NDArray[np.int64]) -> tuple[float, list[tuple[Ids, Table]]]:
         """The mean loss of a batch; for each table the touched rows and the gradient of each."""
@@ -96,19 +122,36 @@ class NumpyAverage(PairLearner):
         return (pairs.queries, pairs.query_of), (pairs.documents, pairs.document_of)
 
     def parameters(self) -> State:
-        query, document = self._tables
-        return {"query_table": query[:, 0].copy(), "document_table": document[:, 0].copy()}
+        query, document = (
+            catch_up(table, since, self._step, self._rate)[:, 0].copy()
+            for table, since in zip(self._tables, self._since, strict=True)
+        )
+        return {"query_table": query, "document_table": document}
 
     def state(self) -> State:
-        query, document = self._tables
-        return {"query_rows": query.copy(), "document_rows": document.copy(), "step": np.asarray(self._step)}
+        return state_of(self._tables, self._since, self._step, self._rate)
 
     def restore(self, state: State) -> None:
-        for table, kept in zip(self._tables, (state["query_rows"], state["document_rows"]), strict=True):
-            if kept.shape != table.shape:
-                raise ValueError(f"word vectors of the shape {kept.shape}, not {table.shape}")
-            table[...] = kept
-        self._step = int(state["step"])
+        check_state(state, [table.shape for table in self._tables])
+        for side, table, since in zip(SIDES, self._tables, self._since, strict=True):
+            table[...], since[...] = state[f"{side}_rows"], state[f"{side}_since"]
+        self._step, self._rate = int(state["step"]), float(state["rate"])
+
+
+def state_of(tables: Sequence[Table], since: Sequence[Steps], step: int, rate: float) -> State:
+    """The state of any learner of the average model."""
+    rows = {f"{side}_rows": table.copy() for side, table in zip(SIDES, tables, strict=True)}
+    steps = {f"{side}_since": each.copy() for side, each in zip(SIDES, since, strict=True)}
+    return rows | steps | {"step": np.asarray(step), "rate": np.asarray(float(rate))}
+
+
+def check_state(state: State, shapes: Sequence[tuple[int, ...]]) -> None:
+    """Raise unless a learner with tables of these shapes can be restored from the state."""
+    if "rate" not in state:
+        raise InputError("training: the checkpoint is of an earlier version, which knew lazy Adam; begin the run again")
+    for side, shape in zip(SIDES, shapes, strict=True):
+        if state[f"{side}_rows"].shape != shape:
+            raise ValueError(f"word vectors of the shape {state[f'{side}_rows'].shape}, not {shape}")
 
 
 def _pool(table: Table, texts: TextIds, numbers: Ids) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
@@ -147,12 +190,3 @@ def _loss(
 
 def _sigmoid(x: NDArray[np.float64]) -> NDArray[np.float64]:
     return 0.5 + 0.5 * np.tanh(0.5 * x)
-
-
-def _adam(table: Table, touched: Ids, gradient: Table, rate: float, step: int) -> None:
-    r"""Take  w -= rate / (1 - b1^t) m / (sqrt(v / (1 - b2^t)) + e),  m and v being the running means of g and g^2."""
-    first = BETA1 * table[touched, 1] + (1 - BETA1) * gradient
-    second = BETA2 * table[touched, 2] + (1 - BETA2) * gradient**2
-    size = np.sqrt(second / (1 - BETA2**step)) + ADAM_EPSILON
-    table[touched, 1], table[touched, 2] = first, second
-    table[touched, 0] -= rate / (1 - BETA1**step) * first / size

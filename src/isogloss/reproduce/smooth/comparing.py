@@ -1,0 +1,81 @@
+"""One way of training against others, paired over the queries, under both protocols."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+import numpy as np
+
+from isogloss.evaluation.significance import Comparison, PerQuery, compare, holm
+from isogloss.reproduce.pages import markdown_table
+from isogloss.reproduce.smooth.plan import Result
+from isogloss.reproduce.smooth.published import MEASURES
+
+PROTOCOLS = {
+    "sampled": "the judged documents and 40 random others (the paper's protocol)",
+    "full": "the whole collection, to a depth of 1000",
+}
+ROUNDS = 10_000
+_LEVEL = 0.05
+
+Rows = Mapping[str, Sequence[Result]]
+Comparisons = Mapping[str, Sequence[Comparison]]
+"""By protocol."""
+
+
+def against_first(groups: Rows, protocol: str) -> list[Comparison]:
+    """The first group against each other one, paired over the queries; Holm's correction runs over all comparisons."""
+    (first, ours), *others = [(name, results) for name, results in groups.items() if results] or [("", [])]
+    found = [
+        compare(
+            first, other, measure, _seed_average(ours, measure, protocol), _seed_average(theirs, measure, protocol),
+            ROUNDS, 0,
+        )
+        for other, theirs in others
+        for measure in MEASURES
+    ]  # fmt: skip
+    corrected = zip(
+        found, holm([each.t_test for each in found]), holm([each.randomisation for each in found]), strict=True
+    )
+    return [replace(each, t_test_holm=t, randomisation_holm=r) for each, t, r in corrected]
+
+
+def compare_under_both(groups: Rows) -> Comparisons:
+    """The first against the others on what each protocol ranks."""
+    return {protocol: against_first(groups, protocol) for protocol in PROTOCOLS}
+
+
+def is_significant(comparison: Comparison) -> bool:
+    """By both tests, after the correction, at 5%."""
+    return max(comparison.t_test_holm, comparison.randomisation_holm) < _LEVEL
+
+
+def differences_tables(comparisons: Comparisons) -> list[str]:
+    """A table a protocol: the first against each other one by measure; * where both tests find a difference."""
+    parts = []
+    for protocol, found in comparisons.items():
+        parts += [f"Differences, {protocol}:", _differences(found)] if found else []
+    return parts or ["There is nothing to compare."]
+
+
+def comparisons_json(comparisons: Comparisons) -> dict[str, list[dict[str, Any]]]:
+    """As plain values."""
+    return {protocol: [asdict(each) for each in found] for protocol, found in comparisons.items()}
+
+
+def _differences(found: Sequence[Comparison]) -> str:
+    cells = {
+        (each.right, each.measure): f"{each.difference:+.3f}{'*' if is_significant(each) else ''}" for each in found
+    }
+    rows = [
+        (f"{found[0].left} − {other}", *(cells[other, measure] for measure in MEASURES))
+        for other in dict.fromkeys(each.right for each in found)
+    ]
+    return markdown_table(("difference", *MEASURES), rows)
+
+
+def _seed_average(results: Sequence[Result], measure: str, protocol: str) -> PerQuery:
+    """A measure query by query, averaged over seeds."""
+    return np.asarray(np.mean([result.values(measure, protocol) for result in results], axis=0))
