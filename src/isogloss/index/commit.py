@@ -18,9 +18,10 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from isogloss.index.copies import read_or_copy
 from isogloss.index.forged import check_commit
 from isogloss.storage.checksums import FileNote
-from isogloss.storage.errors import DamagedFileError, DamagedIndexError, refuse_no_damage, warn_once
+from isogloss.storage.errors import DamagedFileError, DamagedIndexError, refuse_no_damage
 from isogloss.storage.files import read_json, write_bytes
 
 FILE, COPY = "commit.json", "commit.copy.json"
@@ -91,18 +92,7 @@ class Commit:
     @classmethod
     def load(cls, directory: Path) -> Commit:
         """Read ``commit.json``; its copy, with a warning, where it is missing or damaged."""
-        try:
-            return cls._read(directory / FILE)
-        except (OSError, ValueError) as error:
-            refuse_no_damage(error)
-            try:
-                found = cls._read(directory / COPY)
-            except (OSError, ValueError) as worse:
-                refuse_no_damage(worse)
-                what = f"and so is its copy {COPY}: restore one of them, or make the index again with 'isogloss index'"
-                raise DamagedIndexError(f"{directory / FILE}: is damaged ({error}), {what}") from error
-            warn_once(f"{directory / FILE} is damaged, its copy is used; mend it: isogloss check {directory} --repair")
-            return found
+        return read_or_copy(directory / FILE, directory / COPY, cls._read)
 
     @classmethod
     def problems(cls, directory: Path) -> Iterator[DamagedFileError]:

@@ -7,9 +7,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from isogloss.index.copies import read_or_copy
 from isogloss.index.forged import check_manifest, refuse_links
 from isogloss.storage.checksums import FileNote, note_of_bytes
-from isogloss.storage.errors import DamagedFileError, DamagedIndexError, InputError, refuse_no_damage, warn_once
+from isogloss.storage.errors import DamagedFileError, InputError
 from isogloss.storage.files import parse_json, read_regular, write_bytes
 
 FORMAT = 5
@@ -78,18 +79,7 @@ class Manifest:
             what = "is not an index (it has no index.json)" if directory.is_dir() else "no such index"
             raise InputError(f"{directory}: {what}; make one with 'isogloss index'")
         refuse_links(directory)
-        try:
-            return cls._read(directory / FILE, note)
-        except (OSError, ValueError) as error:
-            refuse_no_damage(error)
-            try:
-                found = cls._read(directory / COPY, note)
-            except (OSError, ValueError) as worse:
-                refuse_no_damage(worse)
-                what = f"and so is its copy {COPY}: restore one of them, or make the index again with 'isogloss index'"
-                raise DamagedIndexError(f"{directory / FILE}: is damaged ({error}), {what}") from error
-            warn_once(f"{directory / FILE} is damaged, its copy is used; mend it: isogloss check {directory} --repair")
-            return found
+        return read_or_copy(directory / FILE, directory / COPY, lambda path: cls._read(path, note))
 
     @classmethod
     def _read(cls, path: Path, note: FileNote | None) -> Manifest:
