@@ -3,6 +3,7 @@
 import errno
 import json
 import multiprocessing
+import random
 import threading
 
 import pytest
@@ -460,3 +461,25 @@ def test_a_merge_whose_segment_is_taken_away_meanwhile_is_no_failure(plain, monk
     assert caplog.text == ""
     assert found(plain) == ["new"]
     assert len(list((plain / "segments").iterdir())) == 1
+
+
+def test_documents_are_known_by_their_ids_however_their_segments_were_merged(plain):
+    """The small segments are merged around a large one, which holds older versions of their documents."""
+    chance = random.Random(18)
+    ids = [f"doc{number}" for number in range(12)]
+    there = set()
+    with IndexWriter(plain) as writer:
+        writer.add([Document(f"other{number}", "Le vent du nord.", language="fr") for number in range(200)])
+        writer.add([Document(id_, "Le vent du nord.", language="fr") for id_ in ids])
+        for step in range(60):
+            if there and chance.random() < 0.3:
+                gone = chance.choice(sorted(there))
+                assert writer.delete([gone], ["fr"]) == 1
+                there.discard(gone)
+            else:
+                few = chance.sample(ids, chance.choice((1, 1, 1, 5)))
+                writer.add([Document(id_, f"Le sel numéro {step}.", language="fr") for id_ in few])
+                there.update(few if step else ids)
+            writer.commit()
+            writer.wait()
+            assert writer.index.languages["fr"].known(ids) == there

@@ -187,6 +187,8 @@ def test_documents_are_found_by_id_the_last_of_them_first(first, second, asked):
         wanted = len(first) + second.index(id_) if id_ in second else first.index(id_) if id_ in first else None
         assert row == wanted
         assert row is None or joined[row].id == joined.id_of(row) == id_
+        live = np.arange(len(joined)) < len(first)  # the second ones are deleted
+        assert joined.find(id_, live) == (first.index(id_) if id_ in first else None)
     assert sorted(stores[0].rows_of(set(asked)).tolist()) == sorted(first.index(id_) for id_ in asked if id_ in first)
 
 

@@ -146,7 +146,11 @@ def read_page(pages: StringTable, row: int) -> Document:
 
 
 class JoinedDocuments:
-    """The documents of several stores, one after the other; of an id that several stores have, the last counts."""
+    """The documents of several stores, one after the other.
+
+    An id may be in several stores: of its versions one at most is not deleted, and after merging that need not be in
+    the last of them.
+    """
 
     def __init__(self, stores: Sequence[DocumentStore], id_order: Rows) -> None:
         self.stores = list(stores)
@@ -164,10 +168,11 @@ class JoinedDocuments:
         number, row_there = self._at(row)
         return self.stores[number].id_of(row_there)
 
-    def find(self, id_: str) -> int | None:
+    def find(self, id_: str, live: NDArray[np.bool_] | None = None) -> int | None:
+        """The row of a document by its id: of those that are live, where that is given, the last."""
         for store, start in zip(reversed(self.stores), reversed(self.starts[:-1]), strict=True):
             row = store.find(id_)
-            if row is not None:
+            if row is not None and (live is None or live[start + row]):
                 return start + row
         return None
 
@@ -181,8 +186,8 @@ class JoinedDocuments:
 class LiveDocuments:
     """The documents of a store that are not deleted, numbered without gaps."""
 
-    def __init__(self, store: DocumentStore | JoinedDocuments, live: NDArray[np.bool_]) -> None:
-        self._store, self._rows = store, np.flatnonzero(live)
+    def __init__(self, store: JoinedDocuments, live: NDArray[np.bool_]) -> None:
+        self._store, self._live, self._rows = store, live, np.flatnonzero(live)
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -192,9 +197,8 @@ class LiveDocuments:
 
     def find(self, id_: str) -> int | None:
         """The number of a document by its id."""
-        row = self._store.find(id_)
-        number = int(np.searchsorted(self._rows, -1 if row is None else row))
-        return number if number < len(self) and self._rows[number] == row else None
+        row = self._store.find(id_, self._live)
+        return None if row is None else int(np.searchsorted(self._rows, row))
 
 
 def extended_order(order: Rows, stores: Sequence[DocumentStore], added: DocumentStore) -> Rows:

@@ -97,8 +97,7 @@ class MappedLanguageIndex:
         return matching if self.live is None else matching & self.live
 
     def find(self, id_: str) -> int | None:
-        row = self.store.find(id_)
-        return row if row is not None and (self.live is None or self.live[row]) else None
+        return self.store.find(id_, self.live)
 
     def known(self, ids: Sequence[str]) -> set[str]:
         return {id_ for id_ in ids if self.find(id_) is not None}
