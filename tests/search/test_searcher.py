@@ -9,7 +9,7 @@ import pytest
 
 from isogloss.data.documents import Collection, Document
 from isogloss.index.commit import Commit
-from isogloss.index.documents import DocumentStore
+from isogloss.index.documents import DocumentStore, JoinedDocuments
 from isogloss.index.language_index import MappedLanguageIndex
 from isogloss.index.manifest import Manifest
 from isogloss.index.reader import OpenIndex
@@ -46,7 +46,8 @@ def make_index_of(tmp_path):
         documents = Collection([Document(id_, text, language=language) for id_, text in texts.items()], language)
         system = make_system("bm25-dict", ("en", language), {"lexicon": str(path)})
         system.index(documents, ("text",))
-        return MappedLanguageIndex(system, DocumentStore.of(documents), JoinedPostings([]))
+        store = DocumentStore.of(documents)
+        return MappedLanguageIndex(system, JoinedDocuments([store], store.id_order), JoinedPostings([]))
 
     return make
 
