@@ -1,18 +1,23 @@
 """Time, number and log of requests."""
 
+import errno
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+import uvicorn
 from prometheus_client.multiprocess import mark_process_dead
 
-from isogloss.server.limits import Limits
+from isogloss.server.app import make_app
+from isogloss.server.limits import Limits, Shares
 from isogloss.server.log import LineWriter, flush
+from isogloss.server.running import Server, connections, listen
 
 SEARCH = "/api/v1/search"
 
@@ -164,3 +169,56 @@ def test_a_log_that_nobody_reads_stops_nothing(monkeypatch):
     assert written[-1].endswith(b"last\n")
     assert len(written) <= 8
     assert b"lines were lost" in b"".join(written)
+
+
+def test_workers_share_the_cores_and_a_short_queue_goes_with_the_threads():
+    whole = Limits(threads=8)
+    assert [whole.shared_by(workers).threads for workers in (1, 2, 3, 8, 20)] == [8, 4, 2, 1, 1]
+    assert whole.shared_by(8).searches < whole.searches
+    assert Limits(threads=8, in_flight=7).shared_by(4).searches == 7
+
+
+def test_who_asks_on_although_refused_waits_for_the_refusal_until_he_stops_for_a_while():
+    now = [0.0]
+    shares = Shares(lambda: now[0])
+    assert shares.refuse("honest") == 0
+    waits = [shares.refuse("greedy") for _ in range(1000)]
+    assert (waits[0], waits[-1] > 0) == (0, True)
+    assert shares.refuse("honest") == 0
+    now[0] = 10.0
+    assert shares.refuse("greedy") == 0
+
+
+def test_a_connection_that_cannot_be_made_does_not_keep_the_next_out(index, monkeypatch):
+    made = Server._protocol
+    faults = [ValueError("a fault of ours"), OSError(errno.EMFILE, "Too many open files")]
+
+    def sometimes(self):
+        if faults:
+            raise faults.pop()
+        return made(self)
+
+    monkeypatch.setattr(Server, "_protocol", sometimes)
+    listener = listen("127.0.0.1", 0)
+    port = listener.getsockname()[1]
+    started = []
+    thread = threading.Thread(target=serve_in_thread, args=(listener, index, started))
+    thread.start()
+    for _ in range(3):
+        with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
+            connection.sendall(b"GET /api/v1/health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            try:
+                received = connection.recv(100)
+            except ConnectionError:
+                received = b""
+    started[0].should_exit = True
+    thread.join()
+    assert not faults
+    assert received.startswith(b"HTTP/1.1 200")
+
+
+def serve_in_thread(listener, index, started):
+    app = make_app(index)
+    config = uvicorn.Config(app, http=connections(Limits()), log_config=None, access_log=False)
+    started.append(Server(config))
+    started[0].run(sockets=[listener])

@@ -126,11 +126,14 @@ class Server(uvicorn.Server):
         loop = asyncio.get_running_loop()
         listener.setblocking(False)
         while True:
+            connection = None
             try:
                 connection, _ = await loop.sock_accept(listener)
                 await loop.connect_accepted_socket(self._protocol, connection)
-            except OSError as error:  # too many open files, say: others will be closed
-                write_line("error", message=f"a connection cannot be accepted: {error}")
+            except Exception as error:  # too many open files, say; whatever it is, the next has to be accepted
+                if connection is not None:
+                    connection.close()
+                write_line("error", message=f"a connection cannot be accepted: {type(error).__name__}: {error}")
                 await asyncio.sleep(_PAUSE)
             count = len(self.server_state.connections)
             await asyncio.sleep(_STEP * count if count <= _FEW else 0)
