@@ -71,7 +71,7 @@ def run(options: argparse.Namespace) -> None:
 
 def _tell(options: argparse.Namespace, done: Synced) -> None:
     for warning in done.warnings:
-        note(f"warning: {warning}; its documents are as before", options.quiet)
+        note(f"warning: {warning}", options.quiet)
     parts = ((done.added, "added"), (done.replaced, "replaced"), (done.deleted, "deleted"))
     changed = ", ".join(f"{count:,} {what}" for count, what in parts if count)
     read = f"{done.read:,} of {counted(done.files, 'file')} read"
@@ -102,7 +102,7 @@ def _watch(options: argparse.Namespace) -> None:
             if done.changed or not number:
                 _tell(options, done)
             elif done.warnings:
-                last = _tell_once(f"warning: {done.warnings[0]}; its documents are as before", last, options.quiet)
+                last = _tell_once(f"warning: {done.warnings[0]}", last, options.quiet)
             if not number:
                 note(f"{index}: watching {', '.join(map(str, paths))}; end with Ctrl-C{how}", options.quiet)
     except KeyboardInterrupt:

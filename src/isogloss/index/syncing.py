@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -53,7 +53,7 @@ class Synced:
     files: int = 0
     """Files that were looked at."""
     warnings: tuple[str, ...] = ()
-    """Files that could not be read, and keep their documents."""
+    """Files that could not be read, which keep their documents; and languages that the index cannot take."""
 
     @property
     def changed(self) -> bool:
@@ -347,7 +347,7 @@ class _Changing:
             left_out = {path for path in task.changed if path in task.before and path not in of_claims}
             documents = [each for each in documents if self._file(each[0]) not in left_out]
         if task.languages or not documents:
-            return _Reading(_assigned(documents, task.languages), failed)
+            return _Reading(list(_assigned(documents, task.languages)), failed)
         found = detect_each(task.source, documents, self._manifest.documents, self._nearby(claims))
         return _Reading([each for each in found if not self._is_page(each[1].language)], failed)
 
@@ -358,7 +358,7 @@ class _Changing:
             source, languages = languages_to_add(source, self._manifest, problems)
         for language in languages:
             found = checked_documents(source.documents(language, problems), problems)
-            yield from _assigned([(place, each) for place, each in found], languages, language)
+            yield from _assigned(found, languages, language)
 
     def _files_of(self, folder: Folder) -> tuple[list[Located], dict[str, str]]:
         """The documents of the files that have changed, file by file: one that cannot be read keeps none from it."""
@@ -405,7 +405,7 @@ class _Changing:
                 self._writer.begin_language(language, of_language)
             except InputError as error:
                 refused.add(language)
-                self.warnings.append(f"{len(of_language):,} documents in {language!r} are left out: {error}")
+                self.warnings.append(f"documents in {language!r} are left out, {len(of_language):,} of them: {error}")
         return {key: each for key, each in documents.items() if key.language not in refused}
 
     def _refuse_loss(self, claims: Mapping[Key, str], deleted: Collection[Key], some_are_left: bool) -> None:
@@ -433,15 +433,13 @@ class _Changing:
 
 
 def _warning(file: Path, why: str) -> str:
-    return why if why.startswith(str(file)) else f"{file}: {why}"
+    return f"{why if why.startswith(str(file)) else f'{file}: {why}'}; what the index has of it stays"
 
 
-def _assigned(found: Sequence[Located], languages: Sequence[str], language: str = "") -> list[Located]:
-    """The documents with their languages, of those that the user has named."""
-    if not languages:
-        return list(found)
-    return [
-        (place, replace(each, language=each.language or (languages[0] if len(languages) == 1 else
-                                                         identify_language(each.text, languages))))
-        for place, each in found
-    ]  # fmt: skip
+def _assigned(found: Iterable[Located], languages: Sequence[str], read_as: str = "") -> Iterator[Located]:
+    """The documents with their languages, of those that the user has named; of one without, it is identified."""
+    for place, each in found:
+        language = read_as if each.language and read_as else each.language
+        if not language and languages:
+            language = languages[0] if len(languages) == 1 else identify_language(each.text, languages)
+        yield place, replace(each, language=language)
