@@ -543,3 +543,51 @@ def test_names_that_are_not_utf8_are_followed(tmp_path):
         file.write(FRENCH[1])
     assert sync_index(index).replaced == 1
     assert documents(index) == {("fr", "caf%E9.txt"): FRENCH[1]}
+
+
+def test_naming_the_same_place_is_remembered_though_nothing_has_changed(index, folder, later):
+    sync_index(index)
+    named_origins.forget(Manifest.load(index).identity, f"folder:{folder}")
+    assert sync_index(index, moved=str(folder)) == Synced(files=4)
+    assert sync_index(index) == Synced(files=4)
+
+
+def test_a_place_that_the_source_has_left_is_forgotten(index, folder, tmp_path):
+    folder.rename(tmp_path / "moved")
+    sync_index(index, moved=str(tmp_path / "moved"))
+    assert not named_origins.is_named(Manifest.load(index).identity, f"folder:{folder}")
+
+
+def test_an_index_that_cannot_be_written_is_up_to_date_if_nothing_has_changed(index, folder, later, monkeypatch):
+    def refuse(*_):
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr(WriteLock, "acquire", refuse)
+    assert sync_index(index) == Synced(files=4)
+    write(folder / "bread.md", FRENCH[1])
+    with pytest.raises(OSError, match="Read-only"):
+        sync_index(index)
+
+
+def test_languages_that_are_added_one_by_one_are_followed_together(tmp_path, folder):
+    index = tmp_path / "both"
+    write(folder / "de" / "bienen.md", GERMAN)
+    write(folder / "fr" / "pain.md", FRENCH[0])
+    make_index(index, "bm25", open_source(str(folder)), ["fr"])
+    with IndexWriter(index) as writer:
+        add_source(writer, open_source(str(folder)), ["de"])
+    write(folder / "de" / "bienen.md", GERMAN * 2)
+    write(folder / "fr" / "pain.md", FRENCH[1])
+    assert sync_index(index).replaced == 2
+    (folder / "fr" / "pain.md").unlink()
+    assert sync_index(index).deleted == 1
+
+
+def test_a_file_of_lines_that_is_empty_now_is_refused_unless_forced(tmp_path):
+    pages, index = tmp_path / "pages.jsonl", tmp_path / "index"
+    pages.write_text(json.dumps({"id": "a", "text": FRENCH[0]}) + "\n")
+    make_index(index, "bm25", open_source(str(pages)))
+    pages.write_text("")
+    with pytest.raises(InputError, match=r"1 of its 1 documents .*--force"):
+        sync_index(index)
+    assert sync_index(index, force=True).deleted == 1

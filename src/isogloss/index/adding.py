@@ -23,7 +23,8 @@ def add_source(
     """Add the documents of a source in these languages, or in those that are detected, and commit; their number.
 
     ``follow``: the source becomes an origin of the index, if its files can be read again. One that is an origin has
-    from now on the documents that were read now; others that it had before stay in the index, and are not followed.
+    from now on the documents that were read now, and those in other languages; others that it had before stay in the
+    index, and are not followed.
     """
     recorded = recording(source, languages, problems) if follow else None
     read = source if recorded is None else recorded.source
@@ -40,10 +41,11 @@ def add_source(
     writer.source = read
     count = writer.add(noted())
     if recorded is not None:
-        record = recorded.record(ids)
-        origins = load_origins(writer.path, writer.index.commit).items()
-        known = (name for name, each in origins if each.origin.source == record.origin.source)
-        writer.set_origin(next(known, ""), record)
+        name, record = "", recorded.record(ids)
+        for known, each in load_origins(writer.path, writer.index.commit).items():
+            if each.origin.source == record.origin.source:
+                name, record = known, record.with_languages_of(each)
+        writer.set_origin(name, record)
     writer.commit()
     if recorded is not None:
         confirm(writer.index.manifest.identity, record.origin.source)

@@ -18,7 +18,7 @@ import json
 import secrets
 import time
 from collections.abc import Collection, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -127,6 +127,17 @@ class OriginRecord:
         claims, states = self.claims(), self.states()
         again = {path for key, path in claims.items() if keys is None or key in keys}
         return self.of(self.origin, {**states, **dict.fromkeys(again, NEVER_READ)}, claims)
+
+    def with_languages_of(self, before: OriginRecord) -> OriginRecord:
+        """The same, and the documents that it had in languages which were not read this time."""
+        languages, states = self.origin.languages, self.states()
+        if not languages:
+            return self
+        others = {
+            key: path for key, path in before.claims().items() if key.language not in languages and path in states
+        }
+        both = tuple(dict.fromkeys([*before.origin.languages, *languages])) if before.origin.languages else ()
+        return self.of(replace(self.origin, languages=both), states, {**others, **self.claims()})
 
     def file_of(self, key: Key) -> str | None:
         """The file that a document is from, by its path in the origin."""

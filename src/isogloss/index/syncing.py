@@ -185,15 +185,15 @@ class _Sync:
                     tasks = self._tasks(writer.index.commit)
                 self._change(tasks, writer)
                 writer.commit()
-        except IndexBusyError:
-            if any(task.changed or task.gone for task in tasks):
+        except (IndexBusyError, OSError):
+            if self._moved or any(task.changed or task.gone for task in tasks):
                 raise
             return self._done(tasks, Changes())  # times of files were to be recorded, which saves hashing them again
-        if self._moved:
-            confirm(writer.index.manifest.identity, tasks[0].origin.source)
         return self._done(tasks, writer.changes)
 
     def _done(self, tasks: Sequence[_Task], changes: Changes) -> Synced:
+        if self._moved and not self._refused:
+            self._remember(tasks[0])
         if self._refused:
             others = "; its other sources are up to date" if len(self._refused) < self._looked_at else ""
             raise InputError(self._refused[0] + others)
@@ -202,9 +202,17 @@ class _Sync:
         warnings = tuple(dict.fromkeys([*unread, *self._warnings]))
         return Synced(changes.added, changes.replaced, changes.deleted, self._read, files, warnings)
 
+    def _remember(self, task: _Task) -> None:
+        """The origin is now where the user has said; and no longer elsewhere."""
+        identity, old = Manifest.load(self._path).identity, self._before_moving.get(task.name)
+        confirm(identity, task.origin.source)
+        if old is not None and old != task.origin.source:
+            forget(identity, old)
+
     def _tasks(self, commit: Commit) -> list[_Task]:
         """The origins to look at; those that are refused are noted."""
         self._origins = load_origins(self._path, commit)
+        self._before_moving = {name: record.origin.source for name, record in self._origins.items()}
         chosen, tasks = self._chosen(), []
         self._refused, self._looked_at = [], len(chosen)
         for name, origin in chosen.items():
@@ -354,6 +362,8 @@ class _Changing:
     def _all_of(self, source: Source) -> Iterator[Located]:
         """All documents of a source whose files are read together."""
         problems, languages = Problems(not self._task.origin.skip_bad), list(self._task.languages)
+        if next(source.all_documents(Problems(stop_at_errors=False)), None) is None:
+            return
         if not languages:
             source, languages = languages_to_add(source, self._manifest, problems)
         for language in languages:
