@@ -591,3 +591,20 @@ def test_a_file_of_lines_that_is_empty_now_is_refused_unless_forced(tmp_path):
     with pytest.raises(InputError, match=r"1 of its 1 documents .*--force"):
         sync_index(index)
     assert sync_index(index, force=True).deleted == 1
+
+
+@pytest.mark.parametrize("settings", [{}, {"passages": "6"}])
+def test_a_synced_index_ranks_as_a_new_one_does(tmp_path, folder, settings):
+    """With passages, and for queries in two languages."""
+    index, new = tmp_path / "synced", tmp_path / "fresh"
+    make_index(index, "bm25", open_source(str(folder)), ["fr"], ["en", "de"], settings=settings)
+    rng = random.Random(1)
+    for _ in range(5):
+        change(folder, rng)
+        sync_index(index, force=True)
+    make_index(new, "bm25", open_source(str(folder)), ["fr"], ["en", "de"], settings=settings)
+    for query_language in ("en", "de"):
+        for query in ("pain farine", "sel des roches", "miel", "nuit tempête bateaux"):
+            searchers = [Searcher(open_index(path)).asked_in(query_language) for path in (index, new)]
+            old, fresh = ([(hit.document.id, hit.score) for hit in each.search(query)] for each in searchers)
+            assert old == fresh

@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Define the arguments."""
     add_index(parser)
     parser.add_argument(
-        "sources", nargs="*", metavar="SOURCE",
+        "sources", nargs="*", default=[], metavar="SOURCE",
         help="which of the folders and files that INDEX was made of, as 'isogloss info' lists them (default: all)",
     )  # fmt: skip
     parser.add_argument(
