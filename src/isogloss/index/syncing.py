@@ -160,7 +160,7 @@ class _Reading(NamedTuple):
 
 
 class _Sync:
-    """One run, by the rules that the user gave."""
+    """One run. Files are looked at before the index is locked: where nothing has changed it is not even opened."""
 
     def __init__(
         self, path: Path, sources: Sequence[str], moved: str, force: bool, only: Path | None,
@@ -325,7 +325,7 @@ class _Changing:
         self._refuse_loss(claims, deleted, bool(left or new))
         self._writer.add(document for _, document in documents.values())
         self._delete(deleted)
-        states = task.scan.settled(read)
+        states = task.scan.settled(read if self._by_file else task.scan.states)
         kept = {path: state for path, state in task.before.items() if path not in states and path not in task.gone}
         failed = {path: task.before.get(path, NEVER_READ) for path in reading.failed}
         origin = replace(task.origin, read_at=now())
@@ -371,7 +371,7 @@ class _Changing:
             yield from _assigned(found, languages, language)
 
     def _files_of(self, folder: Folder) -> tuple[list[Located], dict[str, str]]:
-        """The documents of the files that have changed, file by file: one that cannot be read keeps none from it."""
+        """The documents of the files that have changed, and why some of these could not be read."""
         task, documents, failed = self._task, list[Located](), dict[str, str]()
         paths = [task.scan.root / path for path in {**task.before, **task.scan.states}]
         marked = {language: set(folder.marked(paths, language)) for language in task.languages}
@@ -388,7 +388,7 @@ class _Changing:
                 failed[path] = str(error)
                 continue
             if problems.errors and not (task.origin.skip_bad and found):
-                failed[path] = problems.kept[0].message
+                failed[path] = next(str(each) for each in problems.kept if each.fatal)
             else:
                 documents += found
         return documents, failed
