@@ -21,6 +21,7 @@ RUNNABLE = [path for path, blocks in BLOCKS.items() if any(b.is_code and NOT_RUN
 WITH_SKIPPED = {
     "docs/guides/qdrant.md",
     "docs/guides/bridge.md",
+    "docs/guides/keep-an-index-current.md",
     "docs/guides/run-the-service.md",
     "docs/guides/search-my-documents.md",
     "docs/guides/starter.md",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import secrets
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -35,6 +35,11 @@ from isogloss.index.language_systems import Encode, LanguageSystems
 from isogloss.index.lock import FILE as LOCK
 from isogloss.index.lock import WriteLock
 from isogloss.index.manifest import FILE, Manifest
+from isogloss.index.named_origins import confirm, forget, is_named
+from isogloss.index.origin_files import recording
+from isogloss.index.origins import FOLDER as ORIGINS
+from isogloss.index.origins import OriginRecord, load_origins
+from isogloss.index.origins import new_name as new_record
 from isogloss.index.reader import OpenIndex, open_index
 from isogloss.index.score_scales import usual_scores
 from isogloss.index.segments import SEGMENTS, SHARED, SOURCES, new_name, write_segment
@@ -52,13 +57,15 @@ def make_index(
     fields: tuple[str, ...] = ("title", "text"), settings: Mapping[str, str] | None = None,
     overwrite: bool = False, problems: Problems | None = None, source_documents: bool = True,
     engine: str = "", encode: Encode | None = None, translations: OwnTranslations | None = None,
+    remember: bool = True,
 ) -> Manifest:  # fmt: skip
     """Index the documents of some languages for queries in others. The index appears when it is complete.
 
     Where no languages are named, those of the documents are detected (:mod:`isogloss.index.detecting`).
     ``source_documents``: documents in the language of the queries, where the source has some, are stored to search
     with. ``engine``: the address of an engine that stores documents and vectors (:mod:`isogloss.engines.registry`).
-    ``translations`` are trained on.
+    ``translations`` are trained on. What the index is made of is recorded in it, and remembered on this machine with
+    ``remember`` (:mod:`isogloss.index.origins`), so that it can be synced.
     """
     query_languages = _named_once([query_language] if isinstance(query_language, str) else query_language, "queries")
     if engine and len(query_languages) > 1:
@@ -69,6 +76,8 @@ def make_index(
     if translations is not None and name not in system_names():
         raise InputError(f"translations: {name} is trained already; leave them out, or train it with --parallel")
     named = bool(languages)
+    recorded = recording(source, languages, problems, translations is not None)
+    source = source if recorded is None else recorded.source
     if not named:
         detected = with_languages(source, problems)
         source, languages = detected.source, languages_to_index(detected, query_languages)
@@ -76,7 +85,9 @@ def make_index(
         source, languages = translations.added_to(source, languages, query_languages, named, problems)
     settings = dict(settings or {})
     systems = (ready_systems(name, source, query_languages, each, settings, problems, for_engine) for each in languages)
+    ids: dict[str, list[str]] = {}
     with ExitStack() as stack:
+        stack.enter_context(forgetting_old_origins(path))
         stack.enter_context(dropping_the_old_engine_index(path))
         in_engine = stack.enter_context(new_engine_index(engine, path, systems)) if engine else None
         partial = stack.enter_context(replacing(path, overwrite))
@@ -88,15 +99,20 @@ def make_index(
                 if in_engine
                 else ready_systems(name, source, query_languages, language, settings, problems, documents=documents)
             )
-            builder.add(language, of_language, _of_language(documents, languages, source))
-            indexed = documents[0]
-            del documents  # a large collection is in memory once
+            of_one = _of_language(documents, languages, source)
+            builder.add(language, of_language, of_one)
+            indexed, ids[language] = documents[0], of_one.ids
+            del documents, of_one  # a large collection is in memory once
         sources = {}
         if source_documents:
             asked = [language for language in query_languages if language not in languages]
             kept = {each: _keep_sources(partial / SOURCES / each, source, each, indexed) for each in asked}
             sources = {language: count for language, count in kept.items() if count}
-        return builder.finish(name, settings, sources)
+        origins = [] if recorded is None else [recorded.record(ids)]
+        manifest = builder.finish(name, settings, sources, origins)
+    for record in origins:
+        confirm(manifest.identity, record.origin.source, remember)
+    return manifest
 
 
 def _named_once(languages: Sequence[str], whose: str) -> tuple[str, ...]:
@@ -130,9 +146,14 @@ class IndexBuilder:
         self._files[f"{SHARED}/{language}/{checksums.FILE}"] = write_checksums(shared)
         self._systems |= {system.name: system.options.without_files() for system in systems.values()}
 
-    def finish(self, name: str, settings: Mapping[str, str], sources: dict[str, int]) -> Manifest:
+    def finish(
+        self, name: str, settings: Mapping[str, str], sources: dict[str, int], origins: Iterable[OriginRecord] = ()
+    ) -> Manifest:
         """Write manifest and commit; ``name`` is a system with these settings, or the directory of a model."""
         system, options = described(name, settings, self._systems)
+        for record in origins:
+            folder = new_record("", self._generation)
+            self._files[f"{ORIGINS}/{folder}/{checksums.FILE}"] = record.write(self._directory, folder)
         if sources:
             self._files[f"{SOURCES}/{checksums.FILE}"] = write_checksums(self._directory / SOURCES)
         manifest = Manifest(
@@ -223,6 +244,7 @@ def re_encode(
     data = source or _OwnDocuments(path)
     systems = (ready_systems(name, data, query_languages, each, settings, problems, check) for each in languages)
     with ExitStack() as stack:
+        stack.enter_context(forgetting_old_origins(path))
         in_engine = None
         if note is not None:
             stack.enter_context(dropping_the_old_engine_index(path))
@@ -237,7 +259,25 @@ def re_encode(
             builder.add(language, of_language, Collection(_live_documents(old, language), language))
         if old.manifest.sources:
             shutil.copytree(path / SOURCES, partial / SOURCES, ignore=shutil.ignore_patterns(checksums.FILE))
-        return builder.finish(name, settings, old.manifest.sources)
+        origins = load_origins(path, old.commit).values()
+        manifest = builder.finish(name, settings, old.manifest.sources, origins)
+        named = [each.origin.source for each in origins if is_named(old.manifest.identity, each.origin.source)]
+    for source_name in named:
+        confirm(manifest.identity, source_name)
+    return manifest
+
+
+@contextmanager
+def forgetting_old_origins(path: Path) -> Iterator[None]:
+    """When the block ends well, forget what the user has named for the index that was in this directory before it."""
+    try:
+        old = Manifest.load(path).identity
+        sources = [record.origin.source for record in load_origins(path, Commit.load(path)).values()]
+    except InputError:  # there is none, or a damaged one
+        sources = []
+    yield
+    for source in sources:
+        forget(old, source)
 
 
 class _OwnDocuments(Source):

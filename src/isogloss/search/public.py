@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isogloss.data.documents import Document
-from isogloss.data.in_memory import Documents, as_source, documents_of
+from isogloss.data.in_memory import Documents, as_source
 from isogloss.index.reader import OpenIndex, open_index
 from isogloss.search.hits import Hits
 from isogloss.search.reranking import Reranker
@@ -23,6 +23,7 @@ from isogloss.translation.lexicon import Lexicon
 
 if TYPE_CHECKING:
     from isogloss.data.translations import Translations
+    from isogloss.index.syncing import Synced
 
 LexiconLike = str | Path | Mapping[str, str | Sequence[str]]
 """A file, the name of a way to get a lexicon (``"induced"``), or words with their translations, the best first."""
@@ -83,7 +84,7 @@ class Index:
             languages = [language] if isinstance(language, str) else list(language or ())
             make_index(
                 where, str(system), as_source(documents), languages, query_language, fields, settings, overwrite,
-                engine=engine, translations=own,
+                engine=engine, translations=own, remember=path is not None,
             )  # fmt: skip
             index = cls.open(where)
         except BaseException:
@@ -203,22 +204,32 @@ class Index:
         """Add documents and return their number; each replaces a document of the same language and id.
 
         When this returns, the documents are on disk and every reader can see them. ``lexicon`` and options are for a
-        language that the index does not have yet. Without a ``language`` that of each document is detected.
+        language that the index does not have yet. Without a ``language`` that of each document is detected. Documents
+        that are there already, as they are, cost nothing. A folder or a file is followed: ``sync`` looks for changes in
+        it too.
         """
-        from isogloss.index.detecting import languages_to_add
+        from isogloss.index.adding import add_source
         from isogloss.index.writer import IndexWriter
 
         with tempfile.TemporaryDirectory(prefix="isogloss-") as scratch:
             settings = as_settings(options) | _lexicon_setting(lexicon, Path(scratch))
             with IndexWriter(self.path, settings) as writer:
-                writer.source = as_source(documents, self._next_number(Searcher(writer.index)))
-                languages = [self._known(language)] if language else []
-                if not language:
-                    writer.source, languages = languages_to_add(writer.source, writer.index.manifest)
-                added = writer.add(documents_of(writer.source, languages))
-                writer.commit()
+                source = as_source(documents, self._next_number(Searcher(writer.index)))
+                added = add_source(writer, source, [self._known(language)] if language else [])
         self.refresh()
         return added
+
+    def sync(self, *sources: Path | str, moved: Path | str = "", force: bool = False) -> Synced:
+        """Bring the index up to date with the folders and files that it was made of, or with some of them.
+
+        Only files that have changed are read, and documents of files that are gone are deleted. ``moved``: where the
+        folder or file is now. ``force``: delete documents even if the source has vanished, or most of its files.
+        """
+        from isogloss.index.syncing import sync_index
+
+        done = sync_index(self.path, [str(source) for source in sources], str(moved), force)
+        self.refresh()
+        return done
 
     def delete(self, ids: Iterable[str], languages: Sequence[str] | None = None) -> int:
         """Delete documents by id and return how many were deleted."""
