@@ -66,7 +66,7 @@ def test_documents_in_the_language_of_the_queries_are_searched_by_bm25_without_s
 
 
 def test_parts_of_an_explanation_sum_to_the_score_in_a_mixed_list(index):
-    for hit in index.search("honey of bees"):
+    for hit in index.search("honey of bees", explain=True):
         assert sum(part.score for part in hit.explanation) == pytest.approx(hit.score, rel=1e-4)
         assert index.explain("honey of bees", hit.document.id, hit.language) == hit.explanation
 

@@ -30,7 +30,6 @@ from isogloss.index.documents import DocumentStore
 from isogloss.index.engine_systems import for_engine
 from isogloss.index.fitting import described, ready_systems
 from isogloss.index.in_engine import NewEngineIndex, dropping_the_old_engine_index, new_engine_index
-from isogloss.index.language_index import MappedLanguageIndex
 from isogloss.index.language_systems import Encode, LanguageSystems
 from isogloss.index.lock import FILE as LOCK
 from isogloss.index.lock import WriteLock
@@ -234,7 +233,7 @@ def re_encode(
             raise InputError(f"{path}: another process has added a language meanwhile; try again")
         builder = IndexBuilder(partial, query_languages, old.manifest.fields, old.generation + 1, in_engine=in_engine)
         for language, of_language in zip(languages, in_engine.systems if in_engine else systems, strict=True):
-            builder.add(language, of_language, Collection(_live_documents(old, language), language))
+            builder.add(language, of_language, Collection(old.documents(language), language))
         if old.manifest.sources:
             shutil.copytree(path / SOURCES, partial / SOURCES, ignore=shutil.ignore_patterns(checksums.FILE))
         return builder.finish(name, settings, old.manifest.sources)
@@ -250,7 +249,7 @@ class _OwnDocuments(Source):
 
     def documents(self, language: str, problems: Problems) -> Iterator[tuple[Location, Document]]:
         with closing(open_index(self.where)) as index:
-            yield from ((Location(index.path), document) for document in _live_documents(index, language))
+            yield from ((Location(index.path), document) for document in index.documents(language))
 
 
 def _readable_languages(path: Path) -> tuple[list[str], tuple[str, ...]]:
@@ -260,15 +259,6 @@ def _readable_languages(path: Path) -> tuple[list[str], tuple[str, ...]]:
             what = "its documents are in an engine that does not list them, so they cannot be encoded anew"
             raise InputError(f"{path}: {what}; make the index again with 'isogloss index --engine URL --overwrite'")
         return list(index.languages), index.manifest.query_languages
-
-
-def _live_documents(index: OpenIndex, language: str) -> Iterator[Document]:
-    """The documents of a language that are not deleted."""
-    opened = index.languages[language]
-    if isinstance(opened, MappedLanguageIndex):
-        return (opened.store[row] for row in range(len(opened.store)) if opened.live is None or opened.live[row])
-    assert isinstance(index.engine, Listing)
-    return index.engine.documents(language)
 
 
 def refuse_another_model(

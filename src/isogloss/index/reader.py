@@ -7,15 +7,16 @@ open maps stay valid, and where a file has disappeared while the index is opened
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from isogloss.data.documents import Document
 from isogloss.engines.addresses import address_of
-from isogloss.engines.base import EngineUnavailableError, IndexEngine
+from isogloss.engines.base import EngineUnavailableError, IndexEngine, Listing
 from isogloss.engines.registry import open_engine
 from isogloss.index.commit import Commit, LanguageEntry
 from isogloss.index.documents import DocumentStore, JoinedDocuments, LiveDocuments
@@ -77,6 +78,16 @@ class OpenIndex:
             raise InputError(f"language: {unknown[0]!r} is not in this index; it has {', '.join(self.languages)}")
         indexes = self.by_query_language[query_language or self.manifest.query_language]
         return {name: index for name, index in indexes.items() if not languages or name in languages}
+
+    def documents(self, language: str) -> Iterator[Document]:
+        """The documents of a language that are not deleted, one after the other."""
+        opened = self.languages[language]
+        if isinstance(opened, MappedLanguageIndex):
+            store, live = opened.store, opened.live
+            return (store[row] for row in range(len(store)) if live is None or live[row])
+        if not isinstance(self.engine, Listing):
+            raise InputError(f"{self.path}: its documents are in an engine that does not list them")
+        return self.engine.documents(language)
 
     @property
     def generation(self) -> int:

@@ -136,10 +136,11 @@ class Searcher:
 
     def get(self, id_: str, language: str | None = None) -> Document | None:
         """A document by its id, of a language or of the first that has it."""
-        for language_index in self.choose([language] if language else None).values():
+        for own, language_index in self.choose([language] if language else None).items():
             key = language_index.find(id_)
-            if key is not None:
-                return language_index.documents([key])[0]
+            document = None if key is None else language_index.documents([key])[0]
+            if document is not None:
+                return document if document.language else replace(document, language=own)
         return None
 
     def explains_quickly(self, languages: Sequence[str] | None = None) -> bool:

@@ -14,10 +14,9 @@ from pydantic_core import PydanticSerializationError, to_json
 from isogloss.data.documents import Document
 from isogloss.search.hits import Hit
 from isogloss.search.searcher import Searcher
-from isogloss.search.snippets import Snippet, reasons_of, snippet_of
+from isogloss.search.snippets import Snippet, reasons_of, snippet_of, translated_terms
 from isogloss.server.models import DocumentMessage, HitMessage, Reason, SnippetPart, Translations
 from isogloss.systems.base import Contribution
-from isogloss.text.tokenizer import tokenize
 
 _PARTS = 10  # of a long query only what counted most is marked
 _SECONDS = 0.25  # for explanations that are made only to mark words
@@ -64,10 +63,7 @@ class Marking:
     def _from_translations(self, language: str) -> frozenset[str | None]:
         if language not in self._translated:
             translations = self._translations[language]
-            known = {word for words, _ in translations for word in tokenize(words)}
-            words = [word for _, others in translations for other in others for word in tokenize(other)]
-            words += [word for word in tokenize(self._query) if word not in known]
-            self._translated[language] = frozenset(map(self._term_of[language], words)) - {None}
+            self._translated[language] = translated_terms(self._query, translations, self._term_of[language])
         return self._translated[language]
 
 
