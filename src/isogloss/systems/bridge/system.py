@@ -192,10 +192,7 @@ class Bridge(FindsPassages, Trainable, SparseSystem):
         return np.concatenate([np.zeros(0, np.float32), *(self.score(query, block) for block in blocks)])
 
     def passage(self, query: str, row: int) -> Span | None:
-        if not self.options.passages:
-            return None
-        found = self.retriever.found(query, row)
-        return found.part.span(found.row, int(found.passage[0]))
+        return self.retriever.passage(query, row) if self.options.passages else None
 
     def explain(self, query: str, row: int, text: str) -> list[Contribution]:
         """Each word of the query with the terms that match it; what belongs to no word has a line of its own.
