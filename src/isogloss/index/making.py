@@ -42,6 +42,7 @@ from isogloss.storage.checksums import FileNote, write_checksums
 from isogloss.storage.errors import InputError
 from isogloss.storage.files import atomic_directory, refuse_existing
 from isogloss.storage.lines import Location
+from isogloss.storage.wording import way
 from isogloss.systems.registry import system_names
 from isogloss.text.language import identify_language, normalize_language
 
@@ -66,7 +67,8 @@ def make_index(
         languages = _named_once(languages, "documents")
     refuse_existing(path, overwrite)
     if translations is not None and name not in system_names():
-        raise InputError(f"translations: {name} is trained already; leave them out, or train it with --parallel")
+        parallel = way("--parallel", "isogloss.train(…, parallel=)")
+        raise InputError(f"translations: {name} is trained already; leave them out, or train it with {parallel}")
     named = bool(languages)
     if not named:
         detected = with_languages(source, problems)
@@ -257,7 +259,10 @@ def _readable_languages(path: Path) -> tuple[list[str], tuple[str, ...]]:
     with closing(open_index(path)) as index:
         if index.engine is not None and not isinstance(index.engine, Listing):
             what = "its documents are in an engine that does not list them, so they cannot be encoded anew"
-            raise InputError(f"{path}: {what}; make the index again with 'isogloss index --engine URL --overwrite'")
+            again = way(
+                "'isogloss index --engine URL --overwrite'", "isogloss.Index.make(…, engine=URL, overwrite=True)"
+            )
+            raise InputError(f"{path}: {what}; make the index again with {again}")
         return list(index.languages), index.manifest.query_languages
 
 

@@ -29,6 +29,7 @@ from isogloss.retrieval.postings import JoinedPostings
 from isogloss.storage import checksums
 from isogloss.storage.errors import DamagedIndexError, InputError, refuse_no_damage
 from isogloss.storage.verifying import LargeFile, OpeningChecks, background, damage_of
+from isogloss.storage.wording import way
 
 Sources = DocumentStore | JoinedDocuments | LiveDocuments
 """Documents by row."""
@@ -215,7 +216,8 @@ def _damaged(path: Path, error: Exception) -> DamagedIndexError:
     found = str(error) if isinstance(error, OSError | ValueError) else f"{type(error).__name__}: {error}"
     if isinstance(error, FileNotFoundError) and error.filename:
         found = f"{error.filename} is missing"
-    what = f"mend it with 'isogloss check {path} --repair', or restore it; --skip-damaged opens the rest"
+    rest = f"{way('--skip-damaged', 'skip_damaged=True')} opens the rest"
+    what = f"mend it with 'isogloss check {path} --repair', or restore it; {rest}"
     return DamagedIndexError(f"{path}: the index is damaged ({' '.join(found.split())}); {what}")
 
 

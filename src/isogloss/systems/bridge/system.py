@@ -40,6 +40,7 @@ from isogloss.nn.encoders.pretrained import PretrainedEncoder
 from isogloss.retrieval.ranking import Allowed, Ranking, Rows, Scores, top_k
 from isogloss.storage.errors import InputError
 from isogloss.storage.progress import track
+from isogloss.storage.wording import way
 from isogloss.systems.base import Contribution, SystemOptions
 from isogloss.systems.bridge.characters import CHARACTER_FEATURES
 from isogloss.systems.bridge.documents import Documents, Part, Vectors, number_tokens
@@ -340,8 +341,9 @@ class Bridge(FindsPassages, Trainable, SparseSystem):
                 pairs, knowledge, tokenizers, self.options, find_compounds(texts, self._document_terms)
             )
         except InputError as error:
-            way = "install isogloss-starter, or give it translated pages or a lexicon: --set lexicon=FILE"
-            raise InputError(f"{self.name}: {error}; {way}") from error
+            lexicon = way("--set lexicon=FILE", "lexicon=")
+            what = f"install isogloss-starter, or give it translated pages or a lexicon: {lexicon}"
+            raise InputError(f"{self.name}: {error}; {what}") from error
         model = BridgeModel(translation, tables, default_weights())
         if not characters or "characters" in left_out:
             return model
