@@ -9,6 +9,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 from isogloss.data.documents import Document
+from isogloss.search.gloss import Gloss, Twin
 from isogloss.storage.errors import import_extra
 from isogloss.systems.base import Contribution
 from isogloss.text.html_tables import html_table, marked_html
@@ -30,6 +31,8 @@ class Hit:
     ``passage`` is the begin and end of the best passage in the indexed text (``Searcher.text_of``) and ``relevance`` is
     one of ``CLASSES``, both where the system knows them. ``reranked``: score, class and explanation are those of a
     re-ranker, not of the system that found the document. ``snippet_of`` makes the snippet when it is first looked at.
+    ``gloss``: title and snippet in the language of the query, and ``twin``: the page that is the document's translation
+    into it, both where they are asked for and known.
     """
 
     rank: int
@@ -40,6 +43,8 @@ class Hit:
     passage: tuple[int, int] | None = None
     relevance: str | None = None
     reranked: bool = False
+    gloss: Gloss | None = None
+    twin: Twin | None = None
     snippet_of: Callable[[Hit], Snippet] | None = field(default=None, compare=False)
 
     @property
@@ -68,8 +73,7 @@ class Hit:
             "rank": self.rank, "score": float(self.score), "language": self.language, "id": self.id,
             "title": self.title, "snippet": self.snippet, "url": self.document.url, "relevance": self.relevance,
         }  # fmt: skip
-        if gloss := getattr(self, "gloss", None):
-            values["gloss"] = gloss
+        values |= {name: made.to_dict() for name, made in (("gloss", self.gloss), ("twin", self.twin)) if made}
         if self.document.fields:
             values["fields"] = dict(self.document.fields)
         if self.explanation:
@@ -101,8 +105,8 @@ class Hit:
         if url.lower().startswith(("http://", "https://")):  # no other kind of link is safe to click
             name = f'<a href="{escape(url)}" rel="noreferrer">{name}</a>'
         shown = f'<div dir="auto" lang="{escape(self.language)}">{marked_html(*self._snippet)}</div>'
-        if gloss := getattr(self, "gloss", None):
-            shown += f"<div><small>{escape(str(gloss))}</small></div>"
+        if self.gloss:
+            shown += f'<div><small title="{escape(self.gloss.by)}">{escape(self.gloss.snippet_text)}</small></div>'
         score = (
             f'<span title="{self.score:.3f}">{escape(self.relevance)}</span>' if self.relevance else f"{self.score:.3f}"
         )
@@ -121,9 +125,9 @@ class Hits(list[Hit]):
         return bool(self) and self[0].rank == 1 and all(hit.relevance == CLASSES[0] for hit in self)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """A data frame with one row for each hit; its columns are the keys of ``Hit.to_dict``."""
+        """A data frame with one row for each hit; its columns are the keys of ``Hit.to_dict``, the gloss is a text."""
         frames = import_extra("pandas", "pandas", "to_pandas")
-        rows = [hit.to_dict() for hit in self]
+        rows = [hit.to_dict() | ({"gloss": hit.gloss.snippet_text} if hit.gloss else {}) for hit in self]
         columns = dict.fromkeys([*_COLUMNS, *(name for row in rows for name in row)])
         return frames.DataFrame(rows, columns=list(columns))
 

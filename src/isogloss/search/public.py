@@ -196,21 +196,28 @@ class Index:
     def search(
         self, query: str, k: int = 10, languages: str | Sequence[str] | None = None,
         filters: Filters | None = None, offset: int = 0, explain: bool = False,
-        query_language: str | None = None,
+        query_language: str | None = None, gloss: bool = False, translator: str = "",
     ) -> Hits:  # fmt: skip
         """The ``k`` best documents after the first ``offset``, of these languages or of all.
 
         ``filters``: only documents that have these fields with these values. ``explain``: each hit with the words that
         made its score, which takes longer; for one hit there is :meth:`explain`. ``query_language``: where the index
-        takes queries in several languages, that of the query; it is detected unless it is named. A query without words
-        finds nothing.
+        takes queries in several languages, that of the query; it is detected unless it is named. ``gloss``: each hit
+        has its title and snippet word for word in the language of the query (``hit.gloss``) and the page that is its
+        translation (``hit.twin``); ``translator`` names what translates them too (``isogloss search --translator``). A
+        query without words finds nothing.
         """
         check_query(query)
         check_count("k", k)
         check_count("offset", offset)
         searcher = self.searcher.for_query(query, query_language)
-        found = searcher.search(query, k, _several(languages), _filter_texts(filters), offset, explain)
-        return _with_snippets(found, SnippetMaker(searcher, query, searcher.query_language))
+        hits = searcher.search(query, k, _several(languages), _filter_texts(filters), offset, explain)
+        hits = _with_snippets(hits, SnippetMaker(searcher, query, searcher.query_language))
+        if not gloss:
+            return hits
+        from isogloss.search.glosses import glossed
+
+        return glossed(searcher, query, hits, translator)
 
     def search_many(
         self, queries: Iterable[str], k: int = 10, languages: str | Sequence[str] | None = None,
