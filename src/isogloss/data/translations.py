@@ -20,6 +20,7 @@ from isogloss.data.problems import Problems
 from isogloss.data.source import NoJudgmentsError, Pair, Source, TextPair
 from isogloss.storage.errors import InputError
 from isogloss.storage.lines import Location
+from isogloss.storage.wording import way
 
 Translations = str | Path | Source | Iterable[str | Document | Mapping[str, Any] | TextPair]
 """A folder or a file, an open source, documents with the ids of those that they translate, or pairs of texts."""
@@ -52,7 +53,7 @@ class OwnTranslations:
         if len(of_pages) > 1:
             raise InputError(f"translations: {of_pages[1].where} is a second folder or file of documents; give one")
         if self.key and not of_pages:
-            raise InputError("--translation-key: is for folders and JSON lines, whose documents are paired by it")
+            raise InputError("translation key: is for folders and JSON lines, whose documents are paired by it")
         pairs = [(query, document) for document in languages for query in query_languages if query != document]
         if not pairs:
             raise InputError(f"translations: documents and queries are all in {languages[0]!r}; leave them out")
@@ -78,7 +79,8 @@ def add_parallel_text(source: Source, texts: Sequence[str], pair: Pair, problems
     for each in map(_open, texts):
         if not isinstance(each, ParallelText):
             what = "is no parallel text (.po, .mo, .tmx, .tsv, line-aligned files)"
-            raise InputError(f"{each.where}: {what}; pages that are translated go into 'isogloss index --translations'")
+            into = way("'isogloss index --translations'", "isogloss.Index.make(…, translations=)")
+            raise InputError(f"{each.where}: {what}; pages that are translated go into {into}")
         made.add_texts(each, [pair], problems)
     return made
 
@@ -142,8 +144,12 @@ class TranslatedSource(Source):
         self._left_out |= {place for found in self._pairings.values() for place in found.places}
 
     def documents(self, language: str, problems: Problems) -> Iterator[tuple[Location, Document]]:
+        twins = self._twins(language)
         for location, document in self._source.documents(language, problems):
             if not self._left_out or place_of(location) not in self._left_out:
+                known = twins.get(document.id)
+                if known:
+                    document = replace(document, translations={**document.translations, **known})  # noqa: PLW2901
                 yield location, document
 
     def source_documents(self, language: str, problems: Problems) -> Iterator[tuple[Location, Document]]:
@@ -201,6 +207,14 @@ class TranslatedSource(Source):
 
     def _is_paired(self, pair: Pair) -> bool:
         return pair in self._pairings and bool(self._pairings[pair].pairs)
+
+    def _twins(self, language: str) -> dict[str, dict[str, str]]:
+        """For each document of a language that is translated, the pages that translate it, by their languages."""
+        found: dict[str, dict[str, str]] = {}
+        for (query_language, own), pairing in self._pairings.items():
+            for page, document in pairing.pairs if own == language else ():
+                found.setdefault(document.id, {})[query_language] = page.id
+        return found
 
     def _pages(self, language: str, of: Callable[[Pairing], Sequence[Document]]) -> list[Document]:
         """Pages of a language, each once: they may translate documents of several."""

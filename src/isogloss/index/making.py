@@ -30,7 +30,6 @@ from isogloss.index.documents import DocumentStore
 from isogloss.index.engine_systems import for_engine
 from isogloss.index.fitting import described, ready_systems
 from isogloss.index.in_engine import NewEngineIndex, dropping_the_old_engine_index, new_engine_index
-from isogloss.index.language_index import MappedLanguageIndex
 from isogloss.index.language_systems import Encode, LanguageSystems
 from isogloss.index.lock import FILE as LOCK
 from isogloss.index.lock import WriteLock
@@ -48,6 +47,7 @@ from isogloss.storage.checksums import FileNote, write_checksums
 from isogloss.storage.errors import InputError
 from isogloss.storage.files import atomic_directory, refuse_existing
 from isogloss.storage.lines import Location
+from isogloss.storage.wording import way
 from isogloss.systems.registry import system_names
 from isogloss.text.language import identify_language, normalize_language
 
@@ -74,7 +74,8 @@ def make_index(
         languages = _named_once(languages, "documents")
     refuse_existing(path, overwrite)
     if translations is not None and name not in system_names():
-        raise InputError(f"translations: {name} is trained already; leave them out, or train it with --parallel")
+        parallel = way("--parallel", "isogloss.train(…, parallel=)")
+        raise InputError(f"translations: {name} is trained already; leave them out, or train it with {parallel}")
     named = bool(languages)
     recorded = recording(source, languages, problems, translations is not None)
     source = source if recorded is None else recorded.source
@@ -256,7 +257,7 @@ def re_encode(
             raise InputError(f"{path}: another process has added a language meanwhile; try again")
         builder = IndexBuilder(partial, query_languages, old.manifest.fields, old.generation + 1, in_engine=in_engine)
         for language, of_language in zip(languages, in_engine.systems if in_engine else systems, strict=True):
-            builder.add(language, of_language, Collection(_live_documents(old, language), language))
+            builder.add(language, of_language, Collection(old.documents(language), language))
         if old.manifest.sources:
             shutil.copytree(path / SOURCES, partial / SOURCES, ignore=shutil.ignore_patterns(checksums.FILE))
         origins = load_origins(path, old.commit).values()
@@ -290,7 +291,7 @@ class _OwnDocuments(Source):
 
     def documents(self, language: str, problems: Problems) -> Iterator[tuple[Location, Document]]:
         with closing(open_index(self.where)) as index:
-            yield from ((Location(index.path), document) for document in _live_documents(index, language))
+            yield from ((Location(index.path), document) for document in index.documents(language))
 
 
 def _readable_languages(path: Path) -> tuple[list[str], tuple[str, ...]]:
@@ -298,17 +299,11 @@ def _readable_languages(path: Path) -> tuple[list[str], tuple[str, ...]]:
     with closing(open_index(path)) as index:
         if index.engine is not None and not isinstance(index.engine, Listing):
             what = "its documents are in an engine that does not list them, so they cannot be encoded anew"
-            raise InputError(f"{path}: {what}; make the index again with 'isogloss index --engine URL --overwrite'")
+            again = way(
+                "'isogloss index --engine URL --overwrite'", "isogloss.Index.make(…, engine=URL, overwrite=True)"
+            )
+            raise InputError(f"{path}: {what}; make the index again with {again}")
         return list(index.languages), index.manifest.query_languages
-
-
-def _live_documents(index: OpenIndex, language: str) -> Iterator[Document]:
-    """The documents of a language that are not deleted."""
-    opened = index.languages[language]
-    if isinstance(opened, MappedLanguageIndex):
-        return (opened.store[row] for row in range(len(opened.store)) if opened.live is None or opened.live[row])
-    assert isinstance(index.engine, Listing)
-    return index.engine.documents(language)
 
 
 def refuse_another_model(

@@ -5,16 +5,20 @@ from __future__ import annotations
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
+from isogloss.data.document_checks import shown_value
 from isogloss.data.documents import Document
 from isogloss.data.in_memory import Documents, as_source
 from isogloss.index.reader import OpenIndex, open_index
+from isogloss.retrieval.field_lists import filter_text
 from isogloss.search.hits import Hits
 from isogloss.search.reranking import Reranker
 from isogloss.search.searcher import Searcher
+from isogloss.search.snippets import SnippetMaker
 from isogloss.storage.errors import InputError
 from isogloss.systems.base import Contribution
 from isogloss.systems.registry import DEFAULT_SYSTEM, as_settings
@@ -27,6 +31,8 @@ if TYPE_CHECKING:
 
 LexiconLike = str | Path | Mapping[str, str | Sequence[str]]
 """A file, the name of a way to get a lexicon (``"induced"``), or words with their translations, the best first."""
+Filters = Mapping[str, str | int | float | bool]
+"""Names of fields, and the value that each has to have."""
 
 
 class Index:
@@ -36,21 +42,26 @@ class Index:
     ...     ["Las abejas hacen miel.", "El volcán arroja lava."],
     ...     lexicon={"bees": "abejas", "honey": "miel", "volcano": "volcán"},
     ... )
-    >>> [hit.document.text for hit in index.search("honey of bees")]
-    ['Las abejas hacen miel.']
+    >>> index.search("honey of bees")
+    [<Hit 1: '1' 'Las abejas hacen miel.', es, relevant>]
     >>> index.add(["La miel dura años."])
     1
-    >>> sorted(hit.document.id for hit in index.search("honey"))
+    >>> sorted(hit.id for hit in index.search("honey"))
     ['1', '3']
     >>> index.delete(["1"])
     1
-    >>> len(index)
-    2
+    >>> [document.text for document in index]
+    ['El volcán arroja lava.', 'La miel dura años.']
+    >>> len(index), "3" in index, index.get("3").language
+    (2, True, 'es')
+
+    ``with Index.open(path) as index:`` closes it at the end.
     """
 
     def __init__(self, opened: OpenIndex) -> None:
         self._opened = opened
         self._closing = weakref.finalize(self, opened.close)
+        self._scratch: weakref.finalize[..., Index] | None = None
         self._reranker: Reranker | None = None
 
     @classmethod
@@ -62,8 +73,10 @@ class Index:
     ) -> Index:  # fmt: skip
         """Index documents for queries in one language or several, as ``isogloss index`` does.
 
-        Without a ``language`` that of each document is detected. A query is in the first of the query languages, or in
-        another one that is detected or named when it is searched for.
+        ``documents``: texts, ``Document`` objects or dicts with ``text``, and ``id``, ``title`` and so on where they
+        have them; a dict of texts by their ids; or the name of a folder, a file or another source. Without a
+        ``language`` that of each document is detected. A query is in the first of the query languages, or in another
+        one that is detected or named when it is searched for. Without a ``path`` the index is temporary.
 
         ``system`` is the name of a system or the path of a run. ``engine`` is the address of an engine that stores the
         documents and vectors. ``translations``: a folder or a file as for ``isogloss index --translations``, documents
@@ -91,7 +104,7 @@ class Index:
             shutil.rmtree(scratch)
             raise
         if path is None:
-            weakref.finalize(index, shutil.rmtree, scratch, ignore_errors=True)
+            index._scratch = weakref.finalize(index, shutil.rmtree, scratch, ignore_errors=True)
         else:
             shutil.rmtree(scratch)
         return index
@@ -115,6 +128,8 @@ class Index:
     @property
     def searcher(self) -> Searcher:
         """A searcher of the index as it was when it was last opened, changed here, or refreshed."""
+        if not self._closing.alive:
+            raise InputError(f"{self.path}: this index was closed; open it again")
         return Searcher(self._opened, self._reranker)
 
     @property
@@ -130,12 +145,35 @@ class Index:
     def __len__(self) -> int:
         return sum(language_index.count for language_index in self.searcher.languages.values())
 
+    def __iter__(self) -> Iterator[Document]:
+        """The documents, language by language."""
+        for language in self.languages:
+            for document in self._opened.documents(language):
+                yield document if document.language else replace(document, language=language)
+
+    def __contains__(self, id_: object) -> bool:
+        return self.get(id_) is not None  # type: ignore[arg-type]  # which says what is wrong with it
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def __repr__(self) -> str:
-        return f"<Index {self.path}: {len(self):,} documents in {', '.join(self.languages)}>"
+        if not self._closing.alive:
+            return f"<Index {self.path}, closed>"
+        count = len(self)
+        return f"<Index {self.path}: {count:,} document{'s' * (count != 1)} in {', '.join(self.languages)}>"
 
     def close(self) -> None:
-        """Disconnect from the engine, if there is one. This also happens when the object is deleted."""
+        """Disconnect from the engine, if there is one, and delete a temporary index.
+
+        This also happens when the object is deleted, or at the end of ``with``. What was found before stays usable.
+        """
         self._closing()
+        if self._scratch is not None:
+            self._scratch()
 
     def about(self) -> dict[str, Any]:
         """Facts about the index: documents, deleted documents, segments, recall, bytes."""
@@ -157,24 +195,46 @@ class Index:
         return self
 
     def search(
-        self, query: str, k: int = 10, languages: Sequence[str] | None = None,
-        filters: Mapping[str, str] | None = None, offset: int = 0, explain: bool = True,
-        query_language: str | None = None,
+        self, query: str, k: int = 10, languages: str | Sequence[str] | None = None,
+        filters: Filters | None = None, offset: int = 0, explain: bool = False,
+        query_language: str | None = None, gloss: bool = False, translator: str = "",
     ) -> Hits:  # fmt: skip
         """The ``k`` best documents after the first ``offset``, of these languages or of all.
 
-        ``filters``: only documents that have these fields with these values. ``query_language``: where the index takes
-        queries in several languages, that of the query; it is detected unless it is named.
+        ``filters``: only documents that have these fields with these values. ``explain``: each hit with the words that
+        made its score, which takes longer; for one hit there is :meth:`explain`. ``query_language``: where the index
+        takes queries in several languages, that of the query; it is detected unless it is named. ``gloss``: each hit
+        has its title and snippet word for word in the language of the query (``hit.gloss``) and the page that is its
+        translation (``hit.twin``); ``translator`` names what translates them too (``isogloss search --translator``). A
+        query without words finds nothing.
         """
+        check_query(query)
+        check_count("k", k)
+        check_count("offset", offset)
         searcher = self.searcher.for_query(query, query_language)
-        return searcher.search(query, k, languages, filters, offset, explain)
+        hits = searcher.search(query, k, _several(languages), _filter_texts(filters), offset, explain)
+        hits = _with_snippets(hits, SnippetMaker(searcher, query, searcher.query_language))
+        if not gloss:
+            return hits
+        from isogloss.search.glosses import glossed
+
+        return glossed(searcher, query, hits, translator)
 
     def search_many(
-        self, queries: Sequence[str], k: int = 10, languages: Sequence[str] | None = None,
-        filters: Mapping[str, str] | None = None, query_language: str | None = None,
+        self, queries: Iterable[str], k: int = 10, languages: str | Sequence[str] | None = None,
+        filters: Filters | None = None, query_language: str | None = None,
     ) -> list[Hits]:  # fmt: skip
         """The ``k`` best documents for each query, without explanations; on all cores where that is faster."""
-        return self.searcher.search_each(queries, k, languages, filters, query_language)
+        if isinstance(queries, str):
+            raise InputError(f"queries: a single string; give a list: [{queries[:60]!r}]")
+        queries = list(queries)
+        for query in queries:
+            check_query(query)
+        check_count("k", k)
+        searcher = self.searcher
+        found = searcher.search_each(queries, k, _several(languages), _filter_texts(filters), query_language)
+        makers = [SnippetMaker(searcher, query, query_language) for query in queries]
+        return [_with_snippets(hits, maker) for hits, maker in zip(found, makers, strict=True)]
 
     def explain(
         self, query: str, id_: str, language: str | None = None, reranked: bool = False,
@@ -184,6 +244,8 @@ class Index:
 
         ``reranked``: of the score that the run of ``rerank`` gives, which hits that are ``reranked`` have.
         """
+        check_query(query)
+        _check_id(id_)
         if reranked and self._reranker:
             language = language or self._reranker.languages[1]
         holding = (name for name in self.languages if language is None and self.searcher.get(id_, name) is not None)
@@ -191,11 +253,13 @@ class Index:
         return searcher.explain(query, language or next(holding, self.languages[0]), id_, reranked)
 
     def get(self, id_: str, language: str | None = None) -> Document | None:
-        """A document by its id, in this language or in the first that has it."""
+        """A document by its id, in this language or in the first that has it; None if there is no such document."""
+        _check_id(id_)
         return self.searcher.get(id_, language)
 
     def unknown_words(self, query: str, query_language: str | None = None) -> list[str]:
         """The words of a query that no language of the index knows."""
+        check_query(query)
         return self.searcher.for_query(query, query_language).unknown_words(query)
 
     def add(
@@ -235,8 +299,11 @@ class Index:
         """Delete documents by id and return how many were deleted."""
         from isogloss.index.writer import IndexWriter
 
+        wanted = [ids] if isinstance(ids, str) else list(ids)
+        for id_ in wanted:
+            _check_id(id_)
         with IndexWriter(self.path) as writer:
-            deleted = writer.delete([ids] if isinstance(ids, str) else ids, languages)
+            deleted = writer.delete(wanted, languages)
             writer.commit()
         self.refresh()
         return deleted
@@ -259,6 +326,43 @@ class Index:
         while any(searcher.get(str(number), language) for language in searcher.languages):
             number += 1
         return number
+
+
+def check_query(query: str) -> None:
+    """Raise unless a query is a text."""
+    if not isinstance(query, str):
+        raise InputError(f"query: must be a string, got {shown_value(query)}")
+
+
+def check_count(name: str, value: int) -> None:
+    """Raise unless an argument is a whole number, 0 or more."""
+    if not isinstance(value, int) or value < 0:
+        raise InputError(f"{name}: must be a whole number, 0 or more, got {value!r}")
+
+
+def _check_id(id_: str) -> None:
+    if not isinstance(id_, str):
+        raise InputError(f"id: must be a string, got {shown_value(id_)}; the ids of texts are '1', '2' and so on")
+
+
+def _several(languages: str | Sequence[str] | None) -> Sequence[str] | None:
+    return [languages] if isinstance(languages, str) else languages
+
+
+def _filter_texts(filters: Filters | None) -> dict[str, str] | None:
+    """Filters with values as the index has them."""
+    texts = {}
+    for name, value in (filters or {}).items():
+        text = filter_text(value)
+        if text is None:
+            raise InputError(f"filters: the value of {name!r} must be a string or a number, got {shown_value(value)}")
+        texts[name] = text
+    return texts or None
+
+
+def _with_snippets(hits: Hits, snippet_of: SnippetMaker) -> Hits:
+    """The hits, each with what makes its snippet when it is looked at."""
+    return Hits(replace(hit, snippet_of=snippet_of) for hit in hits)
 
 
 def _lexicon_setting(lexicon: LexiconLike | None, scratch: Path) -> dict[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from functools import cache, cached_property
 from typing import NamedTuple
 
 from isogloss.data.documents import Document
@@ -11,9 +12,10 @@ from isogloss.search.hits import Hit
 from isogloss.search.searcher import Searcher
 from isogloss.systems.base import Contribution
 from isogloss.text.passages import Span
-from isogloss.text.tokenizer import token_spans
+from isogloss.text.tokenizer import token_spans, tokenize
 
 _MOST_CHARACTERS = 20_000  # of a document without a known passage are searched for a window
+_PARTS = 10  # a query may be a whole document: only what counted most is shown
 
 
 @dataclass(frozen=True)
@@ -126,3 +128,40 @@ def snippet_of(searcher: Searcher, hit: Hit, is_match: Callable[[str], bool]) ->
     if passage is None or passage[1] <= _MOST_CHARACTERS:
         text = text[:_MOST_CHARACTERS]
     return make_snippet(text, is_match, passage=passage)
+
+
+def translated_terms(
+    query: str, translations: Sequence[tuple[str, Sequence[str]]], term_of: Callable[[str], str | None]
+) -> frozenset[str | None]:
+    """The terms of the translations of a query's words, and of those words that have none."""
+    known = {word for words, _ in translations for word in tokenize(words)}
+    words = [word for _, others in translations for other in others for word in tokenize(other)]
+    words += [word for word in tokenize(query) if word not in known]
+    return frozenset(map(term_of, words)) - {None}
+
+
+class SnippetMaker:
+    """Makes the snippets of the hits of one query.
+
+    They show the words of the explanation, where there is one, or else the translations of the query's words:
+    explaining a hit can take longer than finding it.
+    """
+
+    def __init__(self, searcher: Searcher, query: str, query_language: str | None = None) -> None:
+        self._any, self._query, self._query_language = searcher, query, query_language
+        self._translated = cache(self._translated_terms)
+
+    @cached_property
+    def _searcher(self) -> Searcher:
+        return self._any.for_query(self._query, self._query_language)
+
+    def __call__(self, hit: Hit) -> Snippet:
+        """The snippet of a hit."""
+        terms: Collection[str | None] = {term for part in hit.explanation[:_PARTS] for term in part.document_words}
+        term_of = self._searcher.term_of(hit.language, hit.reranked and bool(hit.explanation))
+        terms = terms or self._translated(hit.language)
+        return snippet_of(self._searcher, hit, lambda token: term_of(token) in terms)
+
+    def _translated_terms(self, language: str) -> frozenset[str | None]:
+        translations = self._searcher.translations(self._query, [language])[language]
+        return translated_terms(self._query, translations, self._searcher.term_of(language))

@@ -14,10 +14,9 @@ from pydantic_core import PydanticSerializationError, to_json
 from isogloss.data.documents import Document
 from isogloss.search.hits import Hit
 from isogloss.search.searcher import Searcher
-from isogloss.search.snippets import Snippet, reasons_of, snippet_of
+from isogloss.search.snippets import Snippet, reasons_of, snippet_of, translated_terms
 from isogloss.server.models import DocumentMessage, HitMessage, Reason, SnippetPart, Translations
 from isogloss.systems.base import Contribution
-from isogloss.text.tokenizer import tokenize
 
 _PARTS = 10  # of a long query only what counted most is marked
 _SECONDS = 0.25  # for explanations that are made only to mark words
@@ -64,10 +63,7 @@ class Marking:
     def _from_translations(self, language: str) -> frozenset[str | None]:
         if language not in self._translated:
             translations = self._translations[language]
-            known = {word for words, _ in translations for word in tokenize(words)}
-            words = [word for _, others in translations for other in others for word in tokenize(other)]
-            words += [word for word in tokenize(self._query) if word not in known]
-            self._translated[language] = frozenset(map(self._term_of[language], words)) - {None}
+            self._translated[language] = translated_terms(self._query, translations, self._term_of[language])
         return self._translated[language]
 
 
@@ -75,10 +71,13 @@ def _terms_met(explanation: Sequence[Contribution]) -> set[str]:
     return {term for part in explanation[:_PARTS] for term in part.document_words}
 
 
-def hit_message(searcher: Searcher, hit: Hit, rank: int, is_match: Callable[[str], bool], explain: bool) -> HitMessage:
+def hit_message(
+    searcher: Searcher, hit: Hit, rank: int, is_match: Callable[[str], bool], explain: bool,
+    snippet: Snippet | None = None,
+) -> HitMessage:  # fmt: skip
     """A hit, its snippet with the words that match marked, with its reasons if they are wanted."""
     document = hit.document
-    snippet = snippet_of(searcher, hit, is_match)
+    snippet = snippet or snippet_of(searcher, hit, is_match)
     values: dict[str, Any] = {
         "rank": rank, "score": float(hit.score), "language": hit.language, "id": document.id,
         "url": document.url, "fields": _Shortened(_MOST_LETTERS).value(dict(document.fields)),

@@ -12,12 +12,15 @@ from isogloss.data.dataset import Dataset
 from isogloss.retrieval.bm25 import Concept
 from isogloss.storage.errors import InputError
 from isogloss.storage.lines import find_file
+from isogloss.storage.wording import way
 from isogloss.systems.base import option
 from isogloss.systems.bm25 import LexicalOptions, LexicalSystem
 from isogloss.systems.concept_dimensions import ConceptDimensions
+from isogloss.systems.glossers import lexicon_glosser
 from isogloss.systems.lexicons import BUNDLED, INDUCED, LEXICON_HELP, fill_languages, induce_from
 from isogloss.systems.sparse import DimensionCounts, SparseSystem
 from isogloss.text.batches import TokenizedTexts
+from isogloss.translation.glossing import Glosser
 from isogloss.translation.lexicon import Lexicon, Phrase
 from isogloss.translation.queries import QueryTranslator
 
@@ -80,6 +83,9 @@ class TranslatingSystem(LexicalSystem, SparseSystem):
     def translations(self, query: str) -> list[tuple[str, list[str]]]:
         return [(word, found) for word, found in self._query_words(query) if found]
 
+    def glosser(self) -> Glosser:
+        return lexicon_glosser(self._translator.lexicon, self.query_language, self.document_language)
+
     def index_texts(self, texts: Sequence[str]) -> None:
         if not self._is_saved:
             _ = self._translator  # a missing lexicon is an error before the work is done
@@ -102,7 +108,8 @@ class TranslatingSystem(LexicalSystem, SparseSystem):
         path = self._lexicon_path
         if path not in self._read:
             if self._induced is None and not path.name:
-                what = f"--set {self.name}.lexicon=FILE (or {BUNDLED}: a small one, to try)"
+                named = way(f"--set {self.name}.lexicon=FILE", "lexicon=")
+                what = f"{named} (or {BUNDLED}: a small one, to try)"
                 raise InputError(f"{self.name}: needs a bilingual lexicon: {what}")
             self._read[path] = self.make_translator(self._induced or Lexicon.read(path))
         return self._read[path]

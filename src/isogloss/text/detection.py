@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from isogloss.storage.errors import InputError
 from isogloss.storage.progress import track
+from isogloss.storage.wording import way
 
 Shares = NDArray[np.float32]
 CLEAR, BEYOND_DOUBT = 0.8, 0.99
@@ -107,7 +108,8 @@ def _language_of_all(clues: Sequence[Clue]) -> str:
     shares = language_shares("\n".join(clue.text[:_READ] for clue in clues[::step]))
     if shares.max() < _LIKELY:
         what = "cannot be detected, since they are short or of several languages"
-        raise InputError(f"language: that of the documents {what}; name it: --language LANG")
+        named = way("--language LANG", "language='fr', say")
+        raise InputError(f"language: that of the documents {what}; name it: {named}")
     return detectable_languages()[int(shares.argmax())]
 
 
