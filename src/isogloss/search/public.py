@@ -7,8 +7,9 @@ import tempfile
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from operator import index as index_of
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, SupportsIndex
 
 from isogloss.data.document_checks import shown_value
 from isogloss.data.documents import Document
@@ -208,9 +209,8 @@ class Index:
         translation (``hit.twin``); ``translator`` names what translates them too (``isogloss search --translator``). A
         query without words finds nothing.
         """
-        check_query(query)
-        check_count("k", k)
-        check_count("offset", offset)
+        _check_query(query)
+        k, offset = _count("k", k), _count("offset", offset)
         searcher = self.searcher.for_query(query, query_language)
         hits = searcher.search(query, k, _several(languages), _filter_texts(filters), offset, explain)
         hits = _with_snippets(hits, SnippetMaker(searcher, query, searcher.query_language))
@@ -229,9 +229,8 @@ class Index:
             raise InputError(f"queries: a single string; give a list: [{queries[:60]!r}]")
         queries = list(queries)
         for query in queries:
-            check_query(query)
-        check_count("k", k)
-        searcher = self.searcher
+            _check_query(query)
+        k, searcher = _count("k", k), self.searcher
         found = searcher.search_each(queries, k, _several(languages), _filter_texts(filters), query_language)
         makers = [SnippetMaker(searcher, query, query_language) for query in queries]
         return [_with_snippets(hits, maker) for hits, maker in zip(found, makers, strict=True)]
@@ -244,7 +243,7 @@ class Index:
 
         ``reranked``: of the score that the run of ``rerank`` gives, which hits that are ``reranked`` have.
         """
-        check_query(query)
+        _check_query(query)
         _check_id(id_)
         if reranked and self._reranker:
             language = language or self._reranker.languages[1]
@@ -259,7 +258,7 @@ class Index:
 
     def unknown_words(self, query: str, query_language: str | None = None) -> list[str]:
         """The words of a query that no language of the index knows."""
-        check_query(query)
+        _check_query(query)
         return self.searcher.for_query(query, query_language).unknown_words(query)
 
     def add(
@@ -328,16 +327,17 @@ class Index:
         return number
 
 
-def check_query(query: str) -> None:
+def _check_query(query: str) -> None:
     """Raise unless a query is a text."""
     if not isinstance(query, str):
         raise InputError(f"query: must be a string, got {shown_value(query)}")
 
 
-def check_count(name: str, value: int) -> None:
-    """Raise unless an argument is a whole number, 0 or more."""
-    if not isinstance(value, int) or value < 0:
+def _count(name: str, value: int) -> int:
+    """An argument that is a whole number, 0 or more; numpy has such numbers too."""
+    if not isinstance(value, SupportsIndex) or index_of(value) < 0:
         raise InputError(f"{name}: must be a whole number, 0 or more, got {value!r}")
+    return index_of(value)
 
 
 def _check_id(id_: str) -> None:
@@ -371,7 +371,13 @@ def _lexicon_setting(lexicon: LexiconLike | None, scratch: Path) -> dict[str, st
         return {}
     if not isinstance(lexicon, Mapping):
         return {"lexicon": str(lexicon)}
-    entries = ((word, [of_word] if isinstance(of_word, str) else of_word) for word, of_word in lexicon.items())
+    entries = {word: [of_word] if isinstance(of_word, str) else of_word for word, of_word in lexicon.items()}
+    if not entries:
+        raise InputError("lexicon: has no words; leave it out, or give words with their translations")
+    wrong = [word for word, found in entries.items() if not isinstance(found, Sequence | set | frozenset)]
+    if wrong:
+        raise InputError(f"lexicon: the translations of {wrong[0]!r} must be a string, or a list of strings")
     path = scratch / "lexicon.tsv"
-    Lexicon((word, translation, 0.0) for word, translations in entries for translation in translations).save(path)
+    triples = ((word, translation, 0.0) for word, found in entries.items() for translation in found)
+    Lexicon(triples).save(path)
     return {"lexicon": str(path)}
