@@ -311,7 +311,7 @@ def test_half_of_many_documents_do_not_leave_unless_forced(tmp_path, folder):
     assert sync_index(index) == Synced(15, 0, 15, read=15, files=34), "renamed files are not lost"
     for part in ("part1", "guide"):
         shutil.rmtree(folder / part)
-    with pytest.raises(InputError, match=r"17 of its 34 documents .*--force"):
+    with pytest.raises(InputError, match=r"17 of its 34 documents .*force=True"):
         sync_index(index)
     assert sync_index(index, force=True).deleted == 17
 
@@ -588,7 +588,7 @@ def test_a_file_of_lines_that_is_empty_now_is_refused_unless_forced(tmp_path):
     pages.write_text(json.dumps({"id": "a", "text": FRENCH[0]}) + "\n")
     make_index(index, "bm25", open_source(str(pages)))
     pages.write_text("")
-    with pytest.raises(InputError, match=r"1 of its 1 documents .*--force"):
+    with pytest.raises(InputError, match=r"1 of its 1 documents .*force=True"):
         sync_index(index)
     assert sync_index(index, force=True).deleted == 1
 

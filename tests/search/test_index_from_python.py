@@ -269,3 +269,17 @@ def test_documents_in_an_engine_are_searched_and_changed_like_others(tmp_path):
         assert engine.open_now == 1
         index.close()
         assert engine.open_now == 0
+
+
+def test_an_index_follows_its_folder(tmp_path):
+    folder = tmp_path / "notas"
+    (folder / "campo").mkdir(parents=True)
+    (folder / "pan.txt").write_text("El pan se hace con harina.", encoding="utf-8")
+    index = Index.make(str(folder), "es", system="bm25")
+    (folder / "campo" / "miel.txt").write_text("Las abejas hacen miel.", encoding="utf-8")
+    assert index.add(str(folder / "campo" / "miel.txt"), "es") == 1
+    assert [hit.document.id for hit in index.search("miel")] == ["campo/miel.txt"]
+    (folder / "pan.txt").unlink()
+    done = index.sync(folder)
+    assert (done.added, done.replaced, done.deleted, len(index)) == (0, 0, 1, 1)
+    assert not index.sync().changed

@@ -102,7 +102,7 @@ def make_index(
             )
             of_one = _of_language(documents, languages, source)
             builder.add(language, of_language, of_one)
-            indexed, ids[language] = documents[0], of_one.ids
+            indexed, ids[language] = documents[0], of_one.ids if recorded is not None else []
             del documents, of_one  # a large collection is in memory once
         sources = {}
         if source_documents:

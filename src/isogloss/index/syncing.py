@@ -36,6 +36,7 @@ from isogloss.storage.errors import InputError
 from isogloss.storage.file_states import FileState
 from isogloss.storage.lines import Location
 from isogloss.storage.progress import track
+from isogloss.storage.wording import way
 from isogloss.text.language import identify_language
 
 _MANY = 10  # documents: fewer may all but one be deleted
@@ -219,7 +220,8 @@ class _Sync:
             try:
                 if not (self._moved or self._only or is_named(commit.identity, origin.source)):
                     what = f"says that it was made of {origin.source!r}, which you have not named for it here"
-                    raise InputError(f"{self._path}: {what}; if that is right, name it: --from {origin.source!r}")
+                    named = f"{way('--from ', 'moved=')}{origin.source!r}"
+                    raise InputError(f"{self._path}: {what}; if that is right, name it: {named}")
                 tasks.append(self._task(name, origin, self._origins.get(name)))
             except InputError as error:
                 self._refused.append(str(error))
@@ -231,8 +233,8 @@ class _Sync:
             return self._moved_origin()
         chosen = _chosen(self._path, self._origins, self._sources)
         if not chosen:
-            what = "does not say what it was made of; name the folder or file: isogloss sync INDEX --from SOURCE"
-            raise InputError(f"{self._path}: {what}")
+            named = way("--from SOURCE", "moved=SOURCE")
+            raise InputError(f"{self._path}: does not say what it was made of; name the folder or file: {named}")
         return {name: record.origin for name, record in chosen.items()}
 
     def _moved_origin(self) -> dict[str, Origin]:
@@ -259,8 +261,9 @@ class _Sync:
         except InputError:
             if record is not None and len(record.documents) and not self._force:
                 what = f"is not there, and {len(record.documents):,} documents of {self._path} are from it"
-                way = "is a disk not mounted? If it has moved: --from NEWPATH; --force deletes its documents"
-                raise InputError(f"{origin.where}: {what}; {way}") from None
+                moved, force = way("--from NEWPATH", "moved=NEWPATH"), way("--force", "force=True")
+                ways = f"is a disk not mounted? If it has moved: {moved}; {force} deletes its documents"
+                raise InputError(f"{origin.where}: {what}; {ways}") from None
             return _Task(name, origin, None, before, Scan(origin.where, {}))
         found = scan(source, before, self._only)
         if self._only is not None:
@@ -426,7 +429,8 @@ class _Changing:
         if self._force or not lost or (some_are_left and len(lost) < max(_MANY, len(claims) / 2)):
             return
         what = f"{len(lost):,} of its {len(claims):,} documents in {self._writer.path} would be deleted at once"
-        raise InputError(f"{task.origin.where}: {what}; is a disk not mounted? If that is right: --force")
+        force = way("--force", "force=True")
+        raise InputError(f"{task.origin.where}: {what}; is a disk not mounted? If that is right: {force}")
 
     def _delete(self, keys: Collection[Key]) -> None:
         """Delete documents, but for those that another origin has too."""

@@ -269,16 +269,20 @@ class Index:
         When this returns, the documents are on disk and every reader can see them. ``lexicon`` and options are for a
         language that the index does not have yet. Without a ``language`` that of each document is detected. Documents
         that are there already, as they are, cost nothing. A folder or a file is followed: ``sync`` looks for changes in
-        it too.
+        it too. A file of a folder that the index was made of has the id that the folder gives it.
         """
-        from isogloss.index.adding import add_source
+        from isogloss.index.adding import add_file, add_source
         from isogloss.index.writer import IndexWriter
 
+        languages = [self._known(language)] if language else []
         with tempfile.TemporaryDirectory(prefix="isogloss-") as scratch:
             settings = as_settings(options) | _lexicon_setting(lexicon, Path(scratch))
-            with IndexWriter(self.path, settings) as writer:
-                source = as_source(documents, self._next_number(Searcher(writer.index)))
-                added = add_source(writer, source, [self._known(language)] if language else [])
+            if isinstance(documents, str) and add_file(self.path, as_source(documents), languages, settings):
+                added = 1
+            else:
+                with IndexWriter(self.path, settings) as writer:
+                    source = as_source(documents, self._next_number(Searcher(writer.index)))
+                    added = add_source(writer, source, languages)
         self.refresh()
         return added
 
