@@ -43,6 +43,9 @@ _ALIKE = 0.7  # P(w | t) by which a content word may become a function word
 _KEPT_TERMS = 50_000
 _NOUNS = ("de", "lb")  # languages that write all nouns with a capital
 _CODE = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]|\d[^\W\d_]|[^\W\d_]\d")
+_EXPRESSION = re.compile(
+    r"(?<!\S)(?:[-:@#$<][\w:<-]*\w[^\s,;]*|[^\s,;]*(?:[a-zA-Z]\.[a-zA-Z]|\w\(|\w_\w|::|[a-zA-Z]=)[^\s,;]*)", re.ASCII
+)
 _LATIN = re.compile(r"[a-z]")
 _ELISION = re.compile(r"['’]")
 _ELIDING, _SHORT = ("ca", "co", "fr", "it", "oc", "sc"), 2  # letters
@@ -50,7 +53,7 @@ _PUNCTUATION = {
     "。": ". ", "，": ", ", "、": ", ", "：": ": ", "；": "; ", "！": "! ", "？": "? ", "（": " (", "）": ") ",
     "「": ' "', "」": '" ', "『": ' "', "』": '" ', "《": ' "', "》": '" ', "“": ' "', "”": '" ', "・": " ",
 }  # fmt: skip
-_BEFORE = re.compile(r"\s+(?=[,.;:!?)\]»])")
+_BEFORE = re.compile(r"\s+(?=[,.;:!?)\]»]+(?:\s|$))")
 
 
 class Meaning(NamedTuple):
@@ -151,13 +154,15 @@ class Glosser:
         """
         spans = token_spans(text)
         terms = self._document_terms.terms([token for _, _, token in spans])
-        context, marked = self._context(query, terms), set(marks)
+        context, marked, code = self._context(query, terms), set(marks), _code_spans(text)
         pieces: list[Piece] = []
         position = 0
         for (begin, end, token), term in zip(spans, terms, strict=True):
             if begin < position:
                 continue  # the second token of one character
-            piece = self._word(text[begin:end], token, term, context)
+            is_code = any(start <= begin < stop for start, stop in code)
+            written = text[begin:end]
+            piece = self._kept(written, token, context) if is_code else self._word(written, token, term, context)
             piece = replace(piece, match=(begin, end) in marked, met=met(token) or piece.met)
             if self._is_elided(text, begin, end) and not (piece.is_function and piece.gloss):
                 piece = replace(piece, gloss="", unknown=False, is_function=True)
@@ -320,6 +325,16 @@ def _with_case(form: str, written: str, nouns: bool = False) -> str:
     if len(written) > 1 and written.isupper():
         return form.upper()
     return form[:1].upper() + form[1:] if written[:1].isupper() and not nouns else form
+
+
+def _code_spans(text: str) -> list[tuple[int, int]]:
+    """Where expressions of code are: Array.slice(), :hover, -moz-border, <b>, a_name, std::string.
+
+    >>> [("Le nom :hover (par exemple) d'Array.prototype.at() et std::sort.")[a:b] for a, b in _code_spans(
+    ...     "Le nom :hover (par exemple) d'Array.prototype.at() et std::sort.")]
+    [':hover', "d'Array.prototype.at()", 'std::sort.']
+    """
+    return [match.span() for match in _EXPRESSION.finditer(text)]
 
 
 def _between(text: str) -> list[Piece]:
