@@ -76,6 +76,8 @@ def run(options: argparse.Namespace) -> None:
     filters = parse_filters(options.filter)
     from isogloss.translation.machine import checked_translator
 
+    if options.translator and options.gloss is None:
+        options.gloss = not options.json  # whoever names one wants to see what it says
     options.translator = checked_translator(options.translator)
     with closing(open_index(Path(options.index), options.skip_damaged)) as index:
         searcher = Searcher(index)
