@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.nn.encoders.pretrained import PretrainedEncoder
+from isogloss.nn.pretrained.encoder import PretrainedEncoder
 from isogloss.retrieval.ranking import Allowed, Ranking, Rows, Scores, top_k
 from isogloss.systems.bridge.characters import CharacterStage
 from isogloss.systems.bridge.documents import Documents
@@ -284,7 +284,7 @@ class Retriever:
         terms = self._query_terms.terms(words)
         document_term_of = dict(zip(terms, self._document_terms.terms(words), strict=True))
         statistics = self.model.translation.query_statistics(Counter(terms), self.documents.count_of, document_term_of)
-        pretrained = self._encoder.encode([query])[0] if self._encoder and words else None
+        pretrained = self._encoder.encode_queries([query])[0] if self._encoder and words else None
         return QueryFeatures.of(terms, statistics, self.model.tables, pretrained)
 
     def _compute_query_table(self, query: str) -> QueryTable:

@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 
 from isogloss.data.dataset import Dataset
 from isogloss.data.documents import Collection
-from isogloss.nn.encoders.pretrained import PretrainedEncoder
+from isogloss.nn.pretrained.encoder import PretrainedEncoder
 from isogloss.retrieval.ranking import Allowed, Ranking, Rows, Scores, top_k
 from isogloss.storage.errors import InputError
 from isogloss.storage.progress import track
@@ -323,9 +323,13 @@ class Bridge(FindsPassages, Trainable, SparseSystem):
 
     def save_model(self, directory: Path) -> None:
         self._ready.save(directory)
+        if self._encoder is not None:
+            self._encoder.save(directory)
 
     def load_model(self, directory: Path) -> None:
         self.model = BridgeModel.load(directory)
+        if self._encoder is not None:
+            self._encoder.load(directory)
         self._use(Documents([]))
 
     def count_only(self, live: Allowed) -> None:
@@ -442,7 +446,7 @@ class Bridge(FindsPassages, Trainable, SparseSystem):
     def _encoded(self, texts: Sequence[str]) -> Vectors:
         if self._encoder is None:
             return None
-        return self._encoder.encode([text[slice(*passage_spans(text, _READ)[0])] for text in texts])
+        return self._encoder.encode_documents([text[slice(*passage_spans(text, _READ)[0])] for text in texts])
 
 
 def _sample(training: Dataset, queries: Sequence[str]) -> Collection:
