@@ -144,11 +144,12 @@ def _from_hub(repository: str, file: str) -> Path:
     """The same, fetched from the Hub: configurations and weights, no code and no pickles."""
     if find_spec("huggingface_hub") is None:
         raise InputError(f"download: needs an extra: {_ALL}")
-    from huggingface_hub import HfApi, snapshot_download
+    from huggingface_hub import HfApi
 
     try:
-        names = HfApi().list_repo_files(repository)
-        return Path(snapshot_download(repository, allow_patterns=_to_fetch(names, file)))
+        hub = HfApi()
+        names = hub.list_repo_files(repository)
+        return Path(hub.snapshot_download(repository, allow_patterns=_to_fetch(names, file)))
     except Exception as error:  # of the network, of the Hub, of its library
         raise InputError(f"download: {repository!r} cannot be fetched ({_one_line(error)})") from error
 

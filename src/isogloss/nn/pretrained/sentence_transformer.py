@@ -12,9 +12,7 @@ from isogloss.nn.pretrained.models import Model
 from isogloss.storage.errors import import_extra
 from isogloss.translation.vectors.word_vectors import Matrix
 
-_ARGUMENTS: dict[str, Any] = {
-    "trust_remote_code": False, "local_files_only": True, "model_kwargs": {"use_safetensors": True},
-}  # fmt: skip
+_WEIGHTS = {"use_safetensors": True}
 
 
 class SentenceTransformerEncoder:
@@ -23,8 +21,9 @@ class SentenceTransformerEncoder:
     batch = 32
 
     def __init__(self, model: Model) -> None:
-        library = _library()
-        self._model = library.SentenceTransformer(str(model.folder), **_ARGUMENTS)
+        self._model = _library().SentenceTransformer(
+            str(model.folder), trust_remote_code=False, local_files_only=True, model_kwargs=_WEIGHTS
+        )
         self._prompts = model.prompts()
         self.version = _version()
 
@@ -40,7 +39,9 @@ class SentenceTransformerCrossEncoder:
     """The score of a query and a text, read together."""
 
     def __init__(self, model: Model) -> None:
-        self._model = _library().CrossEncoder(str(model.folder), **_ARGUMENTS)
+        self._model = _library().CrossEncoder(
+            str(model.folder), trust_remote_code=False, local_files_only=True, model_kwargs=_WEIGHTS
+        )
         self.labels = int(self._model.num_labels)
 
     def score(self, pairs: Sequence[tuple[str, str]]) -> Matrix:
