@@ -9,6 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from isogloss.nn.pretrained.encoder import PretrainedEncoder, with_named_models
+from isogloss.nn.pretrained.models import _to_fetch
 from isogloss.storage.errors import InputError
 
 COMMIT = "c" * 40
@@ -65,6 +66,8 @@ def hub(changed, tmp_path, monkeypatch):
     address = f"http://127.0.0.1:{server.server_address[1]}"
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
     monkeypatch.setattr(constants, "ENDPOINT", address)
+    template = constants.HUGGINGFACE_CO_URL_TEMPLATE.partition("/{")[2]
+    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", f"{address}/{{{template}")
     yield asked
     server.shutdown()
     server.server_close()
@@ -88,3 +91,20 @@ def test_a_model_is_fetched_when_the_user_says_so(hub, remembered):
 def test_a_model_that_the_hub_does_not_have_is_one_sentence(hub, remembered):
     with pytest.raises(InputError, match=r"download: 'tiny/other' cannot be fetched \([^\n]+\)$"):
         with_named_models({"pretrained": "tiny/other", "download": "yes"})
+
+
+@pytest.mark.parametrize(
+    ("names", "file", "weights"),
+    [
+        (
+            ["model.safetensors", "onnx/model.onnx", "2_D/model.safetensors"],
+            "",
+            ["2_D/model.safetensors", "model.safetensors"],
+        ),
+        (["0_Transformer/model.safetensors", "pytorch_model.bin"], "", ["0_Transformer/model.safetensors"]),
+        (["model.safetensors", "o/4.onnx"], "o/4.onnx", ["o/4.onnx", "o/4.onnx_data", "o/4.onnx.data"]),
+        (["pytorch_model.bin", "model.py"], "", []),
+    ],
+)
+def test_one_form_of_the_weights_is_fetched(names, file, weights):
+    assert _to_fetch(names, file)[3:] == weights

@@ -54,10 +54,11 @@ def test_the_environment_names_a_copy_and_another_model_is_told(folder, changed,
     written = remembered / "written"
     written.mkdir()
     PretrainedEncoder(named).save(written)
-    opened = PretrainedEncoder("/where/it/was")
-    opened.load(written)
+    opened, other = PretrainedEncoder("/where/it/was"), PretrainedEncoder("/where/it/was")
+    for encoder in (opened, other):
+        encoder.load(written)
     monkeypatch.setenv("ISOGLOSS_PRETRAINED", str(changed("static", {})))
     assert opened.encode_queries(["bees"]).any()
     monkeypatch.setenv("ISOGLOSS_PRETRAINED", str(folder / "onnx"))
     with pytest.raises(InputError, match="is not the model that has encoded these documents; name that one"):
-        opened.encode_queries(["bees"])
+        other.encode_queries(["bees"])

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Protocol
 
@@ -36,7 +36,7 @@ OPTION, DOWNLOAD = "pretrained", "download"
 _YES = ("true", "yes", "on", "1")
 _FILE = "encoder.json"
 _AT_ONCE = 8  # batches between two writes of the cache: what is lost when a run is killed
-_RECENT = 2048  # queries whose vectors are in memory: an explanation scores one with words left out, for each hit
+_RECENT = 2048  # texts whose vectors are in memory: explanations score the same ones with words left out again
 
 
 class Encoder(Protocol):
@@ -75,16 +75,16 @@ class PretrainedEncoder:
     def encode_queries(self, texts: Sequence[str]) -> Matrix:
         """One row a query; recent ones are not encoded again."""
         loaded = self.loaded
-        return loaded.rows(texts, loaded.encode_queries)
+        return loaded.rows(texts, partial(loaded.recent, is_query=True))
 
     def encode_documents(self, texts: Sequence[str], keep: bool = True) -> Matrix:
-        """One row a document; what was encoded before is in a cache, unless it is not to ``keep``."""
+        """One row a document; what was encoded before is in a cache, or in memory alone if it is not to ``keep``."""
         loaded = self.loaded
-        return loaded.rows(texts, loaded.encode_documents if keep else loaded.encode)
+        return loaded.rows(texts, loaded.encode_documents if keep else partial(loaded.recent, is_query=False))
 
-    @property
+    @cached_property
     def loaded(self) -> _Loaded:
-        """The model, which is loaded now."""
+        """The model, which is loaded when it is first used."""
         if self.name in ENCODERS:
             return _built_in(self.name, ENCODERS[self.name][0])
         loaded = _load(find_model(model_to_load(self.name)))
@@ -114,7 +114,7 @@ class _Loaded:
     def __init__(self, encoder: Encoder, name: str, identity: str, unit: bool = True) -> None:
         self.name, self.identity, self._encoder, self._unit = name, identity, encoder, unit
         self._lock = threading.Lock()
-        self._recent: dict[str, Matrix] = {}
+        self._recent: dict[bool, dict[str, Matrix]] = {True: {}, False: {}}
 
     @cached_property
     def dimension(self) -> int:
@@ -135,29 +135,25 @@ class _Loaded:
                 made[rows_of[text]] = vector
         return made
 
-    def encode(self, texts: Sequence[str]) -> dict[str, Matrix]:
-        """The vectors of documents."""
-        return dict(zip(texts, self._encode(texts), strict=True))
+    def recent(self, texts: Sequence[str], is_query: bool) -> dict[str, Matrix]:
+        """The vectors of texts, with those of recent ones."""
+        known = self._recent[is_query]
+        found = {text: known[text] for text in texts if text in known}
+        missing = [text for text in texts if text not in found]
+        if missing:
+            found |= dict(zip(missing, self._encode(missing, is_query), strict=True))
+            self._recent[is_query] = (known if len(known) < _RECENT else {}) | found
+        return found
 
     def encode_documents(self, texts: Sequence[str]) -> dict[str, Matrix]:
-        """The same, with those of the cache."""
+        """The vectors of documents, with those of the cache."""
         cache = VectorCache(f"{self.identity} {self._encoder.version}")
         found = {text: vector for text, vector in cache.find(texts).items() if len(vector) == self.dimension}
         missing = [text for text in texts if text not in found]
         if missing:
-            new = self.encode(missing)
+            new = dict(zip(missing, self._encode(missing), strict=True))
             cache.add(new)
             found |= new
-        return found
-
-    def encode_queries(self, texts: Sequence[str]) -> dict[str, Matrix]:
-        """The vectors of queries, with those of recent ones."""
-        recent = self._recent
-        found = {text: recent[text] for text in texts if text in recent}
-        missing = [text for text in texts if text not in found]
-        if missing:
-            found |= dict(zip(missing, self._encode(missing, is_query=True), strict=True))
-            self._recent = (recent if len(recent) < _RECENT else {}) | found
         return found
 
     def _encode(self, texts: Sequence[str], is_query: bool = False) -> list[Matrix]:

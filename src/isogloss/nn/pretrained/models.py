@@ -132,12 +132,14 @@ def _in_cache(repository: str, name: str, way: str) -> Path:
     where = f"model: {name!r} is neither a folder nor in the local cache of the Hugging Face Hub"
     if find_spec("huggingface_hub") is None:
         raise InputError(f"{where}; models need an extra: {_ALL}")
-    from huggingface_hub import snapshot_download
+    from huggingface_hub import try_to_load_from_cache
 
-    try:
-        return Path(snapshot_download(repository, local_files_only=True))
-    except (OSError, ValueError) as error:
-        raise InputError(f"{where}; {way or _WAY}") from error
+    for file in ("config.json", "modules.json"):  # a snapshot may lack files that nobody asked for
+        with suppress(ValueError):  # of a name that the Hub does not allow
+            found = try_to_load_from_cache(repository, file)
+            if isinstance(found, str):
+                return Path(found).parent
+    raise InputError(f"{where}; {way or _WAY}")
 
 
 def _from_hub(repository: str, file: str) -> Path:
@@ -155,10 +157,12 @@ def _from_hub(repository: str, file: str) -> Path:
 
 
 def _to_fetch(names: Sequence[str], file: str) -> list[str]:
-    """Patterns of the files to fetch: of weights one form alone."""
-    safetensors = any(name.endswith(".safetensors") for name in names)
-    onnx = file or ("" if safetensors else next((each for each in _ONNX_FILES if each in names), ""))
-    return [*_SMALL, *([onnx, f"{onnx}_data", f"{onnx}.data"] if onnx else ["*.safetensors"])]
+    """The files to fetch: those of the modules, and of the weights of the network one form alone."""
+    weights = [name for name in names if name.endswith(".safetensors")]
+    modules = [name for name in weights if re.match(r"[1-9][0-9]*_", name)]
+    network = [name for name in weights if "/" not in name or name.startswith("0_")]
+    export = file or ("" if network else next((each for each in _ONNX_FILES if each in names), ""))
+    return [*_SMALL, *modules, *([export, f"{export}_data", f"{export}.data"] if export else network)]
 
 
 def _checked(name: str, path: Path) -> Model:
