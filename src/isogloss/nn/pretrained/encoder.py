@@ -87,7 +87,7 @@ class PretrainedEncoder:
         """The model, which is loaded when it is first used."""
         if self.name in ENCODERS:
             return _built_in(self.name, ENCODERS[self.name][0])
-        loaded = _load(find_model(model_to_load(self.name)))
+        loaded = _load(find_model(model_to_load(self.name), way=f"say where it is now: {VARIABLE}=PATH_OR_NAME"))
         if self._identity and loaded.identity != self._identity:
             what = f"{loaded.name} is not the model that has encoded these documents"
             way = f"name that one ({VARIABLE}=PATH_OR_NAME), or encode them anew: 'isogloss re-encode'"

@@ -29,7 +29,7 @@ _ONNX_FILES = ("model.onnx", "onnx/model.onnx")
 _SMALL = ("*.json", "*.txt", "*.model")
 """Configurations, vocabularies and tokenizers."""
 _OF_DOCUMENTS = ("document", "passage", "corpus")
-_WAY = "name a folder, or fetch it now: --set download=true"
+_WAY = "name one, or fetch a model of the Hugging Face Hub now: --set download=true"
 _ALL = "pip install 'isogloss[sentence-transformers]', 'isogloss[onnx]' or 'isogloss[model2vec]'"
 
 
@@ -121,7 +121,7 @@ def find_model(name: str, download: bool = False, way: str = "") -> Model:
     if path.exists():
         return _checked(name, path.absolute())
     if not _NAME.fullmatch(name):
-        raise InputError(f"model: {name!r} is neither a folder nor an .onnx file")
+        raise InputError(f"model: {name!r} is neither a folder nor an .onnx file; {way or _WAY}")
     repository, file = "/".join(name.split("/")[:2]), "/".join(name.split("/")[2:])
     folder = _from_hub(repository, file) if download else _in_cache(repository, name, way)
     return _checked(name, folder / file)
