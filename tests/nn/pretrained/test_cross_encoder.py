@@ -47,7 +47,7 @@ def test_the_activation_is_that_of_the_model(folder, changed):
 @pytest.mark.parametrize(
     ("name", "contents", "complaint"),
     [
-        ("dense", {}, "is not a cross-encoder .*; encoders make vectors: --set pretrained="),
+        ("dense", {}, "is not a cross-encoder .*; encoders make vectors: pretrained="),
         ("static", {}, "is not a cross-encoder"),
         ("cross-onnx", {"config.json": {"id2label": {"0": "no", "1": "yes"}}}, "has 2 labels"),
     ],

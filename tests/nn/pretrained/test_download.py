@@ -75,7 +75,7 @@ def hub(changed, tmp_path, monkeypatch):
 
 
 def test_a_model_is_fetched_when_the_user_says_so(hub, remembered):
-    with pytest.raises(InputError, match="--set download=true"):
+    with pytest.raises(InputError, match="download=True"):
         with_named_models({"pretrained": "tiny/model"})
     assert hub == []
     named = with_named_models({"pretrained": "tiny/model", "download": "true"})

@@ -131,7 +131,7 @@ def test_a_vector_depends_on_its_text_alone(folder, name, texts):
 
 
 def test_a_cross_encoder_is_no_encoder(folder):
-    with pytest.raises(InputError, match="is a cross-encoder, which makes no vectors; re-rank by it: --rerank"):
+    with pytest.raises(InputError, match=r"is a cross-encoder, which makes no vectors; re-rank by it: Index.rerank"):
         encoder_of(folder / "cross").encode_queries(["bees"])
 
 

@@ -64,7 +64,7 @@ def test_a_name_is_found_in_the_local_cache_and_nowhere_else(hub):
     assert found.encode_queries(["bees"]).shape == (1, 8)
     assert find_model("tiny/dense").kind == "sentence-transformers"
     for name in ("tiny/none", "magic"):
-        with pytest.raises(InputError, match=r"nor in the local cache of the Hugging Face Hub; .*--set download=true$"):
+        with pytest.raises(InputError, match=r"nor in the local cache of the Hugging Face Hub; .*download=True$"):
             with_named_models({"pretrained": name})
     with pytest.raises(InputError, match="no such file in the model"):
         find_model("tiny/onnx/onnx/other.onnx")

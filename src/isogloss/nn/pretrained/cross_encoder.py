@@ -11,6 +11,7 @@ from isogloss.nn.pretrained.models import ONNX, SENTENCE_TRANSFORMERS, Model, fi
 from isogloss.nn.pretrained.onnx_model import OnnxCrossEncoder
 from isogloss.nn.pretrained.sentence_transformer import SentenceTransformerCrossEncoder
 from isogloss.storage.errors import InputError
+from isogloss.storage.wording import way
 from isogloss.translation.vectors.word_vectors import Matrix
 
 _BATCH = 32
@@ -34,10 +35,11 @@ class CrossEncoder:
     """Scores texts for queries by the model of a path or a name that the user has given."""
 
     def __init__(self, name: str) -> None:
-        model = find_model(name, way=f"name a run or a folder, or fetch it: hf download {name}")
+        model = find_model(name, otherwise=f"name a run or a folder, or fetch it: hf download {name}")
         if not model.is_cross_encoder:
             what = "is not a cross-encoder (a model for sequence classification)"
-            raise InputError(f"{model.folder}: {what}; encoders make vectors: --set pretrained={name}")
+            setting = way("--set pretrained=", "pretrained=")
+            raise InputError(f"{model.folder}: {what}; encoders make vectors: {setting}{name}")
         try:
             self._scorer = _LIBRARIES[model.kind](model)
         except (InputError, MemoryError):

@@ -25,6 +25,7 @@ from isogloss.nn.pretrained.vector_cache import VectorCache
 from isogloss.storage.errors import InputError
 from isogloss.storage.files import read_json, write_bytes
 from isogloss.storage.progress import track
+from isogloss.storage.wording import way
 from isogloss.translation.vectors.word_vectors import Matrix
 
 PRETRAINED_HELP = (
@@ -87,7 +88,7 @@ class PretrainedEncoder:
         """The model, which is loaded when it is first used."""
         if self.name in ENCODERS:
             return _built_in(self.name, ENCODERS[self.name][0])
-        loaded = _load(find_model(model_to_load(self.name), way=f"say where it is now: {VARIABLE}=PATH_OR_NAME"))
+        loaded = _load(find_model(model_to_load(self.name), otherwise=f"say where it is now: {VARIABLE}=PATH_OR_NAME"))
         if self._identity and loaded.identity != self._identity:
             what = f"{loaded.name} is not the model that has encoded these documents"
             way = f"name that one ({VARIABLE}=PATH_OR_NAME), or encode them anew: 'isogloss re-encode'"
@@ -177,7 +178,8 @@ def _built_in(name: str, load: Callable[[], Encoder]) -> _Loaded:
 def _load(model: Model) -> _Loaded:
     """A model of the user, by its library."""
     if model.is_cross_encoder:
-        raise InputError(f"{model.folder}: is a cross-encoder, which makes no vectors; re-rank by it: --rerank")
+        rerank = way("--rerank", "Index.rerank")
+        raise InputError(f"{model.folder}: is a cross-encoder, which makes no vectors; re-rank by it: {rerank}")
     try:
         encoder = _LIBRARIES[model.kind](model)
     except (InputError, MemoryError):

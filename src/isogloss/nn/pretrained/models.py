@@ -20,6 +20,7 @@ from typing import Any
 from isogloss.storage.errors import InputError
 from isogloss.storage.files import read_json, write_bytes
 from isogloss.storage.user_directories import cache_directory
+from isogloss.storage.wording import way
 
 SENTENCE_TRANSFORMERS, ONNX, MODEL2VEC = "sentence-transformers", "onnx", "model2vec"
 _NAME = re.compile(r"[\w][\w.-]*(/[\w][\w.-]*)*")
@@ -29,7 +30,6 @@ _ONNX_FILES = ("model.onnx", "onnx/model.onnx")
 _SMALL = ("*.json", "*.txt", "*.model")
 """Configurations, vocabularies and tokenizers."""
 _OF_DOCUMENTS = ("document", "passage", "corpus")
-_WAY = "name one, or fetch a model of the Hugging Face Hub now: --set download=true"
 _ALL = "pip install 'isogloss[sentence-transformers]', 'isogloss[onnx]' or 'isogloss[model2vec]'"
 
 
@@ -112,22 +112,22 @@ class Model:
         return digest.hexdigest()
 
 
-def find_model(name: str, download: bool = False, way: str = "") -> Model:
+def find_model(name: str, download: bool = False, otherwise: str = "") -> Model:
     """The model of a path or of a name; with ``download``, a name that is not on this machine is fetched.
 
-    ``way``: how the user can get one that is not there.
+    ``otherwise``: what the user can do if it is not there.
     """
     path = Path(name).expanduser()
     if path.exists():
         return _checked(name, path.absolute())
     if not _NAME.fullmatch(name):
-        raise InputError(f"model: {name!r} is neither a folder nor an .onnx file; {way or _WAY}")
+        raise InputError(f"model: {name!r} is neither a folder nor an .onnx file; {otherwise or _way()}")
     repository, file = "/".join(name.split("/")[:2]), "/".join(name.split("/")[2:])
-    folder = _from_hub(repository, file) if download else _in_cache(repository, name, way)
+    folder = _from_hub(repository, file) if download else _in_cache(repository, name, otherwise or _way())
     return _checked(name, folder / file)
 
 
-def _in_cache(repository: str, name: str, way: str) -> Path:
+def _in_cache(repository: str, name: str, otherwise: str) -> Path:
     """The folder of a repository in the local cache of the Hub."""
     where = f"model: {name!r} is neither a folder nor in the local cache of the Hugging Face Hub"
     if find_spec("huggingface_hub") is None:
@@ -139,7 +139,11 @@ def _in_cache(repository: str, name: str, way: str) -> Path:
             found = try_to_load_from_cache(repository, file)
             if isinstance(found, str):
                 return Path(found).parent
-    raise InputError(f"{where}; {way or _WAY}")
+    raise InputError(f"{where}; {otherwise}")
+
+
+def _way() -> str:
+    return f"name one, or fetch a model of the Hugging Face Hub now: {way('--set download=true', 'download=True')}"
 
 
 def _from_hub(repository: str, file: str) -> Path:
