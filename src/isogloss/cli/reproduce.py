@@ -16,6 +16,7 @@ from isogloss.cli.options import (
     add_queries,
     add_settings,
     count,
+    name_models,
     read_dataset,
     seed,
     settings_for,
@@ -150,7 +151,10 @@ def _add_bridge(papers: Commands) -> None:
         help="bilingual lexicon, {pair} standing for the languages (default: the data's own, or none)",
     )  # fmt: skip
     parser.add_argument(
-        "--pretrained", default="", metavar="NAME", help="also with a sentence encoder: use (extra 'pretrained')"
+        "--pretrained",
+        default="",
+        metavar="NAME",
+        help="also with a sentence encoder: use, or the folder or name of a model",
     )
     parser.add_argument("--split", default="dev", help="what is measured: train, dev, test or all (default dev)")
     add_settings(parser)
@@ -301,7 +305,8 @@ def _run_bridge(options: argparse.Namespace) -> None:
     settings = settings_for("bridge", ["bridge"], options.settings)
     ways = {key: _NOT_SET if key == "without" else f"write --{key} instead" for key in CHOSEN_BY_ITEMS}
     _refuse_settings(settings, ways)
-    setup = Setup(options.data, _pairs(options), options.split, options.pretrained, settings)
+    encoder = name_models({"pretrained": options.pretrained})["pretrained"]
+    setup = Setup(options.data, _pairs(options), options.split, encoder, settings)
     for pair in setup.pairs:
         for trial in setup.whole(pair).values():
             make_system("bridge", pair, trial.settings)

@@ -84,7 +84,7 @@ def run(options: argparse.Namespace) -> None:
         if options.rerank:
             from isogloss.search.reranking import load_reranker
 
-            searcher = searcher.reranked_by(load_reranker(Path(options.rerank), options.rerank_depth))
+            searcher = searcher.reranked_by(load_reranker(options.rerank, options.rerank_depth))
         for damaged in index.damaged:
             note(f"left out: {damaged}", options.quiet)
         if one_shot:

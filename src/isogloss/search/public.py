@@ -86,6 +86,7 @@ class Index:
         """
         from isogloss.data.translations import OwnTranslations
         from isogloss.index.making import make_index
+        from isogloss.nn.pretrained.encoder import with_named_models
         from isogloss.systems.lexicons import with_auto_lexicon
 
         own = OwnTranslations([translations], translation_key) if translations is not None else None
@@ -94,7 +95,8 @@ class Index:
         scratch = Path(tempfile.mkdtemp(prefix="isogloss-"))
         where = Path(path) if path is not None else scratch / "index"
         try:
-            settings = with_auto_lexicon(str(system), as_settings(options) | _lexicon_setting(lexicon, scratch))
+            given = with_named_models(as_settings(options)) | _lexicon_setting(lexicon, scratch)
+            settings = with_auto_lexicon(str(system), given)
             languages = [language] if isinstance(language, str) else list(language or ())
             make_index(
                 where, str(system), as_source(documents), languages, query_language, fields, settings, overwrite,
@@ -189,10 +191,13 @@ class Index:
         return self
 
     def rerank(self, run: Path | str | None, depth: int = 50) -> Index:
-        """Re-rank the first ``depth`` hits of every search with a trained run; None turns re-ranking off."""
+        """Re-rank the first ``depth`` hits of every search; None turns re-ranking off.
+
+        ``run`` is a trained run, or a cross-encoder by its folder, its ``.onnx`` file or its name.
+        """
         from isogloss.search.reranking import load_reranker
 
-        self._reranker = None if run is None else load_reranker(Path(run), depth)
+        self._reranker = None if run is None else load_reranker(run, depth)
         return self
 
     def search(
@@ -245,7 +250,7 @@ class Index:
         """
         _check_query(query)
         _check_id(id_)
-        if reranked and self._reranker:
+        if reranked and self._reranker and self._reranker.languages:
             language = language or self._reranker.languages[1]
         holding = (name for name in self.languages if language is None and self.searcher.get(id_, name) is not None)
         searcher = self.searcher.for_query(query, query_language)
@@ -273,10 +278,11 @@ class Index:
         """
         from isogloss.index.adding import add_file, add_source
         from isogloss.index.writer import IndexWriter
+        from isogloss.nn.pretrained.encoder import with_named_models
 
         languages = [self._known(language)] if language else []
         with tempfile.TemporaryDirectory(prefix="isogloss-") as scratch:
-            settings = as_settings(options) | _lexicon_setting(lexicon, Path(scratch))
+            settings = with_named_models(as_settings(options)) | _lexicon_setting(lexicon, Path(scratch))
             if isinstance(documents, str) and add_file(self.path, as_source(documents), languages, settings):
                 added = 1
             else:
