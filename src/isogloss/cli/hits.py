@@ -9,6 +9,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from isogloss.search.facets import Facets
 from isogloss.search.hits import Hit, Hits
 from isogloss.search.searcher import Searcher
 from isogloss.search.snippets import Reason, Snippet, reasons_of, snippet_of
@@ -89,6 +90,22 @@ def print_translations(out: Console, translations: Mapping[str, Sequence[tuple[s
         if words:
             listed = _listed([f"{word} → {', '.join(meanings)}" for word, meanings in words], "; ")
             out.print(Text(f"{language}: {listed}", "dim"))
+
+
+def facets_object(facets: Facets) -> dict[str, Any]:
+    """Facets as plain values."""
+    fields = {
+        name: [{"value": value, "count": count} for value, count in values] for name, values in facets.values.items()
+    }
+    return {"counted": facets.counted, "complete": facets.complete, "fields": fields}
+
+
+def print_facets(out: Console, facets: Facets) -> None:
+    """A line for each field: its values, and how many documents have each."""
+    of_which = "documents that were found" if facets.complete else "best documents"
+    for name, values in facets.values.items():
+        listed = _listed([f"{value} {count:,}" for value, count in values], ", ") or "none has it"
+        out.print(Text(f"{name}, of {facets.counted:,} {of_which}: {listed}", "dim"), soft_wrap=True)
 
 
 def _as_found(searcher: Searcher, query: str, hit: Hit) -> Hit:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 EXAMPLE = """\
   isogloss search my-index 'how do volcanoes erupt' -k 5 --explain
   isogloss search my-index 'erupting volcano' --filter kind=manual --language fr
+  isogloss search my-index 'erupting volcano' --facet kind    # how many hits of each kind
   isogloss search my-index --doc 17              # with the text of a document in the query language
   isogloss search my-index                       # a prompt; ':help' lists its commands"""
 
@@ -43,6 +44,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--filter", action="append", default=[], metavar="NAME=VALUE",
         help="only documents that have this field with this value (repeatable)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--facet", action="append", metavar="FIELD",
+        help="count the values of this field among the hits (repeatable; default: the facets of the index)",
     )  # fmt: skip
     parser.add_argument("--skip-damaged", action="store_true", help="search what is whole of an index that is damaged")
     add_reranking(parser)
@@ -97,8 +102,9 @@ def parse_filters(filters: Sequence[str]) -> dict[str, str]:
 
 
 def _answer(manifest: Manifest, searcher: Searcher, options: argparse.Namespace, filters: dict[str, str]) -> None:
-    from isogloss.cli.hits import hit_object, print_hits, print_unknown
+    from isogloss.cli.hits import facets_object, hit_object, print_facets, print_hits, print_unknown
     from isogloss.data.documents import joined_fields
+    from isogloss.search.facets import count_facets
     from isogloss.search.query_language import QueryLanguage, query_language_note, read_query_language
 
     named = "" if options.query_language in (None, "detect") else options.query_language
@@ -112,9 +118,12 @@ def _answer(manifest: Manifest, searcher: Searcher, options: argparse.Namespace,
     explain = bool(options.explain or options.json) or searcher.explains_quickly(options.language)
     hits = searcher.search(query, options.k, options.language, filters, explain=explain)
     unknown = searcher.unknown_words(query, options.language)
+    names = manifest.facets if options.facet is None else options.facet
+    facets = count_facets(searcher, query, names, options.language, filters) if names else None
     if options.json:
         found = {"query": query, "hits": [hit_object(searcher, hit) for hit in hits], "unknown_words": unknown}
         found |= {"doubtful": True} if hits.doubtful else {}
+        found |= {"facets": facets_object(facets)} if facets else {}
         found |= {"document": document.id} if document else {}
         found |= {"query_language": language.seems} if detects else {}
         write_json(options.json, found, options.overwrite)
@@ -122,5 +131,7 @@ def _answer(manifest: Manifest, searcher: Searcher, options: argparse.Namespace,
         out = console()
         print_hits(out, searcher, query, hits, options.explain)
         print_unknown(out, unknown)
+        if facets:
+            print_facets(out, facets)
         if remark := query_language_note(language, searcher.index):
             out.print(remark, style="magenta", markup=False)

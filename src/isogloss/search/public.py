@@ -23,6 +23,7 @@ from isogloss.translation.lexicon import Lexicon
 
 if TYPE_CHECKING:
     from isogloss.data.translations import Translations
+    from isogloss.search.facets import Facets
 
 LexiconLike = str | Path | Mapping[str, str | Sequence[str]]
 """A file, the name of a way to get a lexicon (``"induced"``), or words with their translations, the best first."""
@@ -57,7 +58,8 @@ class Index:
         cls, documents: Documents, language: str | Sequence[str] | None = None, *, path: Path | str | None = None,
         system: str | Path = DEFAULT_SYSTEM, query_language: str | Sequence[str] = "en",
         lexicon: LexiconLike | None = None, translations: Translations | None = None, translation_key: str = "",
-        fields: tuple[str, ...] = ("title", "text"), overwrite: bool = False, engine: str = "", **options: Any,
+        fields: tuple[str, ...] = ("title", "text"), overwrite: bool = False, engine: str = "",
+        facets: Sequence[str] = (), **options: Any,
     ) -> Index:  # fmt: skip
         """Index documents for queries in one language or several, as ``isogloss index`` does.
 
@@ -66,8 +68,8 @@ class Index:
 
         ``system`` is the name of a system or the path of a run. ``engine`` is the address of an engine that stores the
         documents and vectors. ``translations``: a folder or a file as for ``isogloss index --translations``, documents
-        with the ids of those that they translate, or pairs of texts, query language first. Other options are those of
-        the system (``isogloss systems NAME``).
+        with the ids of those that they translate, or pairs of texts, query language first. ``facets`` are fields whose
+        values ``facets`` and the page count. Other options are those of the system (``isogloss systems NAME``).
         """
         from isogloss.data.translations import OwnTranslations
         from isogloss.index.making import make_index
@@ -83,7 +85,7 @@ class Index:
             languages = [language] if isinstance(language, str) else list(language or ())
             make_index(
                 where, str(system), as_source(documents), languages, query_language, fields, settings, overwrite,
-                engine=engine, translations=own,
+                engine=engine, translations=own, facets=facets,
             )  # fmt: skip
             index = cls.open(where)
         except BaseException:
@@ -174,6 +176,29 @@ class Index:
     ) -> list[Hits]:  # fmt: skip
         """The ``k`` best documents for each query, without explanations; on all cores where that is faster."""
         return self.searcher.search_each(queries, k, languages, filters, query_language)
+
+    def facets(
+        self, query: str, names: Sequence[str] | None = None, languages: Sequence[str] | None = None,
+        filters: Mapping[str, str] | None = None, query_language: str | None = None,
+    ) -> Facets:  # fmt: skip
+        """How many of the documents that a query finds have each value of a field.
+
+        ``names`` are fields of the documents; without them, those that the index was made with.
+
+        >>> manuals = [
+        ...     Document("1", "Las abejas hacen miel.", fields={"kind": "book"}),
+        ...     Document("2", "La miel dura años.", fields={"kind": "page"}),
+        ...     Document("3", "La miel es dulce.", fields={"kind": "page"}),
+        ... ]
+        >>> index = Index.make(manuals, "es", system="bm25-dict", lexicon={"honey": "miel"}, facets=["kind"])
+        >>> index.facets("honey").values
+        {'kind': [('page', 2), ('book', 1)]}
+        """
+        from isogloss.search.facets import count_facets
+
+        searcher = self.searcher.for_query(query, query_language)
+        named = self._opened.manifest.facets if names is None else names
+        return count_facets(searcher, query, named, languages, filters)
 
     def explain(
         self, query: str, id_: str, language: str | None = None, reranked: bool = False,

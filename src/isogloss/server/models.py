@@ -26,6 +26,8 @@ Language = Annotated[str, Field(min_length=2, max_length=35, pattern=r"^[A-Za-z0
 Languages = Annotated[list[Language], Field(max_length=100, description="only documents in these; none named: in all")]
 Filter = Annotated[str, Field(max_length=1000, pattern="^[^:]+:", description="name:value of a field")]
 Filters = Annotated[dict[str, str], Field(max_length=20, description="field names and their values")]
+Facet = Annotated[str, Field(min_length=1, max_length=200, description="a field whose values are counted")]
+FacetNames = Annotated[list[Facet], Field(max_length=10, examples=[["topic"]])]
 DocumentId = Annotated[str, Field(min_length=1, max_length=ID_LENGTH, description="the id of a document")]
 _QUERY_LANGUAGE = "the language of the query; 'detect' (the default) has it detected among those of the index"
 QueryLanguage = Annotated[str, Field(max_length=35, description=_QUERY_LANGUAGE, examples=["en"])]
@@ -42,7 +44,7 @@ LINES = "application/x-ndjson"
 _MOST_PARAMETERS = 200
 _MOST_VALUES = 10_000  # of a search
 _MOST_OF_DOCUMENTS = 1_000_000
-_REPEATED = ("lang", "filter")
+_REPEATED = ("lang", "filter", "facet")
 _Model = TypeVar("_Model", bound=BaseModel)
 
 
@@ -67,7 +69,7 @@ _DOCUMENT = {
 _INDEX = {
     "name": "my-index", "system": "psq", "summary": "probabilistic structured queries",
     "systems": {"fr": "psq", "sw": "psq"}, "query_languages": ["en"], "documents": {"fr": 104, "sw": 104},
-    "generation": 7, "about": {"deleted": 3, "segments": 2},
+    "facets": ["topic"], "generation": 7, "about": {"deleted": 3, "segments": 2},
 }  # fmt: skip
 
 
@@ -98,6 +100,7 @@ class SearchParameters(OneSearch):
 
     lang: Annotated[Languages, Field(examples=[["fr"]])] = []
     filter: Annotated[list[Filter], Field(max_length=20, examples=[["topic:water"]])] = []
+    facet: FacetNames = []
     query_lang: QueryLanguage = "detect"
 
 
@@ -121,10 +124,11 @@ class DocumentParameters(Parameters):
 class SearchRequest(OneSearch, RequestBody):
     """One query, as the body of ``POST /search``."""
 
-    model_config = _example(q=_QUERY, k=5, languages=["fr"], filters={"topic": "water"}, explain=True)
+    model_config = _example(q=_QUERY, k=5, languages=["fr"], filters={"topic": "water"}, facets=["topic"], explain=True)
 
     languages: Languages = []
     filters: Filters = {}
+    facets: FacetNames = []
     query_language: QueryLanguage = "detect"
 
 
@@ -216,13 +220,29 @@ class Translations(BaseModel):
     translations: list[str]
 
 
+class FacetValue(BaseModel):
+    """A value of a field, and how many documents have it."""
+
+    value: str
+    count: int
+
+
+class FacetsMessage(BaseModel):
+    """How many of the documents that were found have each value of a field."""
+
+    counted: Annotated[int, Field(description="how many documents were counted")]
+    complete: Annotated[bool, Field(description="whether these are all that match; else the best of each language")]
+    fields: Annotated[dict[str, list[FacetValue]], Field(description="the most frequent values first, at most 20")]
+
+
 class SearchAnswer(BaseModel):
     """The best documents for a query."""
 
     model_config = _example(
         query=_QUERY, query_language="en", expected_language="en", note="", languages=["fr"], offset=0, more=True,
         hits=[{**_HIT, "explanation": _REASONS}], unknown_words=[], translations={"fr": _TRANSLATIONS},
-        doubtful=False, generation=7, milliseconds=3.4,
+        doubtful=False, facets={"counted": 57, "complete": True, "fields": {"topic": [{"value": "water", "count": 9}]}},
+        generation=7, milliseconds=3.4,
     )  # fmt: skip
 
     query: str
@@ -236,6 +256,7 @@ class SearchAnswer(BaseModel):
     unknown_words: list[str]
     translations: dict[str, list[Translations]]
     doubtful: Doubtful
+    facets: Annotated[FacetsMessage | None, Field(description="of the fields that 'facet' names; null without any")]
     generation: int
     milliseconds: float
 
@@ -313,6 +334,7 @@ class IndexStatus(BaseModel):
     systems: Annotated[dict[str, str], Field(description="what ranks the documents of each language")]
     query_languages: Annotated[list[str], Field(description="the languages that queries can be in, the default first")]
     documents: Annotated[dict[str, int], Field(description="how many documents of each language")]
+    facets: Annotated[list[str], Field(description="the fields whose values the page counts (--facet)")]
     generation: int
     about: Annotated[dict[str, Any], Field(description="segments, deleted documents, bytes, recall measured at build")]
 
@@ -382,7 +404,8 @@ def search_request(parameters: SearchParameters) -> SearchRequest:
             raise Refusal(422, f"filter: {name[:50]!r} cannot have two values")
     return SearchRequest.model_construct(
         q=parameters.q, k=parameters.k, offset=parameters.offset, languages=parameters.lang, filters=filters,
-        query_language=parameters.query_lang, explain=parameters.explain, index=parameters.index,
+        facets=parameters.facet, query_language=parameters.query_lang, explain=parameters.explain,
+        index=parameters.index,
     )  # fmt: skip
 
 

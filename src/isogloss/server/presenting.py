@@ -12,10 +12,19 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import PydanticSerializationError, to_json
 
 from isogloss.data.documents import Document
+from isogloss.search.facets import Facets
 from isogloss.search.hits import Hit
 from isogloss.search.searcher import Searcher
 from isogloss.search.snippets import Snippet, reasons_of, snippet_of
-from isogloss.server.models import DocumentMessage, HitMessage, Reason, SnippetPart, Translations
+from isogloss.server.models import (
+    DocumentMessage,
+    FacetsMessage,
+    FacetValue,
+    HitMessage,
+    Reason,
+    SnippetPart,
+    Translations,
+)
 from isogloss.systems.base import Contribution
 from isogloss.text.tokenizer import tokenize
 
@@ -164,6 +173,17 @@ def reasons(
 def translations_message(translations: WordTranslations) -> list[Translations]:
     """Words of a query and their translations."""
     return [Translations(word=word, translations=list(others)) for word, others in translations]
+
+
+def facets_message(facets: Facets) -> FacetsMessage:
+    """Values of fields and how many documents have each."""
+    return FacetsMessage(
+        counted=facets.counted, complete=facets.complete,
+        fields={
+            name: [FacetValue(value=value, count=count) for value, count in values]
+            for name, values in facets.values.items()
+        },
+    )  # fmt: skip
 
 
 def document_message(document: Document, language: str) -> DocumentMessage:

@@ -14,6 +14,7 @@ import isogloss
 from isogloss.index.lock import IndexBusyError
 from isogloss.index.reader import OpenIndex, open_index
 from isogloss.index.writer import IndexWriter
+from isogloss.search.facets import count_facets
 from isogloss.search.query_language import query_language_note, read_query_language
 from isogloss.search.reranking import Reranker
 from isogloss.search.searcher import Searcher
@@ -21,7 +22,7 @@ from isogloss.server import models, presenting
 from isogloss.server.errors import Refusal, opening_refusal, write_refusal
 from isogloss.server.limits import BATCH, COST, DEPTH, EXPLAINED, MOST_HITS, QUERY_LENGTH, QUERY_WORDS, Limits
 from isogloss.server.log import write_line
-from isogloss.server.presenting import Marking, hit_message, translations_message
+from isogloss.server.presenting import Marking, facets_message, hit_message, translations_message
 from isogloss.storage.deadline import check
 from isogloss.storage.errors import InputError
 from isogloss.systems.registry import system_type
@@ -111,9 +112,10 @@ class Service:
         index = self.index(request.index)
         language = read_query_language(request.q, index, _named(request.query_language))
         searcher = self.searcher(index, request.index).asked_in(language.searched)
-        languages = request.languages or None
+        languages, filters = request.languages or None, request.filters or None
         wanted = request.k + 1  # one more, to know whether there are more
-        hits = searcher.search(request.q, wanted, languages, request.filters or None, request.offset, request.explain)
+        hits = searcher.search(request.q, wanted, languages, filters, request.offset, request.explain)
+        facets = count_facets(searcher, request.q, request.facets, languages, filters) if request.facets else None
         translations = searcher.translations(request.q, languages)
         marking = Marking(searcher, request.q, translations)
         return models.SearchAnswer(
@@ -131,6 +133,7 @@ class Service:
             unknown_words=searcher.unknown_words(request.q, languages),
             translations={language: translations_message(words) for language, words in translations.items()},
             doubtful=hits.doubtful,
+            facets=facets_message(facets) if facets else None,
             generation=index.generation,
             milliseconds=_milliseconds(started),
         )
@@ -237,7 +240,7 @@ def _status_of(index: OpenIndex) -> models.IndexStatus:
         name=index.path.name, system=manifest.system, summary=_summary(manifest.system),
         systems={language: each.system.name for language, each in index.languages.items()},
         query_languages=list(manifest.query_languages), documents=dict(manifest.documents),
-        generation=index.generation, about=about,
+        facets=list(manifest.facets), generation=index.generation, about=about,
     )  # fmt: skip
 
 
