@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from isogloss.cli.options import add_json, add_overwrite
 from isogloss.cli.output import check_outputs, console, note, print_table, write_json
-from isogloss.cli.serve import add_address, serve_index
-from isogloss.storage.errors import import_extra
+from isogloss.cli.serve import add_address, can_browse, serve_index
+from isogloss.storage.errors import InputError, import_extra
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -47,14 +47,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"evaluate {_LONG} too, trained with its own defaults: two to three minutes of a core for each of the six "
         "languages; needs the extra train",
     )  # fmt: skip
-    parser.add_argument("--serve", action="store_true", help="then open the page, to search with a browser")
+    parser.add_argument(
+        "--serve", action="store_true",
+        help="open the page on the encyclopedia instead, to search with a browser; nothing is evaluated unless "
+        "--all or --json asks for it",
+    )  # fmt: skip
+    parser.add_argument("--no-browser", action="store_true", help="with --serve: print the address and open no browser")
     add_address(parser)
     add_json(parser, "the measures")
     add_overwrite(parser)
 
 
 def run(options: argparse.Namespace) -> None:
-    """Evaluate the systems on the bundled collection, then search it in six languages at once."""
+    """Evaluate the systems on the bundled collection and search it in six languages at once, or serve its page."""
     # Matrices this small gain nothing from threads; on a busy machine threads that wait for each other lose minutes.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from isogloss.cli.prompt import Prompt
@@ -69,14 +74,18 @@ def run(options: argparse.Namespace) -> None:
         check_extra()
     if options.all:
         import_extra("torch", "train", f"--all: {_LONG}")
-    results = _evaluate({name: own for name, own in SETTINGS.items() if options.all or name != _LONG})
+    if options.no_browser and not options.serve:
+        raise InputError("demo: --no-browser is for --serve")
+    evaluated = not options.serve or options.all or options.json
+    chosen = {name: own for name, own in SETTINGS.items() if options.all or name != _LONG}
+    results = _evaluate(chosen) if evaluated else []
     with tempfile.TemporaryDirectory(prefix="isogloss-demo-") as scratch:
         path = Path(options.output or Path(scratch) / "index")
         settings = SETTINGS[options.system]
         make_index(path, options.system, Demo(), list(LANGUAGES), settings=settings, overwrite=options.overwrite)
         if options.json:
             write_json(options.json, results, options.overwrite)
-        if options.json != "-":
+        if evaluated and options.json != "-":
             out = console()
             _print_results(out, results)
             index = open_index(path)
@@ -92,7 +101,8 @@ def run(options: argparse.Namespace) -> None:
             other = "psq" if options.system == "bm25-dict" else "bm25-dict"  # to compare rankings with
             compare = Path(scratch) / other
             make_index(compare, other, Demo(), list(LANGUAGES))
-            serve_index(path, options, browse=sys.stdout.isatty(), compare=compare, log=False)
+            browse = not options.no_browser and can_browse()
+            serve_index(path, options, browse=browse, compare=compare, log=False, examples=_QUERIES)
         elif options.json != "-" and sys.stdin and sys.stdin.isatty() and sys.stdout.isatty():
             Prompt(index.manifest, searcher, console(), k=5).run("the demo")
 

@@ -18,11 +18,15 @@ _MOST_CHARACTERS = 20_000  # of a document without a known passage are searched 
 
 @dataclass(frozen=True)
 class Snippet:
-    """A span of text, the positions of the matching words in it, and those words as they are written."""
+    """A span of text, the positions of the matching words in it, and those words as they are written.
+
+    ``span`` is where it begins and ends in the whole text.
+    """
 
     text: str
     marks: tuple[tuple[int, int], ...]
     words: tuple[str, ...]
+    span: Span = (0, 0)
 
 
 def make_snippet(text: str, is_match: Callable[[str], bool], width: int = 30, passage: Span | None = None) -> Snippet:
@@ -36,7 +40,7 @@ def make_snippet(text: str, is_match: Callable[[str], bool], width: int = 30, pa
     start = low + _best_start(matched, width)
     window = spans[start : min(start + width, high)]
     if not window:
-        return Snippet(text, (), ())
+        return Snippet(text, (), (), (0, len(text)))
     first = 0 if start == 0 else window[0][0]
     last = len(text) if window[-1] is spans[-1] else window[-1][1]
     shown = [(b, e) for (b, e, _), token in zip(window, matched[start - low :], strict=False) if token is not None]
@@ -46,6 +50,7 @@ def make_snippet(text: str, is_match: Callable[[str], bool], width: int = 30, pa
         before + text[first:last] + after,
         tuple((begin + shift, end + shift) for begin, end in shown),
         tuple(dict.fromkeys(text[begin:end] for begin, end in shown)),
+        (first, last),
     )
 
 

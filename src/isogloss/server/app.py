@@ -67,7 +67,7 @@ class Settings:
     """How a service is run.
 
     ``rerank``: a run by which the first ``rerank_depth`` hits are re-ranked. ``hosts``: names it answers to besides
-    those of loopback; None for any name.
+    those of loopback; None for any name. ``examples``: queries that the page suggests.
     """
 
     index: Path
@@ -80,6 +80,7 @@ class Settings:
     log: bool = True
     log_queries: bool = False
     page: Path = PAGE
+    examples: tuple[str, ...] = ()
 
 
 class Backend:
@@ -89,7 +90,7 @@ class Backend:
         limits = settings.limits
         reranker = load_reranker(settings.rerank, settings.rerank_depth) if settings.rerank else None
         self.limits = limits
-        self.service = Service(settings.index, settings.compare, limits, reranker)
+        self.service = Service(settings.index, settings.compare, limits, reranker, settings.examples)
         self.writer = Writer(self.service.main)
         self.metrics = Metrics(lambda: self.service.main.seen)
         self.writable = bool(settings.token)

@@ -285,8 +285,8 @@ class ExplainAnswer(BaseModel):
     """What made the score of a document."""
 
     model_config = _example(
-        query=_QUERY, language="fr", id="fr-sea", title="La mer", system="psq", score=0.58, explanation=_REASONS,
-        translations=_TRANSLATIONS, unknown_words=[],
+        query=_QUERY, language="fr", id="fr-sea", title="La mer", system="psq", passage=[0, 17], score=0.58,
+        explanation=_REASONS, translations=_TRANSLATIONS, unknown_words=[],
     )  # fmt: skip
 
     query: str
@@ -294,6 +294,7 @@ class ExplainAnswer(BaseModel):
     id: str
     title: str
     system: Annotated[str, Field(description="whose score it is: the system of the index, or that of the re-ranker")]
+    passage: Annotated[tuple[int, int], Field(description="begin and end, in characters, of what to read first")]
     score: Annotated[float, Field(description="the sum of what the words added")]
     explanation: list[Reason]
     translations: list[Translations]
@@ -359,6 +360,7 @@ class StatusAnswer(BaseModel):
         version="0.1.0", index=_INDEX, compare=_INDEX, writable=True, uptime_seconds=86400.0,
         limits={"query_length": 4000, "query_words": 1000, "k": 1000, "depth": 10_000, "batch": 256, "cost": 20_000,
                 "body_bytes": 4_194_304, "seconds": 10.0},
+        examples=["how bees make honey"],
     )  # fmt: skip
 
     version: str
@@ -367,6 +369,7 @@ class StatusAnswer(BaseModel):
     writable: bool
     uptime_seconds: float
     limits: LimitsMessage
+    examples: Annotated[list[str], Field(description="queries that the page suggests")]
 
 
 class HealthAnswer(BaseModel):

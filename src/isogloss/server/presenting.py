@@ -18,6 +18,7 @@ from isogloss.search.searcher import Searcher
 from isogloss.search.snippets import Snippet, reasons_of, snippet_of
 from isogloss.server.models import (
     DocumentMessage,
+    ExplainParameters,
     FacetsMessage,
     FacetValue,
     HitMessage,
@@ -160,6 +161,18 @@ def snippet_parts(snippet: Snippet) -> list[SnippetPart]:
         position = end
     parts.append((snippet.text[position:], False))
     return [SnippetPart(text=text, match=match) for text, match in parts if text]
+
+
+def passage_shown(
+    searcher: Searcher, request: ExplainParameters, document: Document, parts: Sequence[Contribution],
+    translations: Mapping[str, WordTranslations],
+) -> tuple[int, int]:  # fmt: skip
+    """Begin and end, in the text of a document, of what a snippet with this explanation shows."""
+    language_index = searcher.languages[request.language]
+    key = language_index.find(request.id)
+    passage = None if key is None else language_index.passage(request.q, key)
+    hit = Hit(1, 0.0, request.language, document, tuple(parts), passage, None, request.reranked)
+    return snippet_of(searcher, hit, Marking(searcher, request.q, translations).of(hit)).span
 
 
 def reasons(

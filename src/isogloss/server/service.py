@@ -86,12 +86,13 @@ class Service:
     """One index, and perhaps a second to compare it with."""
 
     def __init__(
-        self, index: Path, compare: Path | None = None, limits: Limits | None = None, reranker: Reranker | None = None
-    ) -> None:
+        self, index: Path, compare: Path | None = None, limits: Limits | None = None, reranker: Reranker | None = None,
+        examples: Sequence[str] = (),
+    ) -> None:  # fmt: skip
         self.main = FreshIndex(index)
         self.compare = FreshIndex(compare) if compare else None
         self._limits = limits or Limits()
-        self._reranker = reranker
+        self._reranker, self._examples = reranker, list(examples)
         self._started = time.monotonic()
 
     def index(self, which: str = "main") -> OpenIndex:
@@ -170,15 +171,17 @@ class Service:
             raise _no_such_document(request.language, request.id)
         parts = searcher.explain(request.q, request.language, request.id, request.reranked)
         languages = [request.language]
+        translations = searcher.translations(request.q, languages)
         return models.ExplainAnswer(
             query=request.q,
             language=request.language,
             id=request.id,
             title=document.title,
             system=searcher.name_of_system(request.language, request.reranked),
+            passage=presenting.passage_shown(searcher, request, document, parts, translations),
             score=float(sum(part.score for part in parts)),
             explanation=presenting.reasons(searcher, request.language, document, parts, request.reranked),
-            translations=translations_message(searcher.translations(request.q, languages)[request.language]),
+            translations=translations_message(translations[request.language]),
             unknown_words=searcher.unknown_words(request.q, languages),
         )
 
@@ -220,6 +223,7 @@ class Service:
             writable=writable,
             uptime_seconds=round(time.monotonic() - self._started, 3),
             limits=limits,
+            examples=self._examples,
         )
 
 

@@ -49,14 +49,14 @@ def test_results(site, open_page, scheme):
 def test_why(site, open_page):
     page = open_page(site + QUERY, viewport=DESKTOP)
     page.locator(".toggle").first.click()
-    expect(page.locator(".why table").first).to_be_visible()
+    expect(page.locator(".why .pairs").first).to_be_visible()
     taken(page, "why")
 
 
 def test_narrow(site, open_page):
     page = open_page(site + QUERY, viewport=PHONE, color_scheme="light", has_touch=True, is_mobile=True)
     page.locator(".toggle").first.click()
-    expect(page.locator(".why table").first).to_be_visible()
+    expect(page.locator(".why .pairs").first).to_be_visible()
     page.locator(".card").first.scroll_into_view_if_needed()
     taken(page, "narrow")
 
