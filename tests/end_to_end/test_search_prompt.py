@@ -149,7 +149,7 @@ def test_without_a_terminal_a_missing_query_is_an_error_at_once(fails_alone, tin
 
 
 def test_an_answer_shows_the_hits_the_words_nobody_knew_and_the_words_that_stood_for_the_others(talk, index):
-    (shown,) = talk(index, "boats of Brisevent and xyzzy", options=("-k", "1"))
+    (shown,) = talk(index, "boats of Brisevent and xyzzy", options=("-k", "1", "--no-gloss"))
     first, snippet, unknown, translations = shown.splitlines()
     assert re.fullmatch(r"1\. Phare  \[fr\] f3  \d\.\d{3}", first)
     assert snippet.strip() == "Le phare Brisevent guide les bateaux pendant la nuit."
@@ -192,7 +192,7 @@ def test_doc_searches_with_a_document_of_the_source_side(talk, index, name):
 
 def test_lang_restricts_the_languages_until_it_stands_alone(talk, run):
     run("index", "demo", "--system", "psq", "--language", "fr", "--language", "sw", "-o", "demo-index")
-    restricted, one, free, both = talk("demo-index", ":lang sw", "honey", ":lang", "honey")
+    restricted, one, free, both = talk("demo-index", ":lang sw", "honey", ":lang", "honey", options=["--no-gloss"])
     assert (restricted, free) == ("languages: sw", "languages: fr, sw")
     assert set(re.findall(r"\[(..)\]", one)) == {"sw"}
     assert set(re.findall(r"\[(..)\]", both)) == {"fr", "sw"}
@@ -238,9 +238,19 @@ def test_an_error_while_answering_is_one_line_and_the_prompt_goes_on(talk, index
     assert ":help" in helped
 
 
+def test_gloss_switches_and_shows_the_last_answer_again(talk, index):
+    answer, off, on, wrong = talk(index, "boats of Brisevent", ":gloss", ":gloss on", ":gloss loud")
+    gloss = next(line for line in answer.splitlines() if line.strip().startswith("≈"))
+    assert "boats" in gloss and "Brisevent" in gloss
+    assert answer.splitlines()[1].strip().startswith("Le phare Brisevent guide les bateaux")
+    assert off.startswith("glosses: off") and "[fr]" in off and "≈" not in off
+    assert on.startswith("glosses: on") and gloss in on
+    assert "on or off, not 'loud'" in wrong
+
+
 def test_help_lists_the_commands(talk, index):
     (shown,) = talk(index, ":help")
-    assert re.findall(r"^\s*(:\w+)", shown, re.MULTILINE) == [":k", ":lang", ":doc", ":why", ":help", ":quit"]
+    assert re.findall(r"^\s*(:\w+)", shown, re.MULTILINE) == [":k", ":lang", ":doc", ":gloss", ":why", ":help", ":quit"]
 
 
 def test_a_query_in_another_language_is_noted_if_that_is_clear(talk, index):

@@ -4,23 +4,54 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from rich.console import Console
 from rich.text import Text
 
 from isogloss.search.facets import Facets
+from isogloss.search.gloss import Gloss, Twin
+from isogloss.search.glosses import Glosses, twin_of
 from isogloss.search.hits import Hit, Hits
 from isogloss.search.searcher import Searcher
 from isogloss.search.snippets import Reason, Snippet, reasons_of, snippet_of
+from isogloss.translation.glossing import Piece
 
 _MARKED_PARTS = 10  # a query may be a whole document: only what counted most is marked,
 _MOST_PARTS = 20  # explained
 _MOST_LISTED = 12  # and listed
+_GLOSS, _UNKNOWN = "≈", "?"
 _DOUBT = "probably nothing here: even the best result scores below what counts as relevant"
 
 
-def hit_object(searcher: Searcher, hit: Hit) -> dict[str, Any]:
+class HitGloss(NamedTuple):
+    """The gloss of a hit and its twin."""
+
+    gloss: Gloss | None
+    twin: Twin | None
+
+
+class HitGlosses:
+    """The glosses of hits of a query."""
+
+    def __init__(self, searcher: Searcher, query: str, translator: str) -> None:
+        self._searcher, self._query = searcher, query
+        self._glosses = Glosses(searcher, translator)
+
+    def of(self, hits: Sequence[Hit]) -> list[HitGloss]:
+        """Each with its gloss, of the snippet that is shown of it."""
+        found = [_as_found(self._searcher, self._query, hit) for hit in hits]
+        shown = [(hit, _snippet(self._searcher, hit)) for hit in found]
+        glosses = self._glosses.of(self._query, shown)
+        return [HitGloss(gloss, twin_of(self._searcher, hit)) for hit, gloss in zip(hits, glosses, strict=True)]
+
+    @property
+    def note(self) -> str:
+        """What the reader should know."""
+        return self._glosses.note
+
+
+def hit_object(searcher: Searcher, hit: Hit, glossed: HitGloss | None = None) -> dict[str, Any]:
     """A hit as plain values."""
     return {
         "rank": hit.rank,
@@ -35,10 +66,18 @@ def hit_object(searcher: Searcher, hit: Hit) -> dict[str, Any]:
             {"query_word": word, "document_words": list(words), "score": score}
             for word, words, score in _reasons(searcher, hit)
         ],
+        **(_gloss_object(glossed) if glossed else {}),
     }
 
 
-def print_hits(out: Console, searcher: Searcher, query: str, hits: Hits, explain: bool) -> None:
+def _gloss_object(glossed: HitGloss) -> dict[str, Any]:
+    gloss, twin = glossed
+    return {"gloss": gloss.to_dict() if gloss else None, "twin": twin.to_dict() if twin else None}
+
+
+def print_hits(
+    out: Console, searcher: Searcher, query: str, hits: Hits, explain: bool, glosses: HitGlosses | None = None
+) -> None:
     """The hits with the words that matched marked; before them, whether there is probably nothing to be found.
 
     In a re-ranked hit that is not explained, the words are marked by which it was found.
@@ -47,7 +86,8 @@ def print_hits(out: Console, searcher: Searcher, query: str, hits: Hits, explain
         out.print("nothing found")
     if hits.doubtful:
         out.print(Text(_DOUBT, "magenta"), soft_wrap=True)
-    for hit in hits:
+    of_hits = glosses.of(hits) if glosses else [HitGloss(None, None)] * len(hits)
+    for hit, (gloss, twin) in zip(hits, of_hits, strict=True):
         heading = Text.assemble(
             (f"{hit.rank:>3}. ", "dim"), (hit.document.title or hit.document.id, "bold"),
             (f"  [{hit.language}] {hit.document.id}  {hit.score:.3f}{scored_by(searcher, hit)}", "dim"),
@@ -59,8 +99,44 @@ def print_hits(out: Console, searcher: Searcher, query: str, hits: Hits, explain
         for begin, end in snippet.marks:
             text.stylize("bold yellow", begin, end)
         out.print(Text("     ").append(text))
+        print_gloss(out, gloss, twin)
         if explain:
             print_explanation(out, searcher, hit)
+    if glosses:
+        print_gloss_note(out, [gloss for gloss, _ in of_hits if gloss], glosses.note)
+
+
+def print_gloss(out: Console, gloss: Gloss | None, twin: Twin | None) -> None:
+    """Title and snippet in the language of the reader, and the page that says the same in it."""
+    if gloss:
+        title, snippet = map(_gloss_line, (gloss.title, gloss.snippet))
+        if gloss.translation:
+            title, snippet = Text(gloss.translation.title), Text(gloss.translation.snippet)
+        out.print(Text.assemble((f"   {_GLOSS} ", "dim"), title, (": " if title else ""), snippet, style="italic"))
+    if twin:
+        where = f"  [{twin.language}] {twin.id}{f'  {twin.url}' if twin.url else ''}"
+        out.print(Text.assemble(("   = ", "dim"), (twin.title or twin.id, "bold"), (where, "dim")), soft_wrap=True)
+
+
+def print_gloss_note(out: Console, glosses: Sequence[Gloss], note: str) -> None:
+    """What the lines of glosses are, once for all hits, and why there are none."""
+    made = dict.fromkeys(gloss.by for gloss in glosses)
+    if made:
+        unknown = any(piece.unknown for gloss in glosses for piece in (*gloss.title, *gloss.snippet))
+        marked = f" ({_UNKNOWN}: no translation known)" if unknown and "word for word" in made else ""
+        out.print(Text(f"{_GLOSS} {', '.join(made)}{marked}", "dim"), soft_wrap=True)
+    if note:
+        out.print(Text(note, "magenta"), soft_wrap=True)
+
+
+def _gloss_line(pieces: Sequence[Piece]) -> Text:
+    """A gloss with the words that matched marked, and those that are not known."""
+    line = Text()
+    for piece in pieces:
+        style = "bold yellow" if piece.match else "dim" if piece.unknown else ""
+        shown = f"{piece.shown}{_UNKNOWN if piece.unknown else ''}"
+        line.append(shown.lstrip() if not line or line.plain[-1].isspace() else shown, style)
+    return line
 
 
 def scored_by(searcher: Searcher, hit: Hit) -> str:

@@ -154,6 +154,15 @@ def add_reranking(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_translator(parser: argparse.ArgumentParser) -> None:
+    """--translator."""
+    parser.add_argument(
+        "--translator", metavar="TRANSLATOR",
+        help="translate snippets instead of glossing them word for word: apertium, ctranslate2:DIR, argos:DIR, or the "
+        "http address of a LibreTranslate service (default: what ISOGLOSS_TRANSLATOR names, else none)",
+    )  # fmt: skip
+
+
 def wants_ray(on: str | None) -> bool:
     """Whether a job is to run on Ray: the user wrote ``--on ray``, or a cluster is named in ``RAY_ADDRESS``.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rich.text import Text
 
-from isogloss.cli.hits import print_explanation, print_hits, print_translations, print_unknown, scored_by
+from isogloss.cli.hits import HitGlosses, print_explanation, print_hits, print_translations, print_unknown, scored_by
 from isogloss.data.documents import joined_fields
 from isogloss.search.hits import Hits
 from isogloss.search.query_language import QueryLanguage, query_language_note, read_query_language
@@ -36,10 +36,12 @@ class Prompt:
     def __init__(
         self, manifest: Manifest, searcher: Searcher, out: Console, k: int = 10, languages: list[str] | None = None,
         explain: bool = False, language: str | None = None, filters: Mapping[str, str] | None = None,
+        gloss: bool | None = None, translator: str = "",
     ) -> None:  # fmt: skip
         self.manifest, self.searcher, self.out = manifest, searcher, out
         self.k, self.languages, self.language = k, languages, language
         self.explain, self.filters = explain, filters
+        self.gloss, self.translator = gloss is not False, translator
         self.query, self.hits = "", Hits()
         searcher.index.choose(languages)  # a language that is not there is an error now, not at every query
 
@@ -74,11 +76,24 @@ class Prompt:
         explain = self.explain or self.searcher.explains_quickly(self.languages)
         self.query = query
         self.hits = self.searcher.search(query, self.k, self.languages, self.filters, explain=explain)
-        print_hits(self.out, self.searcher, query, self.hits, self.explain)
+        self._show()
         print_unknown(self.out, self.searcher.unknown_words(query, self.languages))
         if not document_language:
             print_translations(self.out, self.searcher.translations(query, self.languages))
             self._say(query_language_note(language, self.searcher.index), "magenta")
+
+    def _show(self) -> None:
+        glosses = HitGlosses(self.searcher, self.query, self.translator) if self.gloss else None
+        print_hits(self.out, self.searcher, self.query, self.hits, self.explain, glosses)
+
+    def switch_gloss(self, argument: str) -> None:
+        """``:gloss``, ``:gloss on`` or ``:gloss off``; the last answer is shown again."""
+        if argument not in ("", "on", "off"):
+            raise InputError(f":gloss is on or off, not {argument!r}; ':gloss' alone switches it")
+        self.gloss = argument == "on" if argument else not self.gloss
+        self._say(f"glosses: {'on' if self.gloss else 'off'}")
+        if self.hits:
+            self._show()
 
     def set_k(self, argument: str) -> None:
         """``:k 20``."""
@@ -134,6 +149,7 @@ _COMMANDS = {
     "k": _Command(Prompt.set_k, "20", "how many documents an answer has"),
     "lang": _Command(Prompt.set_languages, "fr sw", "search documents in these languages; ':lang' alone: in all"),
     "doc": _Command(Prompt.search_with_document, "17", "search with document 17 (or an id) of the query language"),
+    "gloss": _Command(Prompt.switch_gloss, "", "switch glosses on or off, and show the last answer again"),
     "why": _Command(Prompt.explain_hit, "3", "explain result 3: which words met, and how much they gave"),
     "help": _Command(Prompt.help, "", "this list"),
 }

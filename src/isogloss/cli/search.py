@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from isogloss.cli.options import add_index, add_json, add_overwrite, add_reranking, count
+from isogloss.cli.options import add_index, add_json, add_overwrite, add_reranking, add_translator, count
 from isogloss.cli.output import check_outputs, console, note, write_json
 from isogloss.storage.errors import InputError
 
@@ -21,6 +21,7 @@ EXAMPLE = """\
   isogloss search my-index 'how do volcanoes erupt' -k 5 --explain
   isogloss search my-index 'erupting volcano' --filter kind=manual --language fr
   isogloss search my-index 'erupting volcano' --facet kind    # how many hits of each kind
+  isogloss search my-index 'erupting volcano' --translator apertium     # snippets translated by Apertium
   isogloss search my-index --doc 17              # with the text of a document in the query language
   isogloss search my-index                       # a prompt; ':help' lists its commands"""
 
@@ -52,6 +53,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--skip-damaged", action="store_true", help="search what is whole of an index that is damaged")
     add_reranking(parser)
     parser.add_argument("--explain", action="store_true", help="show which words made each score")
+    parser.add_argument(
+        "--gloss", action=argparse.BooleanOptionalAction,
+        help="show titles and snippets word for word in the language of the query, and the page that is the document's "
+        "translation (default: on the terminal yes, in --json no)",
+    )  # fmt: skip
+    add_translator(parser)
     add_json(parser, "the hits")
     add_overwrite(parser)
 
@@ -72,6 +79,9 @@ def run(options: argparse.Namespace) -> None:
         raise InputError("search: give a QUERY (there is no terminal to ask for one)")
     check_outputs(options.overwrite, options.json)
     filters = parse_filters(options.filter)
+    from isogloss.translation.machine import checked_translator
+
+    options.translator = checked_translator(options.translator)
     with closing(open_index(Path(options.index), options.skip_damaged)) as index:
         searcher = Searcher(index)
         if options.rerank:
@@ -86,7 +96,7 @@ def run(options: argparse.Namespace) -> None:
             from isogloss.cli.prompt import Prompt
 
             named = None if options.query_language == "detect" else options.query_language
-            how = options.k, options.language, options.explain, named, filters
+            how = options.k, options.language, options.explain, named, filters, options.gloss, options.translator
             Prompt(index.manifest, searcher, console(), *how).run(options.index)
 
 
@@ -102,7 +112,7 @@ def parse_filters(filters: Sequence[str]) -> dict[str, str]:
 
 
 def _answer(manifest: Manifest, searcher: Searcher, options: argparse.Namespace, filters: dict[str, str]) -> None:
-    from isogloss.cli.hits import facets_object, hit_object, print_facets, print_hits, print_unknown
+    from isogloss.cli.hits import HitGlosses, facets_object, hit_object, print_facets, print_hits, print_unknown
     from isogloss.data.documents import joined_fields
     from isogloss.search.facets import count_facets
     from isogloss.search.query_language import QueryLanguage, query_language_note, read_query_language
@@ -120,8 +130,12 @@ def _answer(manifest: Manifest, searcher: Searcher, options: argparse.Namespace,
     unknown = searcher.unknown_words(query, options.language)
     names = manifest.facets if options.facet is None else options.facet
     facets = count_facets(searcher, query, names, options.language, filters) if names else None
+    glosses = HitGlosses(searcher, query, options.translator) if options.gloss or options.gloss is None else None
     if options.json:
-        found = {"query": query, "hits": [hit_object(searcher, hit) for hit in hits], "unknown_words": unknown}
+        of_hits = glosses.of(hits) if glosses and options.gloss else [None] * len(hits)
+        objects = [hit_object(searcher, hit, gloss) for hit, gloss in zip(hits, of_hits, strict=True)]
+        found = {"query": query, "hits": objects, "unknown_words": unknown}
+        found |= {"gloss_note": glosses.note} if glosses and options.gloss else {}
         found |= {"doubtful": True} if hits.doubtful else {}
         found |= {"facets": facets_object(facets)} if facets else {}
         found |= {"document": document.id} if document else {}
@@ -129,7 +143,7 @@ def _answer(manifest: Manifest, searcher: Searcher, options: argparse.Namespace,
         write_json(options.json, found, options.overwrite)
     if options.json != "-":
         out = console()
-        print_hits(out, searcher, query, hits, options.explain)
+        print_hits(out, searcher, query, hits, options.explain, glosses)
         print_unknown(out, unknown)
         if facets:
             print_facets(out, facets)

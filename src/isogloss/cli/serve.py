@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from isogloss.cli.options import add_index, add_reranking, count, number
+from isogloss.cli.options import add_index, add_reranking, add_translator, count, number
 from isogloss.cli.output import note
 from isogloss.storage.errors import InputError
 
@@ -38,6 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--log-queries", action="store_true", help="write queries into the log, not only their length")
     add_reranking(parser)
+    add_translator(parser)
     add_address(parser)
 
 
@@ -57,6 +58,7 @@ def run(options: argparse.Namespace) -> None:
 
     check_extra()
     from isogloss.server.limits import Limits
+    from isogloss.translation.machine import checked_translator
 
     serve_index(
         options.index, options,
@@ -64,6 +66,7 @@ def run(options: argparse.Namespace) -> None:
         compare=Path(options.compare) if options.compare else None,
         rerank=Path(options.rerank) if options.rerank else None,
         rerank_depth=options.rerank_depth,
+        translator=checked_translator(options.translator),
         token=_token(options.token_file),
         limits=Limits(seconds=options.timeout, in_flight=options.in_flight),
         log=not options.quiet,

@@ -142,8 +142,12 @@ class TranslatedSource(Source):
         self._left_out |= {place for found in self._pairings.values() for place in found.places}
 
     def documents(self, language: str, problems: Problems) -> Iterator[tuple[Location, Document]]:
+        twins = self._twins(language)
         for location, document in self._source.documents(language, problems):
             if not self._left_out or place_of(location) not in self._left_out:
+                known = twins.get(document.id)
+                if known:
+                    document = replace(document, translations={**document.translations, **known})  # noqa: PLW2901
                 yield location, document
 
     def source_documents(self, language: str, problems: Problems) -> Iterator[tuple[Location, Document]]:
@@ -201,6 +205,14 @@ class TranslatedSource(Source):
 
     def _is_paired(self, pair: Pair) -> bool:
         return pair in self._pairings and bool(self._pairings[pair].pairs)
+
+    def _twins(self, language: str) -> dict[str, dict[str, str]]:
+        """For each document of a language that is translated, the pages that translate it, by their languages."""
+        found: dict[str, dict[str, str]] = {}
+        for (query_language, own), pairing in self._pairings.items():
+            for page, document in pairing.pairs if own == language else ():
+                found.setdefault(document.id, {})[query_language] = page.id
+        return found
 
     def _pages(self, language: str, of: Callable[[Pairing], Sequence[Document]]) -> list[Document]:
         """Pages of a language, each once: they may translate documents of several."""

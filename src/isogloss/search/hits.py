@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from isogloss.data.documents import Document
+from isogloss.search.gloss import Gloss, Twin
 from isogloss.systems.base import Contribution
 
 CLASSES = ("not relevant", "partially relevant", "relevant")
@@ -17,7 +18,8 @@ class Hit:
 
     ``passage`` is the begin and end of the best passage in the indexed text (``Searcher.text_of``) and ``relevance`` is
     one of ``CLASSES``, both where the system knows them. ``reranked``: score, class and explanation are those of a
-    re-ranker, not of the system that found the document.
+    re-ranker, not of the system that found the document. ``gloss``: title and snippet in the language of the query,
+    and ``twin``: the page that is the document's translation into it, both where they are asked for and known.
     """
 
     rank: int
@@ -28,6 +30,8 @@ class Hit:
     passage: tuple[int, int] | None = None
     relevance: str | None = None
     reranked: bool = False
+    gloss: Gloss | None = None
+    twin: Twin | None = None
 
 
 class Hits(list[Hit]):

@@ -160,15 +160,22 @@ class Index:
     def search(
         self, query: str, k: int = 10, languages: Sequence[str] | None = None,
         filters: Mapping[str, str] | None = None, offset: int = 0, explain: bool = True,
-        query_language: str | None = None,
+        query_language: str | None = None, gloss: bool = False, translator: str = "",
     ) -> Hits:  # fmt: skip
         """The ``k`` best documents after the first ``offset``, of these languages or of all.
 
         ``filters``: only documents that have these fields with these values. ``query_language``: where the index takes
-        queries in several languages, that of the query; it is detected unless it is named.
+        queries in several languages, that of the query; it is detected unless it is named. ``gloss``: each hit has its
+        title and snippet word for word in the language of the query (``hit.gloss``) and the page that is its
+        translation (``hit.twin``); ``translator`` names what translates them too (``isogloss search --translator``).
         """
         searcher = self.searcher.for_query(query, query_language)
-        return searcher.search(query, k, languages, filters, offset, explain)
+        hits = searcher.search(query, k, languages, filters, offset, explain)
+        if not gloss:
+            return hits
+        from isogloss.search.glosses import glossed
+
+        return glossed(searcher, query, hits, translator)
 
     def search_many(
         self, queries: Sequence[str], k: int = 10, languages: Sequence[str] | None = None,

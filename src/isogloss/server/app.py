@@ -33,7 +33,7 @@ from isogloss.search.reranking import load_reranker
 from isogloss.server import models
 from isogloss.server.errors import STATUSES, ErrorAnswer, Refusal, fault_refusal, input_refusal, validation_refusal
 from isogloss.server.guard import TRACE, Guard
-from isogloss.server.limits import CHEAP, Limits, Shares, WorkPool, cost_of, too_much
+from isogloss.server.limits import CHEAP, TRANSLATED, Limits, Shares, WorkPool, cost_of, too_much
 from isogloss.server.log import flush
 from isogloss.server.memory import SMALL, MemoryBudget
 from isogloss.server.metrics import CONTENT_TYPE, EXAMPLE, Metrics
@@ -66,7 +66,8 @@ _T = TypeVar("_T")
 class Settings:
     """How a service is run.
 
-    ``rerank``: a run by which the first ``rerank_depth`` hits are re-ranked. ``hosts``: names it answers to besides
+    ``rerank``: a run by which the first ``rerank_depth`` hits are re-ranked. ``translator``: what translates snippets
+    for readers who ask for glosses (:mod:`isogloss.translation.machine`). ``hosts``: names it answers to besides
     those of loopback; None for any name. ``examples``: queries that the page suggests.
     """
 
@@ -74,6 +75,7 @@ class Settings:
     compare: Path | None = None
     rerank: Path | None = None
     rerank_depth: int = 50
+    translator: str = ""
     token: str = ""
     hosts: Collection[str] | None = ()
     limits: Limits = field(default_factory=Limits)
@@ -90,7 +92,9 @@ class Backend:
         limits = settings.limits
         reranker = load_reranker(settings.rerank, settings.rerank_depth) if settings.rerank else None
         self.limits = limits
-        self.service = Service(settings.index, settings.compare, limits, reranker, settings.examples)
+        self.service = Service(
+            settings.index, settings.compare, limits, reranker, settings.translator, settings.examples
+        )
         self.writer = Writer(self.service.main)
         self.metrics = Metrics(lambda: self.service.main.seen)
         self.writable = bool(settings.token)
@@ -222,6 +226,7 @@ def _add_reading(app: FastAPI, backend: Backend) -> None:
 
     async def search_for(http: Request, request: models.SearchRequest, cost: float) -> Response:
         _note_queries(http, [request.q])
+        cost += TRANSLATED * request.k if request.gloss and service.translator else 0
         return await backend.search(http, lambda: service.search(request), cost)
 
     async def explained(http: Request, request: models.ExplainParameters) -> Response:
@@ -382,7 +387,8 @@ def _search_and_cost(body: bytearray) -> tuple[models.SearchRequest | models.Bat
 
 
 def _search_cost(request: models.SearchRequest) -> float:
-    return cost_of([request.q], request.k, request.offset, request.k if request.explain else 0)
+    explained, glossed = (request.k if wanted else 0 for wanted in (request.explain, request.gloss))
+    return cost_of([request.q], request.k, request.offset, explained, glossed)
 
 
 def _client_of(http: Request) -> str:

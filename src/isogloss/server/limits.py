@@ -23,6 +23,7 @@ DEPTH = 10_000  # offset and hits together
 EXPLAINED = 100  # hits that are explained at once
 BATCH = 256  # queries
 COST = 20_000  # of one request
+TRANSLATED = 20  # what the translation of a hit costs, about
 CHEAP = 100  # what costs more waits in a queue of its own
 ID_LENGTH = 1_000
 DOCUMENTS = 10_000  # in one request
@@ -76,11 +77,11 @@ class Limits:
         return replace(self, threads=max(1, self.threads // workers))
 
 
-def cost_of(queries: Iterable[str], hits: int, offset: int = 0, explained: int = 0) -> float:
+def cost_of(queries: Iterable[str], hits: int, offset: int = 0, explained: int = 0, glossed: int = 0) -> float:
     """What a search costs: words · (10 + offset + hits + 10 · explained) / 20 + hits / 2, summed over the queries.
 
     One costs about a millisecond of the slowest system that searches (bridge): half of one goes into the snippet of a
-    hit. A query with too many words, or a request that costs too much, is refused.
+    hit, two into its gloss. A query with too many words, or a request that costs too much, is refused.
 
     >>> cost_of(["why is the sea salty"], 10)
     10.0
@@ -92,7 +93,7 @@ def cost_of(queries: Iterable[str], hits: int, offset: int = 0, explained: int =
             raise Refusal(422, f"q: the query has {count} words; at most {QUERY_WORDS} are searched for")
         words += max(1, count)
         shown += hits
-    cost = words * (10 + offset + hits + 10 * explained) / 20 + shown / 2
+    cost = words * (10 + offset + hits + 10 * explained) / 20 + shown / 2 + 2 * glossed
     if cost > COST:
         what = f"{words} words for {offset + hits} hits cost {cost:.0f}, a request may cost {COST}"
         raise Refusal(422, f"k: {what}; send fewer queries at once, shorter ones, or a smaller k")

@@ -31,6 +31,9 @@ FacetNames = Annotated[list[Facet], Field(max_length=10, examples=[["topic"]])]
 DocumentId = Annotated[str, Field(min_length=1, max_length=ID_LENGTH, description="the id of a document")]
 _QUERY_LANGUAGE = "the language of the query; 'detect' (the default) has it detected among those of the index"
 QueryLanguage = Annotated[str, Field(max_length=35, description=_QUERY_LANGUAGE, examples=["en"])]
+WithGloss = Annotated[
+    bool, Field(description="whether each hit has its title and snippet in the language of the query", examples=[True])
+]
 Explain = Annotated[bool, Field(description="whether each hit has the words that made its score", examples=[True])]
 IndexName = Annotated[
     Literal["main", "compare"],
@@ -52,6 +55,14 @@ def _example(**values: Any) -> ConfigDict:
     return ConfigDict(json_schema_extra={"examples": [values]})
 
 
+def _is_none(value: object) -> bool:
+    return value is None
+
+
+def _is_false(value: object) -> bool:
+    return not value
+
+
 _REASONS = [
     {"query_word": "sea", "document_words": ["mer"], "score": 0.31},
     {"query_word": "salty", "document_words": ["salée"], "score": 0.27},
@@ -62,6 +73,15 @@ _HIT = {
     "fields": {"topic": "water"}, "relevance": "relevant", "reranked": False,
     "snippet": [{"text": "La ", "match": False}, {"text": "mer", "match": True}],
 }  # fmt: skip
+_GLOSS = {
+    "language": "en", "title": [{"text": "La", "gloss": "The"}, {"text": " "}, {"text": "mer", "gloss": "sea"}],
+    "snippet": [
+        {"text": "La", "gloss": "The"}, {"text": " "},
+        {"text": "mer", "gloss": "sea", "match": True, "met": "sea", "meanings": [{"word": "sea", "probability": 1.0}]},
+    ],
+    "translation": None,
+}  # fmt: skip
+_TWIN = {"language": "en", "id": "en-sea", "title": "The sea", "url": ""}
 _DOCUMENT = {
     "id": "fr-sea", "text": "La mer est salée.", "title": "La mer", "lang": "fr", "url": "https://example.org/mer",
     "links": ["fr-salt"], "translations": {"en": "en-sea"}, "fields": {"topic": "water"},
@@ -92,6 +112,7 @@ class OneSearch(Parameters):
     k: HitCount = 10
     offset: Offset = 0
     explain: Explain = False
+    gloss: WithGloss = False
     index: IndexName = "main"
 
 
@@ -192,6 +213,55 @@ class Reason(BaseModel):
     score: float
 
 
+class MeaningMessage(BaseModel):
+    """A translation of a word, and its share among those that are known."""
+
+    word: str
+    probability: float
+
+
+class PieceMessage(BaseModel):
+    """A piece of a title or a snippet; what has its default is left out."""
+
+    text: Annotated[str, Field(description="as the document has it; all texts one after the other are the whole")]
+    gloss: Annotated[
+        str | None,
+        Field(exclude_if=_is_none, description="to show instead; left out: show the text; empty: show nothing"),
+    ] = None
+    unknown: Annotated[bool, Field(exclude_if=_is_false, description="a word without a known translation")] = False
+    match: Annotated[bool, Field(exclude_if=_is_false, description="a word that is marked in the snippet")] = False
+    met: Annotated[str | None, Field(exclude_if=_is_none, description="the word of the query that it met")] = None
+    meanings: Annotated[
+        list[MeaningMessage], Field(exclude_if=_is_false, description="likely translations, best first")
+    ] = []
+
+
+class TranslationMessage(BaseModel):
+    """Title and snippet as a machine translator gives them."""
+
+    title: str
+    snippet: str
+    by: Annotated[str, Field(description="the translator")]
+
+
+class GlossMessage(BaseModel):
+    """Title and snippet word for word in the language of the reader."""
+
+    language: str
+    title: list[PieceMessage]
+    snippet: list[PieceMessage]
+    translation: Annotated[TranslationMessage | None, Field(description="where the service has a translator")] = None
+
+
+class TwinMessage(BaseModel):
+    """The page that is the translation of a document into the language of the query."""
+
+    language: str
+    id: str
+    title: str
+    url: str
+
+
 class HitMessage(BaseModel):
     """A document that was found."""
 
@@ -208,9 +278,11 @@ class HitMessage(BaseModel):
         Field(description="'relevant', 'partially relevant', 'not relevant'; null where the system has none"),
     ]
     reranked: Annotated[bool, Field(description="whether score and class are the re-ranker's (--rerank)")]
-    explanation: Annotated[
-        list[Reason] | None, Field(exclude_if=lambda reasons: reasons is None, description="only where requested")
-    ] = None
+    explanation: Annotated[list[Reason] | None, Field(exclude_if=_is_none, description="only where requested")] = None
+    gloss: Annotated[GlossMessage | None, Field(exclude_if=_is_none, description="only where requested and known")] = (
+        None
+    )
+    twin: Annotated[TwinMessage | None, Field(exclude_if=_is_none, description="only with a gloss, where known")] = None
 
 
 class Translations(BaseModel):
@@ -240,7 +312,8 @@ class SearchAnswer(BaseModel):
 
     model_config = _example(
         query=_QUERY, query_language="en", expected_language="en", note="", languages=["fr"], offset=0, more=True,
-        hits=[{**_HIT, "explanation": _REASONS}], unknown_words=[], translations={"fr": _TRANSLATIONS},
+        hits=[{**_HIT, "explanation": _REASONS, "gloss": _GLOSS, "twin": _TWIN}], gloss_note="",
+        unknown_words=[], translations={"fr": _TRANSLATIONS},
         doubtful=False, facets={"counted": 57, "complete": True, "fields": {"topic": [{"value": "water", "count": 9}]}},
         generation=7, milliseconds=3.4,
     )  # fmt: skip
@@ -253,6 +326,7 @@ class SearchAnswer(BaseModel):
     offset: int
     more: Annotated[bool, Field(description="whether there are hits after these")]
     hits: list[HitMessage]
+    gloss_note: Annotated[str, Field(description="why some hits have no gloss, or no translation; else empty")] = ""
     unknown_words: list[str]
     translations: dict[str, list[Translations]]
     doubtful: Doubtful
@@ -408,6 +482,7 @@ def search_request(parameters: SearchParameters) -> SearchRequest:
     return SearchRequest.model_construct(
         q=parameters.q, k=parameters.k, offset=parameters.offset, languages=parameters.lang, filters=filters,
         facets=parameters.facet, query_language=parameters.query_lang, explain=parameters.explain,
+        gloss=parameters.gloss,
         index=parameters.index,
     )  # fmt: skip
 

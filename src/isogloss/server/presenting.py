@@ -85,10 +85,13 @@ def _terms_met(explanation: Sequence[Contribution]) -> set[str]:
     return {term for part in explanation[:_PARTS] for term in part.document_words}
 
 
-def hit_message(searcher: Searcher, hit: Hit, rank: int, is_match: Callable[[str], bool], explain: bool) -> HitMessage:
+def hit_message(
+    searcher: Searcher, hit: Hit, rank: int, is_match: Callable[[str], bool], explain: bool,
+    snippet: Snippet | None = None,
+) -> HitMessage:  # fmt: skip
     """A hit, its snippet with the words that match marked, with its reasons if they are wanted."""
     document = hit.document
-    snippet = snippet_of(searcher, hit, is_match)
+    snippet = snippet or snippet_of(searcher, hit, is_match)
     values: dict[str, Any] = {
         "rank": rank, "score": float(hit.score), "language": hit.language, "id": document.id,
         "url": document.url, "fields": _Shortened(_MOST_LETTERS).value(dict(document.fields)),

@@ -18,8 +18,10 @@ from isogloss.search.facets import count_facets
 from isogloss.search.query_language import query_language_note, read_query_language
 from isogloss.search.reranking import Reranker
 from isogloss.search.searcher import Searcher
+from isogloss.search.snippets import snippet_of
 from isogloss.server import models, presenting
 from isogloss.server.errors import Refusal, opening_refusal, write_refusal
+from isogloss.server.glossing import add_glosses
 from isogloss.server.limits import BATCH, COST, DEPTH, EXPLAINED, MOST_HITS, QUERY_LENGTH, QUERY_WORDS, Limits
 from isogloss.server.log import write_line
 from isogloss.server.presenting import Marking, facets_message, hit_message, translations_message
@@ -83,16 +85,16 @@ class FreshIndex:
 
 
 class Service:
-    """One index, and perhaps a second to compare it with."""
+    """One index, and perhaps a second to compare it with; ``translator``: what translates snippets, if anything."""
 
     def __init__(
-        self, index: Path, compare: Path | None = None, limits: Limits | None = None, reranker: Reranker | None = None,
-        examples: Sequence[str] = (),
+        self, index: Path, compare: Path | None = None, limits: Limits | None = None,
+        reranker: Reranker | None = None, translator: str = "", examples: Sequence[str] = (),
     ) -> None:  # fmt: skip
         self.main = FreshIndex(index)
         self.compare = FreshIndex(compare) if compare else None
         self._limits = limits or Limits()
-        self._reranker, self._examples = reranker, list(examples)
+        self._reranker, self.translator, self._examples = reranker, translator, list(examples)
         self._started = time.monotonic()
 
     def index(self, which: str = "main") -> OpenIndex:
@@ -110,6 +112,8 @@ class Service:
             raise Refusal(422, f"offset: hits after the first {DEPTH} are not returned; use a more precise query")
         if request.explain and request.k > EXPLAINED:
             raise Refusal(422, f"explain: at most {EXPLAINED} hits are explained at once; lower k")
+        if request.gloss and request.k > EXPLAINED:
+            raise Refusal(422, f"gloss: at most {EXPLAINED} hits have a gloss at once; lower k")
         index = self.index(request.index)
         language = read_query_language(request.q, index, _named(request.query_language))
         searcher = self.searcher(index, request.index).asked_in(language.searched)
@@ -119,6 +123,12 @@ class Service:
         facets = count_facets(searcher, request.q, request.facets, languages, filters) if request.facets else None
         translations = searcher.translations(request.q, languages)
         marking = Marking(searcher, request.q, translations)
+        shown = [(hit, snippet_of(searcher, hit, marking.of(hit))) for hit in hits[: request.k]]
+        messages = [
+            hit_message(searcher, hit, rank, marking.of(hit), request.explain, snippet)
+            for rank, (hit, snippet) in enumerate(shown, start=request.offset + 1)
+        ]
+        note = add_glosses(searcher, request.q, shown, messages, self.translator) if request.gloss else ""
         return models.SearchAnswer(
             query=request.q,
             query_language=language.seems,
@@ -127,10 +137,8 @@ class Service:
             languages=list(searcher.choose(languages)),
             offset=request.offset,
             more=len(hits) > request.k,
-            hits=[
-                hit_message(searcher, hit, rank, marking.of(hit), request.explain)
-                for rank, hit in enumerate(hits[: request.k], start=request.offset + 1)
-            ],
+            hits=messages,
+            gloss_note=note,
             unknown_words=searcher.unknown_words(request.q, languages),
             translations={language: translations_message(words) for language, words in translations.items()},
             doubtful=hits.doubtful,
@@ -189,6 +197,10 @@ class Service:
         """A document."""
         searcher = Searcher(self.index(which))
         document = searcher.get(id_, language) if language in searcher.languages else None
+        pages = searcher.index.sources.get(language) if document is None else None
+        row = pages.find(id_) if pages is not None else None
+        if pages is not None and row is not None:
+            document = pages[row]  # it can be searched with, and is the twin of another
         if document is None:
             raise _no_such_document(language, id_)
         return presenting.document_message(document, language)

@@ -36,6 +36,7 @@ from isogloss.retrieval.ranking import Allowed, Ranking, Scores, top_k
 from isogloss.storage.arrays import load_array, save_array
 from isogloss.storage.errors import InputError
 from isogloss.storage.progress import track
+from isogloss.translation.glossing import Glosser
 
 _ORDER = "order.npy"
 FILE_OPTIONS = ("lexicon", "query_vectors", "document_vectors")
@@ -172,6 +173,10 @@ class System(ABC):
     def translations(self, query: str) -> list[tuple[str, list[str]]]:
         """The words of a query with their translations into the documents' language, best first."""
         return []
+
+    def glosser(self) -> Glosser | None:
+        """What says words of documents in the language of the queries, if the system has something for it."""
+        return None
 
     def term_of(self, word: str) -> str | None:
         """The term of a document word (its stem, say); None if the system ignores the word."""

@@ -15,9 +15,11 @@ from isogloss.storage.lines import find_file
 from isogloss.systems.base import option
 from isogloss.systems.bm25 import LexicalOptions, LexicalSystem
 from isogloss.systems.concept_dimensions import ConceptDimensions
+from isogloss.systems.glossers import lexicon_glosser
 from isogloss.systems.lexicons import BUNDLED, INDUCED, LEXICON_HELP, fill_languages, induce_from
 from isogloss.systems.sparse import DimensionCounts, SparseSystem
 from isogloss.text.batches import TokenizedTexts
+from isogloss.translation.glossing import Glosser
 from isogloss.translation.lexicon import Lexicon, Phrase
 from isogloss.translation.queries import QueryTranslator
 
@@ -79,6 +81,9 @@ class TranslatingSystem(LexicalSystem, SparseSystem):
 
     def translations(self, query: str) -> list[tuple[str, list[str]]]:
         return [(word, found) for word, found in self._query_words(query) if found]
+
+    def glosser(self) -> Glosser:
+        return lexicon_glosser(self._translator.lexicon, self.query_language, self.document_language)
 
     def index_texts(self, texts: Sequence[str]) -> None:
         if not self._is_saved:

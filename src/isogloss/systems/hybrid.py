@@ -33,6 +33,7 @@ from isogloss.systems.passages import FindsPassages, by_passages
 from isogloss.systems.registry import make_system, system_names, system_type
 from isogloss.systems.trained import hold_out, load_model
 from isogloss.text.passages import Span
+from isogloss.translation.glossing import Glosser
 
 AUTO = "auto"
 SIDES = ("dense", "lexical")
@@ -314,6 +315,9 @@ class Hybrid(FindsPassages):
         found = dict(self._parts["dense"].translations(query))
         listed = dict(self._parts["lexical"].translations(query))
         return list((listed | {word: near for word, near in found.items() if word not in listed}).items())
+
+    def glosser(self) -> Glosser | None:
+        return self._parts["lexical"].glosser() or self._parts["dense"].glosser()
 
     def term_of(self, word: str) -> str | None:
         return self._parts["lexical"].term_of(word)

@@ -17,8 +17,10 @@ from isogloss.storage.lines import find_file
 from isogloss.systems.base import Contribution, SystemOptions, option
 from isogloss.systems.bm25 import LexicalOptions, LexicalSystem
 from isogloss.systems.explanations import merged
+from isogloss.systems.glossers import lexicon_glosser
 from isogloss.systems.lexicons import INDUCED, LEXICON_HELP, fill_languages, induce_from
 from isogloss.text.tokenizer import tokenize
+from isogloss.translation.glossing import Glosser
 from isogloss.translation.lexicon import Lexicon
 from isogloss.translation.queries import untranslated
 from isogloss.translation.translators import (
@@ -98,6 +100,13 @@ class TranslatedQueries:
         """The translations of a query's words, or of the query as a whole; without words that stay the same."""
         return [(words, [other]) for words, other in dict.fromkeys(self.phrases(query)) if other != words]
 
+    def glosser(self) -> Glosser | None:
+        """What says words of documents in the language of the queries, where these are translated word by word."""
+        translator = self.translator
+        if not isinstance(translator, LexiconTranslator):
+            return None
+        return lexicon_glosser(translator.lexicon, *self._languages)
+
     def in_words_of(self, query: str, lines: Sequence[Contribution]) -> list[Contribution]:
         """An explanation with the words of the query, not of its translation, where it is translated word by word."""
         if not isinstance(self.translator, LexiconTranslator):
@@ -176,6 +185,9 @@ class TranslatedBM25(LexicalSystem):
 
     def translations(self, query: str) -> list[tuple[str, list[str]]]:
         return self._translated.translations(query)
+
+    def glosser(self) -> Glosser | None:
+        return self._translated.glosser()
 
     def explain(self, query: str, row: int, text: str) -> list[Contribution]:
         return self._translated.in_words_of(query, super().explain(query, row, text))

@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from math import prod
 
+COMPOUNDING = ("da", "de", "fi", "hu", "is", "nb", "nl", "nn", "sv")
+"""Languages that write compounds as one word."""
 _LINKS = ("", "s", "es", "n", "en", "er", "e")
 _SHORTEST = 4  # letters of a part
 _MOST = 3  # parts

@@ -248,10 +248,14 @@ class Compound(NamedTuple):
 
 
 class Knowledge(NamedTuple):
-    """What others tell of translations: a table, and the most pseudo-counts that it adds for a word."""
+    """What others tell of translations: a table, and the most pseudo-counts that it adds for a word.
+
+    ``forms`` are full forms of its terms of the query language, where it has stems.
+    """
 
     table: WordTable
     strength: float
+    forms: Mapping[str, str] = {}
 
 
 def train_translation_model(
@@ -330,7 +334,7 @@ def _pseudo_counts(knowledge: Sequence[Knowledge], words: Sequence[list[str]]) -
     """m(w, t) = sum_k min(strength_k, n_k(w)) P_k(t | w), and the same with w and t exchanged."""
     number_of = [{word: number for number, word in enumerate(side)} for side in words]
     keys, forward, backward = [np.zeros(0, np.int64)], [np.zeros(0)], [np.zeros(0)]
-    for table, strength in knowledge:
+    for table, strength, _ in knowledge:
         queries, documents = (
             np.fromiter((number[word] for word in side), np.int64, len(side))
             for number, side in zip(number_of, (table.query_words, table.document_words), strict=True)

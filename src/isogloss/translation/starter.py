@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from isogloss.translation.word_tables import WordTable, best_pairs, read_table
 
-__all__ = ["WordTable", "load_starter", "starter_file", "starter_languages"]
+__all__ = ["WordTable", "load_starter", "starter_file", "starter_folder", "starter_languages", "starter_name"]
 
 _PACKAGE = "isogloss_starter"
 _ENDING = ".words.xz"
@@ -32,7 +32,7 @@ _MOST = 10  # translations of a word, in each direction
 
 def starter_languages(folder: Path | None = None) -> list[str]:
     """The languages that have a table with English; none where the package is not installed."""
-    folder = folder or _installed()
+    folder = folder or starter_folder()
     if folder is None or not folder.is_dir():
         return []
     return sorted(path.name.removesuffix(_ENDING) for path in folder.glob(f"*{_ENDING}"))
@@ -40,11 +40,16 @@ def starter_languages(folder: Path | None = None) -> list[str]:
 
 def starter_file(language: str, folder: Path | None = None) -> Path | None:
     """The file of a language, or None."""
-    folder = folder or _installed()
+    folder = folder or starter_folder()
     if folder is None:
         return None
-    names = (language, _ALIASES.get(language, language))
+    names = (language, starter_name(language))
     return next((path for name in names if (path := folder / f"{name}{_ENDING}").is_file()), None)
+
+
+def starter_name(language: str) -> str:
+    """The name that files have which are of a language."""
+    return _ALIASES.get(language, language)
 
 
 def load_starter(query_language: str, document_language: str, folder: Path | None = None) -> WordTable | None:
@@ -63,7 +68,7 @@ def load_starter(query_language: str, document_language: str, folder: Path | Non
     return _joined(_exchanged(read_table(query_file)), read_table(document_file))
 
 
-def _installed() -> Path | None:
+def starter_folder() -> Path | None:
     """The folder of the installed tables. The package itself is not imported."""
     found = importlib.util.find_spec(_PACKAGE)
     if found is None or not found.submodule_search_locations:

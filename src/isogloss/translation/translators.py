@@ -14,6 +14,7 @@ import shutil
 import subprocess
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from itertools import product
 from pathlib import Path
 
@@ -117,6 +118,12 @@ class Apertium(Translator):
             what = f"does not translate {source_language} to {target_language}" if modes else _ABSENT
             raise InputError(f"apertium: {what}; {_install(named[0])}")
         return cls(found, cache)
+
+    def uncached(self) -> Apertium:
+        """The same, which remembers nothing."""
+        made = copy(self)
+        made._cache = TranslationCache(Path(os.devnull))
+        return made
 
     def translate(self, texts: Sequence[str], ids: Sequence[str] = ()) -> list[str]:
         lines = [_one_line(text) for text in texts]

@@ -120,6 +120,24 @@ class Tables:
         return found
 
 
+class VectorsInContext:
+    """The vectors of both languages, by which :mod:`isogloss.translation.glossing` chooses between translations."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+
+    def of_text(self, numbers: Sequence[int]) -> Floats:
+        texts = TextIds(np.asarray(numbers, np.int32), np.asarray([0, len(numbers)]))
+        found: Floats = self._tables.of_documents(texts)[0]
+        return found
+
+    def of_words(self, numbers: NDArray[np.int32]) -> Floats:
+        rows = self._tables.query[numbers]
+        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+        found: Floats = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
+        return found
+
+
 @dataclass(frozen=True)
 class Features:
     """One row a document, one column a feature; ``passages`` is the number of each document's best passage.

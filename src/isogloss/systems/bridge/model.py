@@ -10,9 +10,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.storage.arrays import read_tensors, write_tensors
+from isogloss.storage.arrays import has_array, read_tensors, write_tensors
 from isogloss.storage.errors import InputError
 from isogloss.storage.files import atomic_file, read_json
+from isogloss.storage.strings import StringTable
 from isogloss.systems.base import SystemOptions, option
 from isogloss.systems.bridge.characters import CHARACTER_FEATURES, CharacterModel
 from isogloss.systems.bridge.features import FEATURES, Phrases, Tables
@@ -34,7 +35,7 @@ INGREDIENTS = (
     "characters",
     "weights",
 )
-_FILE, _VECTORS = "bridge.json", "vectors.safetensors"
+_FILE, _VECTORS, _FORMS = "bridge.json", "vectors.safetensors", "query_forms"
 DEFAULT_WEIGHTS = (
     {"passage forward": 2.3, "passage reverse": 0.46, "passage bm25": 0.7, "pretrained": 10.4},
     {"passage forward": 2.3, "pretrained": 13.8},
@@ -99,6 +100,13 @@ class BridgeModel:
     weights: Weights
     calibration: Calibration | None = None
     characters: CharacterModel | None = None
+    forms: StringTable | None = None
+    """The full forms of the query words of the translation model; empty where they are the words themselves."""
+
+    def form_of(self, word: str) -> str:
+        """The full form of a query word."""
+        number = self.translation.find_word(word) if self.forms is not None else None
+        return (self.forms[number] if self.forms is not None and number is not None else "") or word
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -120,6 +128,8 @@ class BridgeModel:
 
     def save(self, directory: Path) -> None:
         self.translation.save(directory)
+        if self.forms is not None:
+            self.forms.save(directory, _FORMS)
         tables = self.tables
         phrases = {"query_phrases": tables.query_phrases.keys, "document_phrases": tables.document_phrases.keys}
         write_tensors(directory / _VECTORS, {"query": tables.query, "document": tables.document, **phrases})
@@ -134,7 +144,7 @@ class BridgeModel:
 
     @classmethod
     def load(cls, directory: Path) -> BridgeModel:
-        """Read what ``save`` wrote; models of earlier versions have no phrases, or no characters."""
+        """Read what ``save`` wrote; models of earlier versions have no phrases, no characters, or no forms."""
         content = read_json(directory / _FILE)
         tensors, _ = read_tensors(directory / _VECTORS)
         found = content["calibration"]
@@ -152,11 +162,17 @@ class BridgeModel:
         weights = Weights(*np.asarray([[*map(float, each)] for each in content["weights"].values()]).T)
         model = cls(
             TranslationModel.load(directory), Tables(tensors["query"], tensors["document"], *phrases), weights,
-            found, CharacterModel.load(directory),
+            found, CharacterModel.load(directory), _load_forms(directory),
         )  # fmt: skip
+        if model.forms is not None and len(model.forms) != len(model.translation.query_words):
+            raise ValueError(f"{_FORMS}.offsets.npy does not fit query_words.offsets.npy")
         if len(weights.long) != len(model.features):
             raise ValueError(f"{_FILE} has {len(weights.long)} weights for {len(model.features)} features")
         return model
+
+
+def _load_forms(directory: Path) -> StringTable | None:
+    return StringTable.load(directory, _FORMS) if has_array(directory / f"{_FORMS}.offsets.npy") else None
 
 
 def default_weights(features: Sequence[str] = FEATURES) -> Weights:

@@ -40,11 +40,12 @@ from isogloss.nn.encoders.pretrained import PretrainedEncoder
 from isogloss.retrieval.ranking import Allowed, Ranking, Rows, Scores, top_k
 from isogloss.storage.errors import InputError
 from isogloss.storage.progress import track
+from isogloss.storage.strings import StringTable
 from isogloss.systems.base import Contribution, SystemOptions
 from isogloss.systems.bridge.characters import CHARACTER_FEATURES
 from isogloss.systems.bridge.documents import Documents, Part, Vectors, number_tokens
 from isogloss.systems.bridge.explaining import explain
-from isogloss.systems.bridge.features import FEATURES
+from isogloss.systems.bridge.features import FEATURES, VectorsInContext
 from isogloss.systems.bridge.fetched import (
     CollectionCounts,
     FetchedDocuments,
@@ -68,11 +69,13 @@ from isogloss.systems.bridge.weights import (
     features_help,
     fit_by_length,
 )
+from isogloss.systems.glossers import old_forms
 from isogloss.systems.passages import FindsPassages
 from isogloss.systems.sparse import SparseSystem, SparseVector
 from isogloss.systems.trained import Trainable, hold_out
 from isogloss.text.passages import Span, cut_texts, passage_spans
 from isogloss.text.tokenizer import Tokenizer, tokenize
+from isogloss.translation.glossing import Glosser
 from isogloss.translation.model import Knowledge
 
 if TYPE_CHECKING:
@@ -101,6 +104,7 @@ class Bridge(FindsPassages, Trainable, SparseSystem):
     _contexts: dict[str, Values]
     """z(q) of queries whose documents were fetched from an engine; ``_placed``: scores of texts that are not theirs."""
     _placed: dict[str, dict[str, float]]
+    _glosser: Glosser | None = None
     _last: tuple[str, dict[int, float]]  # the last query that was searched for, and the scores raised then
     learns = True
     joins = True
@@ -248,6 +252,14 @@ class Bridge(FindsPassages, Trainable, SparseSystem):
                 found.append((word, [model.document_words[t] for t in terms[order].tolist() if t != model.unknown]))
         return [(word, terms) for word, terms in found if terms]
 
+    def glosser(self) -> Glosser:
+        model = self._ready
+        if self._glosser is None or self._glosser.model is not model.translation:
+            form_of = model.form_of if model.forms is not None else old_forms(self.query_language)
+            vectors = VectorsInContext(model.tables) if model.tables.trained else None
+            self._glosser = Glosser(model.translation, (self._query_terms, self._document_terms), form_of, vectors)
+        return self._glosser
+
     def term_of(self, word: str) -> str | None:
         return next(iter(self._document_terms.terms([word])), None)
 
@@ -332,7 +344,13 @@ class Bridge(FindsPassages, Trainable, SparseSystem):
 
     def train_model(self, training: Dataset, knowledge: Sequence[Knowledge], characters: bool) -> BridgeModel:
         """A model with default weights; ``characters``: with a model of characters, where scripts have no spaces."""
-        from isogloss.systems.bridge.training import find_compounds, page_pairs, train_characters, train_words
+        from isogloss.systems.bridge.training import (
+            find_compounds,
+            page_pairs,
+            query_forms,
+            train_characters,
+            train_words,
+        )
 
         pairs = page_pairs(training, self.options)
         tokenizers = self._query_terms, self._document_terms
@@ -345,7 +363,9 @@ class Bridge(FindsPassages, Trainable, SparseSystem):
         except InputError as error:
             way = "install isogloss-starter, or give it translated pages or a lexicon: --set lexicon=FILE"
             raise InputError(f"{self.name}: {error}; {way}") from error
-        model = BridgeModel(translation, tables, default_weights())
+        forms = query_forms(pairs, knowledge, tokenizers[0])
+        own = StringTable.of(form if (form := forms.get(word, "")) != word else "" for word in translation.query_words)
+        model = BridgeModel(translation, tables, default_weights(), forms=own)
         if not characters or "characters" in left_out:
             return model
         model = replace(model, characters=train_characters(pairs, knowledge, tokenizers, self.options))

@@ -22,13 +22,15 @@ from isogloss.nn.encoders.unit_sums import encode
 from isogloss.systems.bridge.characters import CharacterModel, spaced, with_bigrams
 from isogloss.systems.bridge.features import Phrases, Tables
 from isogloss.systems.bridge.model import BridgeOptions
+from isogloss.systems.glossers import OF_STARTER, lexicon_knowledge
 from isogloss.systems.lexicons import fill_languages
 from isogloss.text.batches import TokenizedTexts, tokenize_texts
-from isogloss.text.compounds import split_compounds
+from isogloss.text.compounds import COMPOUNDING, split_compounds
 from isogloss.text.ids import TextIds
 from isogloss.text.normalization import UNSPACED
 from isogloss.text.tokenizer import Tokenizer
 from isogloss.training.contrastive import SoftmaxAverage
+from isogloss.translation.forms import starter_forms, usual_forms, word_counts
 from isogloss.translation.lexicon import Lexicon
 from isogloss.translation.model import (
     Compound,
@@ -38,14 +40,11 @@ from isogloss.translation.model import (
     Numbers,
     TrainedTranslation,
     TranslationModel,
-    dictionary_table,
     train_translation_model,
 )
 from isogloss.translation.starter import WordTable, load_starter
 from isogloss.translation.word_alignment import align_words
 
-_OF_DICTIONARY, _OF_STARTER = 5.0, 20.0  # the most pseudo-counts of a word
-_COMPOUNDING = ("da", "de", "fi", "hu", "is", "nb", "nl", "nn", "sv")
 _QUERY_WINDOW, _DOCUMENT_WINDOW = 15, 30
 _SHORT = 20  # texts of so many words are one window
 _NGRAMS = 3, 4  # letters
@@ -63,16 +62,16 @@ def read_knowledge(options: BridgeOptions, tokenizers: tuple[Tokenizer, Tokenize
     found = []
     path = fill_languages(options.lexicon, *languages)
     if path and "lexicon" not in options.left_out:
-        found.append(Knowledge(dictionary_table(Lexicon.read(Path(path)), tokenizers), _OF_DICTIONARY))
+        found.append(lexicon_knowledge(Lexicon.read(Path(path)), tokenizers))
     starter = load_starter(*languages) if options.stems and "starter" not in options.left_out else None
     if starter is not None:
-        found.append(Knowledge(starter, _OF_STARTER))
+        found.append(Knowledge(starter, OF_STARTER, starter_forms(languages[0])))
     return found
 
 
 def find_compounds(texts: Sequence[str], tokenizer: Tokenizer) -> dict[str, Compound]:
     """The compounds of a collection, in languages that write them as one word: stems to stems of their parts."""
-    if tokenizer.language not in _COMPOUNDING:
+    if tokenizer.language not in COMPOUNDING:
         return {}
     words = tokenize_texts(texts)
     counts = dict(zip(words.terms, np.bincount(words.ids, minlength=len(words.terms)).tolist(), strict=True))
@@ -93,6 +92,16 @@ def page_pairs(training: Dataset, options: BridgeOptions) -> Sequence[tuple[str,
         return translated_pages(training)
     except NoPagesError:
         return []
+
+
+def query_forms(
+    pairs: Sequence[tuple[str, str]], knowledge: Sequence[Knowledge], tokenizer: Tokenizer
+) -> dict[str, str]:
+    """The full forms of terms of the query language: those of the pages, then those of the lexicon and the starter."""
+    found: dict[str, str] = {}
+    for each in reversed(knowledge):
+        found |= each.forms
+    return found | usual_forms(word_counts(query for query, _ in pairs), tokenizer)
 
 
 def train_words(
@@ -118,7 +127,7 @@ def train_characters(
     if not written_without_spaces([document for _, document in pairs]) or not options.epochs:
         return None
     written = [(query, spaced(document)) for query, document in pairs]
-    spelt = [Knowledge(_spelt_out(table), strength) for table, strength in knowledge]
+    spelt = [Knowledge(_spelt_out(table), strength) for table, strength, _ in knowledge]
     trained = train_translation_model(written, spelt, tokenizers, "unknown" not in options.left_out)
     texts = windows(trained.queries, trained.documents)
     if len(texts[0]) < 2:

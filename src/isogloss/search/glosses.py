@@ -1,0 +1,125 @@
+"""Glosses of the hits of a search, by what the systems of the index know or by what this machine has.
+
+A machine translator that the user names translates title and snippet beside that. Nothing of an index says which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cache
+
+from isogloss.search.gloss import Gloss, MachineTranslation, Twin
+from isogloss.search.hits import Hit, Hits
+from isogloss.search.searcher import Searcher
+from isogloss.search.snippets import Snippet, snippet_of
+from isogloss.storage.deadline import check
+from isogloss.storage.errors import InputError
+from isogloss.systems.glossers import glosser_at_hand
+from isogloss.text.language_names import language_name
+from isogloss.translation.glossing import Glosser
+from isogloss.translation.machine import open_machine_translator
+
+_LONGEST = 1_000  # letters of a title
+_MARKED = 10  # parts of an explanation whose words are marked
+
+
+class Glosses:
+    """Glosses hits of a searcher for a reader of the language of its queries.
+
+    ``translator`` is what the user names (:mod:`isogloss.translation.machine`). ``note`` says in one line what the
+    reader should know: of which languages there is no gloss, or why nothing was translated.
+    """
+
+    def __init__(self, searcher: Searcher, translator: str = "") -> None:
+        self._searcher, self._translator = searcher, translator
+        self.note = ""
+
+    def of(self, query: str, shown: Sequence[tuple[Hit, Snippet]]) -> list[Gloss | None]:
+        """The gloss of each hit with its snippet; None for a document in the reader's language, or of unknown words."""
+        made = [self._gloss(query, hit, snippet) for hit, snippet in shown]
+        for language in dict.fromkeys(hit.language for hit, _ in shown if hit.language != self._reader):
+            if self._translator:
+                numbers = [number for number, (hit, _) in enumerate(shown) if hit.language == language]
+                self._translate(language, [shown[number] for number in numbers], numbers, made)
+        missing = {hit.language for (hit, _), gloss in zip(shown, made, strict=True) if gloss is None} - {self._reader}
+        if missing and not self.note:
+            names = ", ".join(language_name(language) for language in sorted(missing))
+            way = f"'isogloss languages {min(missing)}' says what would help"
+            self.note = f"no gloss of {names}: nothing here translates its words into {self._reader!r}; {way}"
+        return made
+
+    @property
+    def _reader(self) -> str:
+        return self._searcher.query_language
+
+    def _gloss(self, query: str, hit: Hit, snippet: Snippet) -> Gloss | None:
+        check()
+        glosser = None if hit.language == self._reader else glosser_of(self._searcher, hit.language)
+        if glosser is None:
+            return None
+        met = _met_by(self._searcher, hit)
+        title = glosser.gloss(shown_title(hit), query, (), met)
+        return Gloss(self._reader, title, glosser.gloss(snippet.text, query, snippet.marks, met))
+
+    def _translate(
+        self, language: str, shown: Sequence[tuple[Hit, Snippet]], numbers: Sequence[int], made: list[Gloss | None]
+    ) -> None:
+        """Put translations into the glosses; where that fails they stay as they are, and the note says why."""
+        try:
+            translator = open_machine_translator(self._translator, language, self._reader)
+            titles = [shown_title(hit) for hit, _ in shown]
+            found = translator.translate([*titles, *(snippet.text for _, snippet in shown)])
+        except InputError as error:
+            self.note = f"not translated: {' '.join(str(error).split())}"
+            return
+        for number, title, snippet in zip(numbers, found[: len(shown)], found[len(shown) :], strict=True):
+            translation = MachineTranslation(title, snippet, translator.name)
+            made[number] = replace(made[number] or Gloss(self._reader, (), ()), translation=translation)
+
+
+def glosser_of(searcher: Searcher, language: str) -> Glosser | None:
+    """What glosses documents in a language: what their system knows, or what is at hand on this machine."""
+    return searcher.languages[language].system.glosser() or glosser_at_hand(searcher.query_language, language)
+
+
+def twin_of(searcher: Searcher, hit: Hit) -> Twin | None:
+    """The page that translates a hit into the language of the query, where the index keeps it."""
+    language = searcher.query_language
+    id_ = hit.document.translations.get(language)
+    pages = searcher.index.sources.get(language) if id_ and hit.language != language else None
+    row = pages.find(id_) if pages is not None and id_ else None
+    if pages is None or row is None:
+        return None
+    page = pages[row]
+    return Twin(language, page.id, page.title, page.url)
+
+
+def glossed(searcher: Searcher, query: str, hits: Hits, translator: str = "") -> Hits:
+    """The hits, each with its gloss and its twin."""
+    glosses = Glosses(searcher, translator).of(query, [(hit, _snippet(searcher, hit)) for hit in hits])
+    return Hits(
+        replace(hit, gloss=gloss, twin=twin_of(searcher, hit)) for hit, gloss in zip(hits, glosses, strict=True)
+    )
+
+
+def shown_title(hit: Hit) -> str:
+    """The title of a hit, cut where it is very long."""
+    title = hit.document.title
+    return title if len(title) <= _LONGEST else f"{title[: _LONGEST - 1]}…"
+
+
+def _snippet(searcher: Searcher, hit: Hit) -> Snippet:
+    term_of = searcher.term_of(hit.language, hit.reranked)
+    terms = {term for part in hit.explanation[:_MARKED] for term in part.document_words}
+    return snippet_of(searcher, hit, lambda token: term_of(token) in terms)
+
+
+def _met_by(searcher: Searcher, hit: Hit) -> Callable[[str], str | None]:
+    """From a word of a hit to the word of the query that it met, by the explanation of the hit."""
+    term_of = cache(searcher.term_of(hit.language, hit.reranked))
+    met: dict[str, str] = {}
+    for part in hit.explanation[:_MARKED]:
+        for term in part.document_words:
+            met.setdefault(term, part.query_word)
+    return lambda token: met.get(term_of(token) or "") if met else None

@@ -1,0 +1,353 @@
+"""Glosses: a text word for word in the language of its reader, by a translation model.
+
+Of the translations w of a word t the one with the highest score stands in the gloss:
+
+    ln P(w | t) + 1/2 ln P(t | w) + 3 cos(v(w), v(text)) + [w is a word of the query] ln 4
+
+So the query and the text that is around decide between translations that are about as probable; v are vectors of words
+of both languages in one space, where there are such. Terms are stems; the gloss has the usual full form of each.
+Numbers, names and code stay as they are. Words without a translation stay, and are marked as unknown.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isogloss.text.compounds import COMPOUNDING, split_compounds
+from isogloss.text.normalization import UNSPACED
+from isogloss.text.stopwords import stop_words
+from isogloss.text.tokenizer import Tokenizer, token_spans
+from isogloss.translation.model import TranslationModel
+
+Floats = NDArray[np.float32]
+Doubles = NDArray[np.float64]
+Numbers = NDArray[np.int64]
+Met = Callable[[str], str | None]
+
+_LEAST = 0.01  # P(w | t) of a translation
+_MOST = 8  # translations that are chosen from
+_SHOWN = 4
+_REVERSE = 0.5
+_CONTEXT = 3.0
+_ASKED = math.log(4)
+_TINY = 1e-6
+_MET = 0.05  # P(w | t) of a query word that meets a word
+_SURE = 0.2  # P(w | t) of a function word: below, it is left out
+_ALIKE = 0.5  # P(w | t) by which a content word may become a function word
+_KEPT_TERMS = 50_000
+_NOUNS = ("de", "lb")  # languages that write all nouns with a capital
+_CODE = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]|\d[^\W\d_]|[^\W\d_]\d")
+_LATIN = re.compile(r"[a-z]")
+_ELISION = re.compile(r"['’]")
+_ELIDING, _SHORT = ("ca", "co", "fr", "it", "oc", "sc"), 2  # letters
+_PUNCTUATION = {
+    "。": ". ", "，": ", ", "、": ", ", "：": ": ", "；": "; ", "！": "! ", "？": "? ", "（": " (", "）": ") ",
+    "「": ' "', "」": '" ', "『": ' "', "』": '" ', "《": ' "', "》": '" ', "“": ' "', "”": '" ', "・": " ",
+}  # fmt: skip
+_BEFORE = re.compile(r"\s+(?=[,.;:!?)\]»])")
+
+
+class Meaning(NamedTuple):
+    """A translation of a word, and its share among the translations that are known."""
+
+    word: str
+    probability: float
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A piece of a text with what stands for it in the gloss: ``gloss``, or the text itself where that is None.
+
+    An empty gloss leaves the piece out. ``unknown``: a word without a translation. ``match``: a word by which the
+    document was found. ``met``: the word of the query that it meets. ``is_function``: an article, a preposition.
+    """
+
+    text: str
+    gloss: str | None = None
+    unknown: bool = False
+    match: bool = False
+    met: str | None = None
+    meanings: tuple[Meaning, ...] = ()
+    is_function: bool = False
+
+    @property
+    def shown(self) -> str:
+        """What a reader of the gloss sees."""
+        return self.text if self.gloss is None else self.gloss
+
+
+def gloss_text(pieces: Sequence[Piece]) -> str:
+    """The gloss as plain text.
+
+    >>> gloss_text([Piece("le", ""), Piece(" "), Piece("sel", "salt"), Piece(" "), Piece("!")])
+    'salt!'
+    """
+    return _BEFORE.sub("", " ".join("".join(piece.shown for piece in pieces).split()))
+
+
+class WordVectors(Protocol):
+    """Vectors of words of two languages in one space."""
+
+    def of_text(self, numbers: Sequence[int]) -> Floats:
+        """The vector of a text of the document language, of length 1 or 0."""
+
+    def of_words(self, numbers: NDArray[np.int32]) -> Floats:
+        """The vectors of words of the query language, a row each, of length 1 or 0."""
+
+
+class _Translations(NamedTuple):
+    """The translations of a term: their numbers, P(w | t) and P(t | w), the most probable first."""
+
+    numbers: NDArray[np.int32]
+    forward: Floats
+    reverse: Floats
+
+
+_NOTHING = _Translations(np.zeros(0, np.int32), np.zeros(0, np.float32), np.zeros(0, np.float32))
+
+
+class Glosser:
+    """Glosses texts by a translation model; ``form_of`` gives the usual full form of a term of the query language."""
+
+    def __init__(
+        self, model: TranslationModel, tokenizers: tuple[Tokenizer, Tokenizer], form_of: Callable[[str], str],
+        vectors: WordVectors | None = None,
+    ) -> None:  # fmt: skip
+        self.model, self._form_of, self._vectors = model, form_of, vectors
+        self._query_terms, self._document_terms = tokenizers
+        self.language, self.document_language = str(tokenizers[0].language), str(tokenizers[1].language)
+        self._stops = stop_words(self.document_language)
+        self._query_stops = frozenset(self._query_terms.terms(sorted(stop_words(self.language))))
+        self._of_term = lru_cache(_KEPT_TERMS)(self._translations)
+
+    def gloss(
+        self, text: str, query: str = "", marks: Collection[tuple[int, int]] = (), met: Met = lambda token: None
+    ) -> tuple[Piece, ...]:
+        """The pieces of a text, whose texts one after the other are the text.
+
+        ``marks`` are the spans of the words by which it was found. ``met`` says of a word of the text which word of the
+        query it met, where that is known; else that is a word of the query that may translate it.
+        """
+        asked = self._asked(query)
+        spans = token_spans(text)
+        terms = self._document_terms.terms([token for _, _, token in spans])
+        context, marked = self._context(terms), set(marks)
+        pieces: list[Piece] = []
+        position = 0
+        for (begin, end, token), term in zip(spans, terms, strict=True):
+            if begin < position:
+                continue  # the second token of one character
+            piece = self._word(text[begin:end], token, term, asked, context)
+            piece = replace(piece, match=(begin, end) in marked, met=met(token) or piece.met)
+            if self._is_elided(text, begin, end) and not piece.is_function:
+                piece = replace(piece, gloss="", unknown=False, is_function=True)
+            pieces += [*_between(text[position:begin]), piece]
+            position = end
+        pieces += _between(text[position:])
+        return tuple(_spaced(_without_repeats(pieces)) if UNSPACED.search(text) else _without_repeats(pieces))
+
+    def _asked(self, query: str) -> dict[int, str]:
+        """The numbers of the words of a query, with the words as they are written."""
+        spans, stops = token_spans(query), stop_words(self.language)
+        terms = self._query_terms.terms([token for _, _, token in spans])
+        found: dict[int, str] = {}
+        for (begin, end, token), term in zip(spans, terms, strict=True):
+            number = self.model.find_word(term)
+            if number is not None and token not in stops:
+                found.setdefault(number, query[begin:end])
+        return found
+
+    def _context(self, terms: Sequence[str]) -> Floats | None:
+        numbers = [number for term in terms if (number := self.model.find_term(term)) is not None]
+        return self._vectors.of_text(numbers) if self._vectors is not None and numbers else None
+
+    def _word(self, written: str, token: str, term: str, asked: Mapping[int, str], context: Floats | None) -> Piece:
+        if not any(map(str.isalpha, token)) or _CODE.search(written) or self._is_foreign(token):
+            return self._kept(written, token, asked)
+        found = self._of_term(term)
+        if len(found.numbers):
+            return self._chosen(written, token, found, asked, context)
+        parts = self._parts(token)
+        if not parts:
+            return replace(self._kept(written, token, asked), unknown=not self._is_query_word(token))
+        chosen = [self._word(part, part, self._document_terms.terms([part])[0], asked, context) for part in parts]
+        gloss = " ".join(dict.fromkeys(piece.shown for piece in chosen if piece.shown))
+        met = next((piece.met for piece in chosen if piece.met), None)
+        return Piece(written, _with_case(gloss, written), met=met, meanings=(Meaning(gloss, 1.0),))
+
+    def _kept(self, written: str, token: str, asked: Mapping[int, str]) -> Piece:
+        """A word that stands for itself."""
+        number = self.model.find_word(self._query_terms.terms([token])[0])
+        return Piece(written, met=None if number is None else asked.get(number))
+
+    def _is_query_word(self, token: str) -> bool:
+        return self.model.find_word(self._query_terms.terms([token])[0]) is not None
+
+    def _chosen(
+        self, written: str, token: str, found: _Translations, asked: Mapping[int, str], context: Floats | None
+    ) -> Piece:
+        """A word with the translation that the text and the query speak for."""
+        numbers = found.numbers.tolist()
+        words = [self.model.query_words[number] for number in numbers]
+        functional = np.asarray([word in self._query_stops for word in words])
+        is_function = token in self._stops or (not self._stops and bool(functional[0]))
+        scores = self._scores(found, asked, context)
+        if not is_function and not functional.all():
+            scores = np.where(functional & (found.forward < _ALIKE), -np.inf, scores)
+        best = int(np.argmax(scores))
+        likely = zip(numbers, found.forward.tolist(), strict=True)
+        met = next((asked[number] for number, share in likely if number in asked and share >= _MET), None)
+        meanings = self._meanings(words, found.forward)
+        if is_function and not (functional[best] and found.forward[best] >= _SURE):
+            return Piece(written, "", met=met, meanings=meanings, is_function=True)
+        form = asked[numbers[best]].lower() if numbers[best] in asked else self._form_of(words[best])
+        gloss = None if form == token else _with_case(form, written, self.document_language in _NOUNS)
+        return Piece(written, gloss, met=met, meanings=meanings, is_function=is_function)
+
+    def _scores(self, found: _Translations, asked: Mapping[int, str], context: Floats | None) -> Doubles:
+        scores = np.log(found.forward.astype(np.float64)) + _REVERSE * np.log(np.maximum(found.reverse, _TINY))
+        if self._vectors is not None and context is not None:
+            scores = scores + _CONTEXT * (self._vectors.of_words(found.numbers) @ context)
+        wanted = np.asarray([number in asked for number in found.numbers.tolist()])
+        return np.asarray(scores + _ASKED * wanted)
+
+    def _meanings(self, words: Sequence[str], shares: Floats) -> tuple[Meaning, ...]:
+        total = float(shares.sum())
+        named = zip(words[:_SHOWN], shares[:_SHOWN].tolist(), strict=True)
+        return tuple(Meaning(self._form_of(word), round(share / total, 3)) for word, share in named)
+
+    def _parts(self, token: str) -> list[str]:
+        """The parts of a compound, or of a word without spaces, that the model knows; none of other words."""
+        if UNSPACED.search(token):
+            return list(self._longest_parts(token)) if len(token) > 1 else []
+        found = split_compounds([token], _Counts(self)) if self.document_language in COMPOUNDING else {}
+        return found.get(token, [])
+
+    def _longest_parts(self, token: str) -> Iterator[str]:
+        start = 0
+        while start < len(token):
+            ends = range(len(token), start, -1)
+            end = next((end for end in ends if self.times_seen(token[start:end])), start)
+            if end > start:
+                yield token[start:end]
+            start = max(end, start + 1)
+
+    def times_seen(self, token: str) -> int:
+        """How often the model has seen a word of the document language, at least 1 if it translates it; else 0."""
+        (term,) = self._document_terms.terms([token])
+        number = self.model.find_term(term)
+        known = number is not None and len(self._of_term(term).numbers)
+        return 1 + int(self.model.document_counts[number]) if known else 0
+
+    def _is_elided(self, text: str, begin: int, end: int) -> bool:
+        """Whether a word is a short one without its last letter: l'été, s'ouvre."""
+        return self.document_language in _ELIDING and end - begin <= _SHORT and _ELISION.match(text, end) is not None
+
+    def _is_foreign(self, token: str) -> bool:
+        """Whether a word is in Latin letters in a language that is not written in them."""
+        return self.document_language in _OTHER_SCRIPTS and bool(_LATIN.search(token))
+
+    def _translations(self, term: str) -> _Translations:
+        """The translations of a term of the document language."""
+        model, number = self.model, self.model.find_term(term)
+        if number is None:
+            return _NOTHING
+        order, offsets = self._by_term
+        pairs = order[offsets[number] : offsets[number + 1]]
+        words = (np.searchsorted(model.offsets, pairs, side="right") - 1).astype(np.int32)
+        best = np.lexsort((words, -model.query_probabilities[pairs]))
+        best = best[words[best] < model.unknown_word][:_MOST]
+        pairs, words = pairs[best], words[best]
+        return _Translations(words, model.query_probabilities[pairs], model.document_probabilities[pairs])
+
+    @cached_property
+    def _by_term(self) -> tuple[Numbers, Numbers]:
+        """The pairs that are probable enough, in the order of their terms, and where those of each term begin."""
+        kept = np.flatnonzero(self.model.query_probabilities >= _LEAST)
+        terms = self.model.terms[kept]
+        counts = np.bincount(terms, minlength=self.model.unknown + 1)
+        return kept[np.argsort(terms, kind="stable")], np.append(0, np.cumsum(counts))
+
+
+class _Counts(Mapping[str, int]):
+    """How often a glosser knows words, as a mapping."""
+
+    def __init__(self, glosser: Glosser) -> None:
+        self._glosser = glosser
+
+    def __getitem__(self, word: str) -> int:
+        return self._glosser.times_seen(word)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+
+_OTHER_SCRIPTS = (
+    "am", "ar", "as", "be", "bg", "bn", "el", "fa", "gu", "he", "hi", "hy", "ja", "ka", "kk", "km", "kn", "ko", "ky",
+    "lo", "mk", "ml", "mn", "mr", "my", "ne", "or", "pa", "ps", "ru", "si", "sr", "ta", "te", "tg", "th", "ug", "uk",
+    "ur", "yi", "zh",
+)  # fmt: skip
+
+
+def _with_case(form: str, written: str, nouns: bool = False) -> str:
+    """A word with the capitals of the one that it stands for; where ``nouns`` have one, only those of whole words."""
+    if len(written) > 1 and written.isupper():
+        return form.upper()
+    return form[:1].upper() + form[1:] if written[:1].isupper() and not nouns else form
+
+
+def _between(text: str) -> list[Piece]:
+    """What stands between two words."""
+    if not any(character in _PUNCTUATION for character in text):
+        return [Piece(text)] if text else []
+    return [Piece(character, _PUNCTUATION.get(character)) for character in text]
+
+
+def _without_repeats(pieces: Sequence[Piece]) -> list[Piece]:
+    """Of neighbours that have one gloss only the first: "barre d'outils" is "toolbar", not "toolbar of toolbar".
+
+    An apostrophe between glossed words becomes a space.
+    """
+    made = list(pieces)
+    last, since = "", 0  # the last content word, and the place after it
+    for place, piece in enumerate(pieces):
+        if not _is_word(piece):
+            if piece.text.strip() and not _ELISION.fullmatch(piece.text):
+                last = ""
+            elif _ELISION.fullmatch(piece.text) and place and pieces[place - 1].gloss is not None:
+                made[place] = replace(piece, gloss=" ")
+        elif piece.gloss and piece.gloss.lower() == last:
+            made[since : place + 1] = [_left_out(each) for each in pieces[since : place + 1]]
+            since = place + 1
+        elif not piece.is_function:
+            last, since = piece.shown.lower(), place + 1
+    return made
+
+
+def _left_out(piece: Piece) -> Piece:
+    return replace(piece, gloss="" if piece.text.strip() else " ")
+
+
+def _spaced(pieces: Sequence[Piece]) -> list[Piece]:
+    """With a space between words that have none."""
+    made: list[Piece] = []
+    for piece in pieces:
+        if made and _is_word(made[-1]) and _is_word(piece):
+            made.append(Piece("", " "))
+        made.append(piece)
+    return made
+
+
+def _is_word(piece: Piece) -> bool:
+    return any(map(str.isalnum, piece.text))
