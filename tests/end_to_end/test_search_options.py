@@ -122,7 +122,7 @@ def test_facets_are_counted_by_default_where_the_index_has_some(run, here):
     )  # fmt: skip
     assert made.code == 0, made.err
     done = run("search", "index", "miel")
-    assert "kind, of 3 documents that were found: page 2, book 1" in done.out
+    assert "kind, of 3 documents found: page 2, book 1" in done.out
     found = json.loads(run("search", "index", "miel", "--filter", "kind=book", "--json", "-").out)
     assert found["facets"] == {"counted": 1, "complete": True, "fields": {"kind": [{"value": "book", "count": 1}]}}
-    assert "year, of 3 documents that were found: none has it" in run("search", "index", "miel", "--facet", "year").out
+    assert "year, of 3 documents found: none has it" in run("search", "index", "miel", "--facet", "year").out

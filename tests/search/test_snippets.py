@@ -118,3 +118,11 @@ def test_a_passage_of_title_and_text_is_one_of_the_text():
     assert passage_of_text((4, 8), "Sea salt water", "salt water") == (0, 4)
     assert passage_of_text((0, 4), "salt", "water") is None
     assert passage_of_text(None, "salt", "salt") is None
+
+
+def test_what_makes_a_heading_or_code_is_not_shown():
+    text = "# Le sel\n\n- un grain\n```\nsel --fin # gros\n```\nC# et -1"
+    snippet = make_snippet(text, {"sel"}.__contains__)
+    assert snippet.text.split() == ["Le", "sel", "un", "grain", "sel", "--fin", "#", "gros", "C#", "et", "-1"]
+    assert [snippet.text[begin:end] for begin, end in snippet.marks] == ["sel", "sel"]
+    assert snippet.span == (0, len(text))

@@ -178,7 +178,8 @@ def facets_object(facets: Facets) -> dict[str, Any]:
 
 def print_facets(out: Console, facets: Facets) -> None:
     """A line for each field: its values, and how many documents have each."""
-    of_which = "documents that were found" if facets.complete else "best documents"
+    noun = "document" if facets.counted == 1 else "documents"
+    of_which = f"{noun} found" if facets.complete else f"best {noun}"
     for name, values in facets.values.items():
         listed = _listed([f"{value} {count:,}" for value, count in values], ", ") or "none has it"
         out.print(Text(f"{name}, of {facets.counted:,} {of_which}: {listed}", "dim"), soft_wrap=True)

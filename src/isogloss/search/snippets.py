@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -13,6 +14,8 @@ from isogloss.systems.base import Contribution
 from isogloss.text.passages import Span
 from isogloss.text.tokenizer import token_spans
 
+_MARKS = re.compile(r"^(?:#{1,6}(?=[ \t])|```[^\n]*+|-(?= ))", re.MULTILINE)
+"""What makes a line a heading, code or an item of a list."""
 _MOST_CHARACTERS = 20_000  # of a document without a known passage are searched for a window
 
 
@@ -34,6 +37,7 @@ def make_snippet(text: str, is_match: Callable[[str], bool], width: int = 30, pa
 
     Where the system knows the best passage, the window lies within it; a shorter passage is shown whole.
     """
+    text = _MARKS.sub(lambda found: " " * len(found[0]), text)  # as many characters: positions stay what they are
     spans = token_spans(text)
     low, high = _words_within(spans, passage)
     matched = [token if is_match(token) else None for _, _, token in spans[low:high]]

@@ -52,6 +52,9 @@ sel --gris --fort
 1. laver
 2. sécher
 
+fin | petit grain
+gros | grand grain
+
 """
     + "\n\n".join(f"Paragraphe {number} sans rien d'utile." for number in range(40))
     + """

@@ -87,6 +87,7 @@ def test_headings_code_and_lists_are_kept(manuals_site, open_page):
     expect(text.locator("pre")).to_have_text("sel --gris --fort\n  # pas un titre")
     assert text.locator("ul li").all_inner_texts() == ["un grain de sel", "deux grains"]
     assert text.locator("ol li").all_inner_texts() == ["laver", "sécher"]
+    assert text.locator("td").all_inner_texts() == ["fin", "petit grain", "gros", "grand grain"]
     expect(text.locator("p").last).to_contain_text("jamais fermé")  # what nothing ends is no code
     expect(text.locator(".here, mark")).to_have_count(0)  # there is no query
     expect(page.locator(".original")).to_have_text("File: guide/sel.md")

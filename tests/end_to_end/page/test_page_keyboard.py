@@ -77,7 +77,7 @@ def test_every_control_is_reached_by_tab(demo_site, open_page, ask):
     page.keyboard.press("Enter")
     expect(page.locator("main")).to_be_focused()
     reached = set()
-    for _ in range(40):
+    for _ in range(80):
         page.keyboard.press("Tab")
         reached.add(page.evaluate("document.activeElement.id || document.activeElement.className"))
     assert {"query", "from", "compare", "title", "quiet toggle", "button"} <= reached

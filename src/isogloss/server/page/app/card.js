@@ -2,7 +2,7 @@
 
 import { addressOf } from "./address.js";
 import { el, inLanguage } from "./dom.js";
-import { passagesOf, titleOf, twin } from "./gloss.js";
+import { oneStop, passagesOf, titleOf, twin } from "./gloss.js";
 import { nameOf, percent } from "./languages.js";
 import { markedParts } from "./marks.js";
 import { source } from "./source.js";
@@ -20,7 +20,7 @@ export function card(state, hit, { other = false, extra = null } = {}) {
   const original = hit.snippet.length
     ? el("p", { class: "passage", ...inLanguage(hit.language) }, markedParts(hit.snippet))
     : null;
-  return el(
+  const made = el(
     "article",
     { class: "card", "data-key": keyOf(hit) },
     el(
@@ -51,6 +51,7 @@ export function card(state, hit, { other = false, extra = null } = {}) {
     el("div", { class: "actions" }, button, extra),
     panel,
   );
+  return oneStop(made);
 }
 
 /** The chance of a result as a bar, a class and a number; only the bar where the system's scores mean nothing alone. */

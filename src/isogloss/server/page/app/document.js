@@ -79,32 +79,33 @@ function goTo(passage) {
   passage.focus({ preventScroll: true });
 }
 
-/** The elements of a text: headings, code, lists and paragraphs, with words marked and the passage set apart. */
+/** The elements of a text: headings, code, lists, tables and paragraphs, words marked and the passage set apart. */
 function elementsOf(text, { words, passage }, inside) {
   const marked = marker(text, words, passage);
   const made = [];
   let level = 2; // of the title
-  let list = null;
   for (const block of blocksOf(text)) {
-    if (block.kind !== "item") list = null;
     if (block.kind === "heading") {
-      level = Math.min(block.level + 1, level + 1, 6); // no level is left out
-      level = Math.max(level, 3);
+      level = Math.max(3, Math.min(block.level + 1, level + 1, 6)); // no level is left out
       made.push(el(`h${level}`, inside, marked(block)));
     } else if (block.kind === "code") {
       made.push(el("pre", { tabindex: "0", dir: "ltr" }, el("code", {}, marked(block))));
     } else if (block.kind === "item") {
-      const tag = block.ordered ? "ol" : "ul";
-      if (list?.localName !== tag) {
-        list = el(tag, inside);
-        made.push(list);
-      }
-      list.append(el("li", {}, marked(block)));
+      within(made, block.ordered ? "ol" : "ul", inside).append(el("li", {}, marked(block)));
+    } else if (block.kind === "row") {
+      const cells = block.cells.map((cell) => el("td", {}, marked(cell)));
+      within(made, "table", inside).append(el("tr", {}, cells));
     } else {
       made.push(el("p", inside, marked(block)));
     }
   }
   return made;
+}
+
+/** The last element, if it is one of these; otherwise a new one after it. */
+function within(made, tag, attributes) {
+  if (made.at(-1)?.localName !== tag) made.push(el(tag, attributes));
+  return made.at(-1);
 }
 
 /** The same page in other languages of the index. */

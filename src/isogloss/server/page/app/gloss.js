@@ -60,6 +60,12 @@ export function glossChoice(state, hits) {
   );
 }
 
+/** Make the words of a card one stop of the Tab key; the arrows go from word to word. */
+export function oneStop(card) {
+  card.querySelector(".word")?.setAttribute("tabindex", "0");
+  return card;
+}
+
 /** What is shown of a part of a hit: a translation `by` a translator, or pieces; null where there is no gloss. */
 function glossOf({ gloss }, part) {
   if (!gloss) return null;
@@ -71,13 +77,12 @@ function plain({ text, pieces }) {
   return (text ?? pieces.map(shown).join("")).replace(/\s+/g, " ").trim();
 }
 
-/** A line of a gloss. Its words are one stop of the Tab key; the arrows go from word to word. */
+/** A line of a gloss. */
 function line(hit, { text, by, pieces }, kind) {
   const inside = inLanguage(hit.gloss.language);
   if (text !== undefined)
     return el("p", { class: kind }, tag(`translated by ${by}`), " ", el("span", inside, text));
   const words = el("span", { class: "words", ...inside }, pieces.map((piece) => word(hit, piece)));
-  words.querySelector(".word")?.setAttribute("tabindex", "0");
   return el("p", { class: kind }, tag("word for word"), " ", words);
 }
 

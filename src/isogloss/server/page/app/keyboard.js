@@ -58,13 +58,12 @@ function move(target, step) {
   return Boolean(next);
 }
 
-/** In a gloss: to the next or previous word, which is then the one that Tab comes back to. False elsewhere. */
+/** In the glosses of a card: to the next or previous word, to which Tab then comes back. False elsewhere. */
 function toWord(target, step) {
   if (!target.matches(".word")) return false;
-  const words = [...target.closest(".words").querySelectorAll(".word")];
+  const words = [...target.closest(".card").querySelectorAll(".word")];
   const next = words[words.indexOf(target) + step] ?? target;
-  target.tabIndex = -1;
-  next.tabIndex = 0;
+  for (const word of words) word.tabIndex = word === next ? 0 : -1;
   next.focus();
   return true;
 }
