@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "examples" / "deploy"
-UNIT = DEPLOY / "isogloss.service"
+UNIT = DEPLOY / "isogloss-serve.service"
 CONTAINER = DEPLOY / "Containerfile"
 HADOLINT = shutil.which("hadolint", path=str(Path(sys.executable).parent)) or shutil.which("hadolint")
 SYSTEMD = shutil.which("systemd-analyze")
@@ -41,7 +41,7 @@ def test_the_unit_is_one_that_systemd_understands(tmp_path):
 @pytest.mark.skipif(not SYSTEMD, reason="no systemd on this machine")
 def test_the_unit_leaves_little_to_whoever_breaks_in():
     done = ran(SYSTEMD, "security", "--offline=yes", UNIT)
-    level = re.search(r"exposure level for isogloss.service: ([\d.]+)", done.stdout)
+    level = re.search(r"exposure level for isogloss-serve.service: ([\d.]+)", done.stdout)
     assert level, done.stdout + done.stderr
     assert float(level[1]) <= MOST_EXPOSED
 

@@ -21,12 +21,12 @@ export async function documentView(state, status, { signal }) {
   const inside = inLanguage(document.language);
   const from = source(document);
   const text = el("div", { class: "text" }, elementsOf(document.text, met, inside));
-  const passage = text.querySelector(".here");
+  const passage = text.querySelector(".here:has(mark)") ?? text.querySelector(".here");
   return {
     title: document.title,
     summary: "",
     focus: "h2",
-    scroll: ".here",
+    scroll: passage,
     content: [
       el(
         "nav",

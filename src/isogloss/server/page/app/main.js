@@ -88,8 +88,8 @@ function settle(view, restore, moved) {
   const wanted = left || (view.focus ? byId("view").querySelector(view.focus) : null);
   if (restore || wanted || moved) scrollTo({ top: restore?.scroll ?? 0, behavior: "instant" });
   if (wanted || moved) (wanted ?? byId("main")).focus({ preventScroll: true });
-  const passage = view.scroll && restore?.scroll === undefined ? byId("view").querySelector(view.scroll) : null;
-  if (passage?.getBoundingClientRect().bottom > innerHeight) passage.scrollIntoView({ block: "center" });
+  const isBelow = view.scroll?.getBoundingClientRect().bottom > innerHeight;
+  if (isBelow && restore?.scroll === undefined) view.scroll.scrollIntoView({ block: "center" });
 }
 
 function failed(error) {
