@@ -46,6 +46,26 @@ def test_a_document_searches_for_its_mate(run, mates_index, found):
     assert run("search", mates_index, "--doc", "en-honey", "-k", "1").out.lstrip().startswith("1. Miel  [fr] fr-honey")
 
 
+def test_glosses_are_shown_to_whoever_asks_for_them_and_to_people(run, mates_index, found, monkeypatch):
+    shown = run("search", mates_index, "how bees make honey", "-k", "1", "--gloss").out
+    assert shown.splitlines()[0].lstrip().startswith("1. ") and "   ≈ " in shown and "≈ word for word" in shown
+    assert "\n   = Honey  [en] en-honey" in shown or "\n   = Honeybee  [en] en-honeybee" in shown
+    assert "≈" not in run("search", mates_index, "how bees make honey", "-k", "1").out, "nobody reads a file"
+    monkeypatch.setenv("FORCE_COLOR", "1")  # a terminal, for Rich
+    assert "≈" in run("search", mates_index, "how bees make honey", "-k", "1").out
+    assert "≈" not in run("search", mates_index, "how bees make honey", "-k", "1", "--no-gloss").out
+    assert "gloss" not in found("how bees make honey")["hits"][0]
+    hit = found("how bees make honey", "--gloss", "-k", "1")["hits"][0]
+    assert "".join(piece["text"] for piece in hit["gloss"]["snippet"]) == hit["snippet"]
+    assert any(piece.get("gloss") == "honey" and piece["met"] == "honey" for piece in hit["gloss"]["snippet"])
+    assert hit["twin"]["language"] == "en"
+
+
+def test_a_translator_that_nobody_knows_is_an_error(run, mates_index):
+    done = run("search", mates_index, "honey", "--translator", "babel")
+    assert done.code == 2 and "'babel' is none of apertium" in done.err
+
+
 def test_a_document_has_a_number(found):
     first = found("--doc", "1")
     assert found("--doc", first["document"]) == first

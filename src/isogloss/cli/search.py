@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--gloss", action=argparse.BooleanOptionalAction,
         help="show titles and snippets word for word in the language of the query, and the page that is the document's "
-        "translation (default: on the terminal yes, in --json no)",
+        "translation (default: where the answer is shown on a terminal)",
     )  # fmt: skip
     add_translator(parser)
     add_json(parser, "the hits")
@@ -130,7 +130,9 @@ def _answer(manifest: Manifest, searcher: Searcher, options: argparse.Namespace,
     unknown = searcher.unknown_words(query, options.language)
     names = manifest.facets if options.facet is None else options.facet
     facets = count_facets(searcher, query, names, options.language, filters) if names else None
-    glosses = HitGlosses(searcher, query, options.translator) if options.gloss or options.gloss is None else None
+    out = console()
+    wanted = (out.is_terminal and options.json != "-") if options.gloss is None else options.gloss
+    glosses = HitGlosses(searcher, query, options.translator) if wanted else None
     if options.json:
         of_hits = glosses.of(hits) if glosses and options.gloss else [None] * len(hits)
         objects = [hit_object(searcher, hit, gloss) for hit, gloss in zip(hits, of_hits, strict=True)]
@@ -142,7 +144,6 @@ def _answer(manifest: Manifest, searcher: Searcher, options: argparse.Namespace,
         found |= {"query_language": language.seems} if detects else {}
         write_json(options.json, found, options.overwrite)
     if options.json != "-":
-        out = console()
         print_hits(out, searcher, query, hits, options.explain, glosses)
         print_unknown(out, unknown)
         if facets:

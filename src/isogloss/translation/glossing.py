@@ -2,7 +2,7 @@
 
 Of the translations w of a word t the one with the highest score stands in the gloss:
 
-    ln P(w | t) + 1/2 ln P(t | w) + 3 cos(v(w), v(text)) + [w is a word of the query] ln 4
+    ln P(w | t) + 8 cos(v(w), v(text)) + [w is a word of the query] ln 4
 
 So the query and the text that is around decide between translations that are about as probable; v are vectors of words
 of both languages in one space, where there are such. Terms are stems; the gloss has the usual full form of each.
@@ -35,13 +35,11 @@ Met = Callable[[str], str | None]
 _LEAST = 0.01  # P(w | t) of a translation
 _MOST = 8  # translations that are chosen from
 _SHOWN = 4
-_REVERSE = 0.5
-_CONTEXT = 3.0
+_CONTEXT = 8.0
 _ASKED = math.log(4)
-_TINY = 1e-6
 _MET = 0.05  # P(w | t) of a query word that meets a word
 _SURE = 0.2  # P(w | t) of a function word: below, it is left out
-_ALIKE = 0.5  # P(w | t) by which a content word may become a function word
+_ALIKE = 0.7  # P(w | t) by which a content word may become a function word
 _KEPT_TERMS = 50_000
 _NOUNS = ("de", "lb")  # languages that write all nouns with a capital
 _CODE = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]|\d[^\W\d_]|[^\W\d_]\d")
@@ -104,14 +102,13 @@ class WordVectors(Protocol):
 
 
 class _Translations(NamedTuple):
-    """The translations of a term: their numbers, P(w | t) and P(t | w), the most probable first."""
+    """The translations of a term: their numbers and P(w | t), the most probable first."""
 
     numbers: NDArray[np.int32]
-    forward: Floats
-    reverse: Floats
+    shares: Floats
 
 
-_NOTHING = _Translations(np.zeros(0, np.int32), np.zeros(0, np.float32), np.zeros(0, np.float32))
+_NOTHING = _Translations(np.zeros(0, np.int32), np.zeros(0, np.float32))
 
 
 class Glosser:
@@ -201,19 +198,19 @@ class Glosser:
         is_function = token in self._stops or (not self._stops and bool(functional[0]))
         scores = self._scores(found, asked, context)
         if not is_function and not functional.all():
-            scores = np.where(functional & (found.forward < _ALIKE), -np.inf, scores)
+            scores = np.where(functional & (found.shares < _ALIKE), -np.inf, scores)
         best = int(np.argmax(scores))
-        likely = zip(numbers, found.forward.tolist(), strict=True)
+        likely = zip(numbers, found.shares.tolist(), strict=True)
         met = next((asked[number] for number, share in likely if number in asked and share >= _MET), None)
-        meanings = self._meanings(words, found.forward)
-        if is_function and not (functional[best] and found.forward[best] >= _SURE):
+        meanings = self._meanings(words, found.shares)
+        if is_function and not (functional[best] and found.shares[best] >= _SURE):
             return Piece(written, "", met=met, meanings=meanings, is_function=True)
         form = asked[numbers[best]].lower() if numbers[best] in asked else self._form_of(words[best])
         gloss = None if form == token else _with_case(form, written, self.document_language in _NOUNS)
         return Piece(written, gloss, met=met, meanings=meanings, is_function=is_function)
 
     def _scores(self, found: _Translations, asked: Mapping[int, str], context: Floats | None) -> Doubles:
-        scores = np.log(found.forward.astype(np.float64)) + _REVERSE * np.log(np.maximum(found.reverse, _TINY))
+        scores: Doubles = np.log(found.shares.astype(np.float64))
         if self._vectors is not None and context is not None:
             scores = scores + _CONTEXT * (self._vectors.of_words(found.numbers) @ context)
         wanted = np.asarray([number in asked for number in found.numbers.tolist()])
@@ -239,6 +236,11 @@ class Glosser:
             if end > start:
                 yield token[start:end]
             start = max(end, start + 1)
+
+    def meanings(self, word: str) -> list[str]:
+        """The translations of a word that a gloss of it may be, the most probable first."""
+        numbers = [number for term in self._document_terms(word) for number in self._of_term(term).numbers.tolist()]
+        return [self._form_of(self.model.query_words[number]) for number in numbers]
 
     def times_seen(self, token: str) -> int:
         """How often the model has seen a word of the document language, at least 1 if it translates it; else 0."""
@@ -266,7 +268,7 @@ class Glosser:
         best = np.lexsort((words, -model.query_probabilities[pairs]))
         best = best[words[best] < model.unknown_word][:_MOST]
         pairs, words = pairs[best], words[best]
-        return _Translations(words, model.query_probabilities[pairs], model.document_probabilities[pairs])
+        return _Translations(words, model.query_probabilities[pairs])
 
     @cached_property
     def _by_term(self) -> tuple[Numbers, Numbers]:

@@ -24,12 +24,12 @@ PHONE = {"width": 320, "height": 680}
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory, serve):
-    """The bundled collection under a lexical and a learned system."""
+    """The bundled collection under two systems."""
     folder = tmp_path_factory.mktemp("pictures")
-    for system in ("psq", "smooth"):
+    for system in ("bridge", "psq"):
         make_index(folder / system, system, open_source("demo"), ["es", "fr", "sw", "zh"])
-    with serve(folder / "psq", folder / "smooth") as address:
-        urlopen(f"{address}api/v1/search{QUERY}").close()  # the first answer takes longer, which is not what to show
+    with serve(folder / "bridge", folder / "psq") as address:
+        urlopen(f"{address}api/v1/search{QUERY}&gloss=true").close()  # the first answer takes longer than others
         yield address
 
 
@@ -44,6 +44,14 @@ def test_results(site, open_page, scheme):
     page = open_page(site + QUERY, viewport=DESKTOP, color_scheme=scheme)
     expect(page.locator(".card").first).to_be_visible()
     taken(page, f"results-{scheme}")
+
+
+def test_gloss(site, open_page):
+    """The picture of the README: what somebody sees who reads none of these languages."""
+    page = open_page(f"{site}?q=why+do+volcanoes+erupt", viewport=DESKTOP)
+    page.locator(".card").first.locator(".passage ~ .gloss .word").nth(6).focus()
+    expect(page.get_by_role("tooltip")).to_be_visible()
+    taken(page, "gloss")
 
 
 def test_why(site, open_page):

@@ -247,10 +247,10 @@ def test_what_was_counted_is_said_where_it_is_not_all(manuals_site, open_page, a
 
 def test_a_mistyped_query_says_how_it_was_read_and_can_be_searched_as_it_is(demo_site, open_page, ask):
     page = open_page(demo_site)
-    answered(page, corrected=[{"word": "watre", "read_as": "water"}], read_as="water <b>")
-    ask(page, "watre")
+    answered(page, corrected=[{"word": "water", "read_as": "waters"}], read_as="waters <b>")
+    ask(page, "water")
     remark = page.locator(".remark").first
-    expect(remark).to_have_text("Read as water <b>. Search exactly for “watre”.")
+    expect(remark).to_have_text("Read as waters <b>. Search exactly for “water”.")
     page.unroute("**/api/v1/search?*")
     answered(page, corrected=[])
     remark.get_by_role("link").click()

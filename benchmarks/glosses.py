@@ -1,0 +1,260 @@
+"""Glosses: how many words are right, and whether a reader who sees only glosses finds the right document.
+
+python benchmarks/glosses.py --data DIR --dictionaries DIR [--set lohelp:en-fr ...] [--json FILE] [--readers FILE]
+
+For each set and each kind of knowledge ``bridge`` is trained on the train split and indexes all documents.
+
+Words: of 200 dev queries the snippet of the document that translates the query's page, as a search shows it. A content
+word (a word with letters that is no stop word) is right if its gloss stands in the page, as a stem; a gloss of stop
+words alone is wrong, as is a word that is not known, unless the page has it. A word that is left out because it repeats
+the gloss of its neighbour counts as that gloss. "at best" is the share of words of which some translation that the
+gloss could have chosen stands in the page.
+
+Reader: of 50 dev queries the first five hits, in random order. The reader is BM25 over glosses of title and snippet,
+with the document frequencies of the pages in its language; it knows neither originals nor ranks. Counted are queries
+whose document is among the five. It is compared with a reader of the originals, with one of the translated pages
+themselves (their first 40 words), and with taking the first hit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import random
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from isogloss.data.dataset import Dataset, load_dataset
+from isogloss.data.documents import Document, Query, joined_fields
+from isogloss.data.source import Pair
+from isogloss.search.snippets import Snippet, make_snippet, passage_of_text
+from isogloss.systems.base import System
+from isogloss.systems.registry import make_system
+from isogloss.text.stopwords import stop_words
+from isogloss.text.tokenizer import Tokenizer, tokenize
+from isogloss.translation.glossing import Glosser, Piece, gloss_text
+
+SETS = ("lohelp:en-fr", "mdn:en-es")
+KNOWLEDGE = {
+    "own pages, dictionary, starter": {"lexicon": "DICTIONARY"},
+    "own pages, starter": {},
+    "dictionary, starter": {"lexicon": "DICTIONARY", "without": "pages"},
+    "starter": {"without": "pages"},
+}
+FIELDS = ("title", "text")
+_SNIPPETS, _QUERIES, _LIST = 200, 50, 5
+_FIRST_WORDS = 40
+_MARKED = 10
+
+
+@dataclass(frozen=True)
+class Case:
+    """A dev query, the row of the document that answers it, and the page that the document translates."""
+
+    query: Query
+    row: int
+    page: Document
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True, help="folder of the sets")
+    parser.add_argument("--dictionaries", type=Path, required=True, help="folder of en-fr.gz and others")
+    parser.add_argument("--set", action="append", help=f"name:pair (default {' '.join(SETS)})")
+    parser.add_argument("--knowledge", action="append", choices=KNOWLEDGE, help="only this (repeatable)")
+    parser.add_argument("--json", type=Path, help="write the results")
+    parser.add_argument("--readers", type=Path, help="write the lists that a person can judge, and FILE.answers")
+    arguments = parser.parse_args()
+    results: list[dict[str, Any]] = []
+    lists: list[dict[str, Any]] = []
+    for name in arguments.set or SETS:
+        folder, _, code = name.partition(":")
+        pair: Pair = tuple(code.split("-"))  # type: ignore[assignment]
+        data = load_dataset(f"wikiclir:{arguments.data / folder}", pair)
+        cases = known_cases(data, "dev")
+        for knowledge in arguments.knowledge or KNOWLEDGE:
+            found, shown = measure(data, cases, knowledge, arguments.dictionaries / f"{code}.gz")
+            results.append({"set": name, "knowledge": knowledge, **found})
+            lists += [{"set": name, "knowledge": knowledge, **each} for each in shown]
+            print(json.dumps(results[-1]), flush=True)
+            if arguments.json:
+                arguments.json.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    print(table(results))
+    if arguments.readers:
+        write_lists(arguments.readers, lists)
+
+
+def known_cases(data: Dataset, split: str) -> list[Case]:
+    """The queries of a split whose document and page are known, in random order."""
+    pages: dict[str, Document] = {}
+    row_of = data.source_documents.row_of
+    for _, judgment in data.source.source_judgments(data.pair[0], data.problems):
+        if judgment.grade >= data.judgments.top_grade and judgment.document in row_of:
+            pages.setdefault(judgment.query, data.source_documents[row_of[judgment.document]])
+    cases = []
+    for query in data.split(split):
+        relevant = [id_ for id_, grade in data.judgments[query.id].items() if grade >= data.judgments.top_grade]
+        if relevant and query.id in pages:
+            cases.append(Case(query, data.documents.row_of[relevant[0]], pages[query.id]))
+    random.Random(0).shuffle(cases)
+    return cases
+
+
+def measure(
+    data: Dataset, cases: Sequence[Case], knowledge: str, dictionary: Path
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The shares of right words, and of right choices of the reader; and the lists that it chose from."""
+    settings = dict(KNOWLEDGE[knowledge])
+    if "lexicon" in settings:
+        settings["lexicon"] = str(dictionary)
+    if settings.get("lexicon") and not dictionary.is_file():
+        raise SystemExit(f"{dictionary}: no such dictionary")
+    system = make_system("bridge", data.pair, settings)
+    started = time.perf_counter()
+    system.fit(data)
+    system.index(data.documents, FIELDS)
+    glosser = system.glosser()
+    assert glosser is not None
+    shown = [(case, snippet(system, data, case.query.text, case.row)) for case in cases[:_SNIPPETS]]
+    fitted = time.perf_counter()
+    with_query = words(glosser, shown, True)
+    seconds = time.perf_counter() - fitted
+    without = words(glosser, shown, False)
+    reader, lists = read(system, glosser, data, cases)
+    return {
+        "snippets": len(shown), "words": with_query["words"], "right": with_query["right"],
+        "right without the query": without["right"], "at best": with_query["best"],
+        "unknown": with_query["unknown"], "gloss ms": 1000 * seconds / len(shown), "fit seconds": fitted - started,
+        **reader,
+    }, lists  # fmt: skip
+
+
+def snippet(system: System, data: Dataset, query: str, row: int) -> Snippet:
+    """What a search shows of a document."""
+    document = data.documents[row]
+    text = joined_fields(document, FIELDS)
+    terms = {term for part in system.explain(query, row, text)[:_MARKED] for term in part.document_words}
+    passage = passage_of_text(system.passage(query, row), text, document.text)
+    return make_snippet(document.text, lambda word: system.term_of(word) in terms, passage=passage)
+
+
+def words(glosser: Glosser, shown: Iterable[tuple[Case, Snippet]], with_query: bool) -> dict[str, float]:
+    """The share of content words whose gloss stands in the page."""
+    language = glosser.language
+    terms_of = Tokenizer(language, stems=True)
+    stops = stop_words(glosser.document_language)
+    ignored = set(terms_of.terms(sorted(stop_words(language))))
+    counts: Counter[str] = Counter()
+    for case, own in shown:
+        page = set(terms_of(f"{case.page.title} {case.page.text}")) - ignored
+        for piece, gloss in _content(glosser.gloss(own.text, case.query.text if with_query else "", own.marks), stops):
+            said = [term for term in terms_of(gloss) if term not in ignored]
+            possible = {term for meaning in glosser.meanings(piece.text) for term in terms_of(meaning)}
+            right = bool(said) and page.issuperset(said)
+            counts.update(words=1, right=right, best=right or bool(page & possible), unknown=piece.unknown)
+    total = counts.pop("words")
+    return {"words": total, **{name: counts[name] / total for name in ("right", "best", "unknown")}}
+
+
+def _content(pieces: Sequence[Piece], stops: frozenset[str]) -> Iterable[tuple[Piece, str]]:
+    """The content words with what is said for each: what is said before it, where it repeats that."""
+    before = ""
+    for piece in pieces:
+        tokens = tokenize(piece.text)
+        is_content = any(map(str.isalpha, piece.text)) and not stops.issuperset(tokens)
+        if is_content and not (piece.is_function and not stops):
+            before = piece.shown or before
+            yield piece, before
+
+
+def read(
+    system: System, glosser: Glosser, data: Dataset, cases: Sequence[Case]
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """What readers of five hits choose, of the first queries whose document is among them."""
+    idf = inverse_frequencies(data, glosser.language)
+    page_of = {case.row: case.page for split in ("train", "dev") for case in known_cases(data, split)}
+    right: Counter[str] = Counter()
+    lists = []
+    for case in cases[:_QUERIES]:
+        query = case.query.text
+        rows = system.search(query, _LIST).rows.tolist()
+        if case.row not in rows:
+            continue
+        first = rows[0]
+        random.Random(case.query.id).shuffle(rows)
+        seen = {row: snippet(system, data, query, row) for row in rows}
+        originals = [f"{data.documents[row].title} {seen[row].text}" for row in rows]
+        glosses = [
+            " — ".join(gloss_text(glosser.gloss(text, query)) for text in (data.documents[row].title, seen[row].text))
+            for row in rows
+        ]
+        plain = [
+            " — ".join(gloss_text(glosser.gloss(text)) for text in (data.documents[row].title, seen[row].text))
+            for row in rows
+        ]
+        answer = rows.index(case.row)
+        right.update(
+            lists=1, first=first == case.row, glosses=choice(query, glosses, idf) == answer,
+            plain=choice(query, plain, idf) == answer, originals=choice(query, originals, idf) == answer,
+        )  # fmt: skip
+        if all(row in page_of for row in rows):
+            pages = [" ".join(page_of[row].text.split()[:_FIRST_WORDS]) for row in rows]
+            right.update(comparable=1, pages=choice(query, pages, idf) == answer)
+        lists.append({"id": case.query.id, "query": query, "glosses": glosses, "answer": answer + 1})
+    shares = {name: right[name] / right["lists"] for name in ("glosses", "plain", "originals", "first")}
+    shares["pages"] = right["pages"] / max(1, right["comparable"])
+    counts = {"queries": min(_QUERIES, len(cases)), "lists": right["lists"], "lists of pages": right["comparable"]}
+    return {**counts, **{f"reader of {name}": share for name, share in shares.items()}}, lists
+
+
+def inverse_frequencies(data: Dataset, language: str) -> Callable[[str], float]:
+    """The inverse document frequencies of the pages in the language of the reader."""
+    terms_of = Tokenizer(language, stems=True, drop_stop_words=True)
+    pages = data.source_documents
+    counts = Counter(term for page in pages for term in set(terms_of(f"{page.title} {page.text}")))
+    return lambda term: math.log(1 + (len(pages) - counts[term] + 0.5) / (counts[term] + 0.5))
+
+
+def choice(query: str, texts: Sequence[str], idf: Callable[[str], float], language: str = "en") -> int:
+    """The number of the text with the highest BM25 (k1 1.2, b .75); of equal ones the first."""
+    terms_of = Tokenizer(language, stems=True, drop_stop_words=True)
+    counts: list[Mapping[str, int]] = [Counter(terms_of(text)) for text in texts]
+    lengths = [sum(each.values()) for each in counts]
+    mean = sum(lengths) / len(lengths) or 1
+    wanted = set(terms_of(query))
+
+    def score(number: int) -> float:
+        norm = 1.2 * (0.25 + 0.75 * lengths[number] / mean)
+        return sum(idf(term) * counts[number][term] * 2.2 / (counts[number][term] + norm) for term in wanted)
+
+    return max(range(len(texts)), key=score)
+
+
+def write_lists(path: Path, lists: Sequence[Mapping[str, Any]]) -> None:
+    """The queries with their five glosses; the answers, numbers from 1, in another file."""
+    questions = [{name: each[name] for name in ("set", "knowledge", "id", "query", "glosses")} for each in lists]
+    answers = [{name: each[name] for name in ("set", "knowledge", "id", "answer")} for each in lists]
+    for file, rows in ((path, questions), (path.with_name(f"{path.name}.answers"), answers)):
+        file.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+
+
+def table(results: Sequence[Mapping[str, Any]]) -> str:
+    """The results as Markdown."""
+    columns = (
+        "right", "right without the query", "at best", "unknown", "lists", "reader of glosses", "reader of plain",
+        "reader of originals", "reader of pages", "reader of first", "gloss ms",
+    )  # fmt: skip
+    lines = [f"| set | knowledge | {' | '.join(columns)} |", "|---" * (len(columns) + 2) + "|"]
+    for each in results:
+        values = [f"{each[name]:.3g}" for name in columns]
+        lines.append(f"| {each['set']} | {each['knowledge']} | {' | '.join(values)} |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    main()
