@@ -89,7 +89,7 @@ _DOCUMENT = {
 _INDEX = {
     "name": "my-index", "system": "psq", "summary": "probabilistic structured queries",
     "systems": {"fr": "psq", "sw": "psq"}, "query_languages": ["en"], "documents": {"fr": 104, "sw": 104},
-    "facets": ["topic"], "generation": 7, "about": {"deleted": 3, "segments": 2},
+    "sources": {"en": 104}, "facets": ["topic"], "generation": 7, "about": {"deleted": 3, "segments": 2},
 }  # fmt: skip
 
 
@@ -409,6 +409,7 @@ class IndexStatus(BaseModel):
     systems: Annotated[dict[str, str], Field(description="what ranks the documents of each language")]
     query_languages: Annotated[list[str], Field(description="the languages that queries can be in, the default first")]
     documents: Annotated[dict[str, int], Field(description="how many documents of each language")]
+    sources: Annotated[dict[str, int], Field(description="how many pages in languages of the queries are kept to read")]
     facets: Annotated[list[str], Field(description="the fields whose values the page counts (--facet)")]
     generation: int
     about: Annotated[dict[str, Any], Field(description="segments, deleted documents, bytes, recall measured at build")]

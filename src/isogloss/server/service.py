@@ -256,7 +256,7 @@ def _status_of(index: OpenIndex) -> models.IndexStatus:
         name=index.path.name, system=manifest.system, summary=_summary(manifest.system),
         systems={language: each.system.name for language, each in index.languages.items()},
         query_languages=list(manifest.query_languages), documents=dict(manifest.documents),
-        facets=list(manifest.facets), generation=index.generation, about=about,
+        sources=dict(manifest.sources), facets=list(manifest.facets), generation=index.generation, about=about,
     )  # fmt: skip
 
 

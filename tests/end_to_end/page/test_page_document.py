@@ -47,6 +47,18 @@ def test_the_same_page_in_other_languages(demo_site, open_page):
     expect(page.get_by_role("link", name="Italian")).to_have_count(0)  # not in this index
 
 
+def test_the_page_in_the_language_of_the_query_can_be_read(demo_site, open_page, ask):
+    page = open_page(demo_site)
+    ask(page, "elephant trunk")
+    page.locator(".twin-page a", has_text="Elephant").first.click()
+    expect(page.locator(".document h2")).to_have_text("Elephant")
+    assert {word.lower() for word in page.locator(".document mark").all_inner_texts()} == {"elephant", "trunk"}
+    page.get_by_role("link", name="French").click()
+    expect(page.locator(".document h2")).to_have_text("Éléphant")
+    page.get_by_role("link", name="English").click()
+    expect(page.locator(".document h2")).to_have_text("Elephant")
+
+
 def test_the_original_is_one_click_away(own_site, open_page, ask):
     page = open_page(own_site)
     ask(page, "blue sea")

@@ -106,6 +106,7 @@ function described(index) {
     systems: index.systems ?? {},
     asked: index.query_languages ?? [],
     languages: index.documents ?? {},
+    sources: index.sources ?? {},
     facets: index.facets ?? [],
   };
 }

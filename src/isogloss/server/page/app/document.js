@@ -16,7 +16,7 @@ const LONGEST_VALUE = 200;
 export async function documentView(state, status, { signal }) {
   const [document, met] = await Promise.all([
     askDocument(state.document, { signal, other: state.document.other }),
-    whatMet(state, signal),
+    whatMet(state, status, signal),
   ]);
   const inside = inLanguage(document.language);
   const from = source(document);
@@ -60,8 +60,10 @@ export async function documentView(state, status, { signal }) {
  * The words of the document that made its score, and where its best passage is; neither if that cannot be told: the
  * document is shown all the same.
  */
-async function whatMet(state, signal) {
+async function whatMet(state, status, signal) {
   if (!state.query) return { words: [], passage: null };
+  if (state.document.language in (status?.sources ?? {})) // it is kept to be read, and is not searched
+    return { words: state.query.split(/[^\p{L}\p{M}\p{N}]+/u), passage: null };
   try {
     const { parts, passage } = await askWhy(state, state.document, { signal, other: state.document.other });
     const words = parts
@@ -110,7 +112,8 @@ function within(made, tag, attributes) {
 
 /** The same page in other languages of the index. */
 function versions(state, document, status) {
-  const others = Object.entries(document.translations).filter(([language]) => language in (status?.languages ?? {}));
+  const known = { ...status?.languages, ...status?.sources };
+  const others = Object.entries(document.translations).filter(([language]) => language in known);
   if (!others.length) return null;
   return el(
     "span",
