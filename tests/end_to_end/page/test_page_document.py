@@ -108,6 +108,7 @@ def test_headings_code_and_lists_are_kept(manuals_site, open_page):
 def test_a_document_opens_at_its_passage(manuals_site, open_page, ask):
     page = open_page(manuals_site)
     ask(page, "salt sea")
+    expect(page.locator(".card .passage").first).to_contain_text("d'utile. · La fin · Ici le sel")
     page.locator(".title", has_text="Guide du sel").click()
     here = page.locator(".here", has_text="se retrouvent")
     expect(here).to_be_in_viewport()

@@ -73,7 +73,7 @@ def test_words_are_marked_beside_letters_beyond_the_first_plane(own_site, open_p
     page = open_page(own_site)
     ask(page, "sea")
     card = page.locator(".card", has=page.locator(".title", has_text="fr-3"))  # without a title the id stands for it
-    assert card.locator("mark").all_inner_texts() == ["Mer", "mer"]
+    assert card.locator(".passage mark").all_inner_texts() == ["Mer", "mer"]
     expect(card.locator(".passage")).to_contain_text("🌊𝒳")
 
 

@@ -3,6 +3,7 @@
 import { addressOf } from "./address.js";
 import { el, inLanguage } from "./dom.js";
 import { nameOf } from "./languages.js";
+import { inOneLine } from "./marks.js";
 import { describeWord } from "./tip.js";
 
 const LABELS = { both: "Original and gloss", gloss: "Gloss only", original: "Original only" };
@@ -94,7 +95,7 @@ function word(hit, piece) {
   const text = shown(piece);
   if (!text) return null;
   const meanings = piece.meanings ?? [];
-  if (!meanings.length && !piece.unknown && !piece.met) return text;
+  if (!meanings.length && !piece.unknown && !piece.met) return inOneLine(text);
   const made = el(
     piece.match ? "mark" : "span",
     {

@@ -4,7 +4,12 @@ import { el } from "./dom.js";
 
 /** A snippet as the service cuts it: parts of text, some of which matched. */
 export function markedParts(parts) {
-  return parts.map(({ text, match }) => (match ? el("mark", {}, text) : text));
+  return parts.map(({ text, match }) => (match ? el("mark", {}, text) : inOneLine(text)));
+}
+
+/** A text with a dot where a heading or a paragraph ends, for in a snippet all stand in one line. */
+export function inOneLine(text) {
+  return text.replace(/\s*\n\s*\n\s*/g, " · ");
 }
 
 /**
