@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 EXAMPLE = """\
   isogloss search my-index 'how do volcanoes erupt' -k 5 --explain
   isogloss search my-index 'erupting volcano' --filter kind=manual --language fr
+  isogloss search my-index 'vulcano' --exact     # as it is typed: no typing error is corrected
   isogloss search my-index --doc 17              # with the text of a document in the query language
   isogloss search my-index                       # a prompt; ':help' lists its commands"""
 
@@ -44,6 +45,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--filter", action="append", default=[], metavar="NAME=VALUE",
         help="only documents that have this field with this value (repeatable)",
     )  # fmt: skip
+    parser.add_argument(
+        "--exact", action="store_true", help="search for exactly what is typed: correct no typing errors"
+    )
     parser.add_argument("--skip-damaged", action="store_true", help="search what is whole of an index that is damaged")
     add_reranking(parser)
     parser.add_argument("--explain", action="store_true", help="show which words made each score")
@@ -81,7 +85,7 @@ def run(options: argparse.Namespace) -> None:
             from isogloss.cli.prompt import Prompt
 
             named = None if options.query_language == "detect" else options.query_language
-            how = options.k, options.language, options.explain, named, filters
+            how = options.k, options.language, options.explain, named, filters, options.exact
             Prompt(index.manifest, searcher, console(), *how).run(options.index)
 
 
@@ -110,10 +114,13 @@ def _answer(manifest: Manifest, searcher: Searcher, options: argparse.Namespace,
         language = read_query_language(query, searcher.index, named)
     searcher = searcher.asked_in(language.searched)
     explain = bool(options.explain or options.json) or searcher.explains_quickly(options.language)
-    hits = searcher.search(query, options.k, options.language, filters, explain=explain)
-    unknown = searcher.unknown_words(query, options.language)
+    exact = options.exact or document is not None
+    hits = searcher.search(query, options.k, options.language, filters, explain=explain, exact=exact)
+    unknown = searcher.unknown_words(hits.read_as, options.language)
     if options.json:
         found = {"query": query, "hits": [hit_object(searcher, hit) for hit in hits], "unknown_words": unknown}
+        found |= {"read_as": hits.read_as, "corrected": [each._asdict() for each in hits.corrected]}
+        found |= {"total": hits.total, "total_is_exact": hits.total_is_exact}
         found |= {"doubtful": True} if hits.doubtful else {}
         found |= {"document": document.id} if document else {}
         found |= {"query_language": language.seems} if detects else {}

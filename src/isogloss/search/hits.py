@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from isogloss.data.documents import Document
+from isogloss.search.spelling import Correction
 from isogloss.systems.base import Contribution
 
 CLASSES = ("not relevant", "partially relevant", "relevant")
@@ -17,7 +18,8 @@ class Hit:
 
     ``passage`` is the begin and end of the best passage in the indexed text (``Searcher.text_of``) and ``relevance`` is
     one of ``CLASSES``, both where the system knows them. ``reranked``: score, class and explanation are those of a
-    re-ranker, not of the system that found the document.
+    re-ranker, not of the system that found the document. ``chance`` is the probability that the document is relevant,
+    where the system is calibrated; ``bar``, from 0 to 1, is the chance, or else the share of the best hit's score.
     """
 
     rank: int
@@ -28,10 +30,19 @@ class Hit:
     passage: tuple[int, int] | None = None
     relevance: str | None = None
     reranked: bool = False
+    chance: float | None = None
+    bar: float = 0.0
 
 
 class Hits(list[Hit]):
     """The hits of a search, the best first."""
+
+    read_as: str = ""
+    """The query that was searched for; ``corrected`` has the typing errors of the user's query that it is without."""
+    corrected: tuple[Correction, ...] = ()
+    total: int = 0
+    """The number of documents that match; where it is not exact, there are at least so many."""
+    total_is_exact: bool = False
 
     @property
     def doubtful(self) -> bool:

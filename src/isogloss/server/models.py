@@ -30,6 +30,7 @@ DocumentId = Annotated[str, Field(min_length=1, max_length=ID_LENGTH, descriptio
 _QUERY_LANGUAGE = "the language of the query; 'detect' (the default) has it detected among those of the index"
 QueryLanguage = Annotated[str, Field(max_length=35, description=_QUERY_LANGUAGE, examples=["en"])]
 Explain = Annotated[bool, Field(description="whether each hit has the words that made its score", examples=[True])]
+Exact = Annotated[bool, Field(description="whether to correct no typing errors of the query", examples=[False])]
 IndexName = Annotated[
     Literal["main", "compare"],
     Field(description="the index of the service, or the second one (--compare)", examples=["main"]),
@@ -57,7 +58,7 @@ _REASONS = [
 _TRANSLATIONS = [{"word": "sea", "translations": ["mer", "marin"]}, {"word": "salty", "translations": ["salé"]}]
 _HIT = {
     "rank": 1, "score": 0.58, "language": "fr", "id": "fr-sea", "title": "La mer", "url": "https://example.org/mer",
-    "fields": {"topic": "water"}, "relevance": "relevant", "reranked": False,
+    "fields": {"topic": "water"}, "relevance": "relevant", "reranked": False, "chance": None, "bar": 1.0,
     "snippet": [{"text": "La ", "match": False}, {"text": "mer", "match": True}],
 }  # fmt: skip
 _DOCUMENT = {
@@ -90,6 +91,7 @@ class OneSearch(Parameters):
     k: HitCount = 10
     offset: Offset = 0
     explain: Explain = False
+    exact: Exact = False
     index: IndexName = "main"
 
 
@@ -109,6 +111,7 @@ class ExplainParameters(Parameters):
     id: Annotated[DocumentId, Field(examples=["fr-sea"])]
     index: IndexName = "main"
     query_lang: QueryLanguage = "detect"
+    exact: Exact = False
     reranked: Annotated[bool, Field(description="explain the score of the re-ranker", examples=[False])] = False
 
 
@@ -138,6 +141,7 @@ class BatchRequest(RequestBody):
     languages: Languages = []
     filters: Filters = {}
     query_language: QueryLanguage = "detect"
+    exact: Exact = False
     index: IndexName = "main"
 
 
@@ -204,9 +208,20 @@ class HitMessage(BaseModel):
         Field(description="'relevant', 'partially relevant', 'not relevant'; null where the system has none"),
     ]
     reranked: Annotated[bool, Field(description="whether score and class are the re-ranker's (--rerank)")]
+    chance: Annotated[
+        float | None, Field(description="the probability that it is relevant; null where the system is not calibrated")
+    ]
+    bar: Annotated[float, Field(description="0 to 1, for people: the chance, or else the share of the best score")]
     explanation: Annotated[
         list[Reason] | None, Field(exclude_if=lambda reasons: reasons is None, description="only where requested")
     ] = None
+
+
+class CorrectionMessage(BaseModel):
+    """A word of the query with a typing error, and the word that it was read as."""
+
+    word: str
+    read_as: str
 
 
 class Translations(BaseModel):
@@ -216,13 +231,19 @@ class Translations(BaseModel):
     translations: list[str]
 
 
+ReadAs = Annotated[str, Field(description="the query that was searched for, without typing errors")]
+Corrected = Annotated[list[CorrectionMessage], Field(description="what was corrected in the query")]
+Total = Annotated[int, Field(description="how many documents match, or at least so many")]
+TotalIsExact = Annotated[bool, Field(description="whether total is exact; otherwise more documents may match")]
+
+
 class SearchAnswer(BaseModel):
     """The best documents for a query."""
 
     model_config = _example(
         query=_QUERY, query_language="en", expected_language="en", note="", languages=["fr"], offset=0, more=True,
         hits=[{**_HIT, "explanation": _REASONS}], unknown_words=[], translations={"fr": _TRANSLATIONS},
-        doubtful=False, generation=7, milliseconds=3.4,
+        doubtful=False, read_as=_QUERY, corrected=[], total=17, total_is_exact=True, generation=7, milliseconds=3.4,
     )  # fmt: skip
 
     query: str
@@ -236,6 +257,10 @@ class SearchAnswer(BaseModel):
     unknown_words: list[str]
     translations: dict[str, list[Translations]]
     doubtful: Doubtful
+    read_as: ReadAs
+    corrected: Corrected
+    total: Total
+    total_is_exact: TotalIsExact
     generation: int
     milliseconds: float
 
@@ -246,13 +271,29 @@ class BatchResult(BaseModel):
     query: str
     hits: list[HitMessage]
     doubtful: Doubtful
+    read_as: ReadAs
+    corrected: Corrected
+    total: Total
+    total_is_exact: TotalIsExact
 
 
 class BatchAnswer(BaseModel):
     """The best documents for each query of a batch, in the order of the queries."""
 
     model_config = _example(
-        results=[{"query": _QUERY, "hits": [_HIT], "doubtful": False}], generation=7, milliseconds=5.1
+        results=[
+            {
+                "query": _QUERY,
+                "hits": [_HIT],
+                "doubtful": False,
+                "read_as": _QUERY,
+                "corrected": [],
+                "total": 3,
+                "total_is_exact": False,
+            }
+        ],
+        generation=7,
+        milliseconds=5.1,
     )
 
     results: list[BatchResult]
@@ -264,16 +305,19 @@ class ExplainAnswer(BaseModel):
     """What made the score of a document."""
 
     model_config = _example(
-        query=_QUERY, language="fr", id="fr-sea", title="La mer", system="psq", score=0.58, explanation=_REASONS,
-        translations=_TRANSLATIONS, unknown_words=[],
+        query=_QUERY, read_as=_QUERY, corrected=[], language="fr", id="fr-sea", title="La mer", system="psq",
+        score=0.58, chance=None, explanation=_REASONS, translations=_TRANSLATIONS, unknown_words=[],
     )  # fmt: skip
 
     query: str
+    read_as: ReadAs
+    corrected: Corrected
     language: str
     id: str
     title: str
     system: Annotated[str, Field(description="whose score it is: the system of the index, or that of the re-ranker")]
     score: Annotated[float, Field(description="the sum of what the words added")]
+    chance: Annotated[float | None, Field(description="the probability that it is relevant; null where not known")]
     explanation: list[Reason]
     translations: list[Translations]
     unknown_words: list[str]
@@ -382,7 +426,8 @@ def search_request(parameters: SearchParameters) -> SearchRequest:
             raise Refusal(422, f"filter: {name[:50]!r} cannot have two values")
     return SearchRequest.model_construct(
         q=parameters.q, k=parameters.k, offset=parameters.offset, languages=parameters.lang, filters=filters,
-        query_language=parameters.query_lang, explain=parameters.explain, index=parameters.index,
+        query_language=parameters.query_lang, explain=parameters.explain, exact=parameters.exact,
+        index=parameters.index,
     )  # fmt: skip
 
 

@@ -17,11 +17,12 @@ from isogloss.index.writer import IndexWriter
 from isogloss.search.query_language import query_language_note, read_query_language
 from isogloss.search.reranking import Reranker
 from isogloss.search.searcher import Searcher
+from isogloss.search.spelling import ReadQuery
 from isogloss.server import models, presenting
 from isogloss.server.errors import Refusal, opening_refusal, write_refusal
 from isogloss.server.limits import BATCH, COST, DEPTH, EXPLAINED, MOST_HITS, QUERY_LENGTH, QUERY_WORDS, Limits
 from isogloss.server.log import write_line
-from isogloss.server.presenting import Marking, hit_message, translations_message
+from isogloss.server.presenting import Marking, about_hits, corrections_message, hit_message, translations_message
 from isogloss.storage.deadline import check
 from isogloss.storage.errors import InputError
 from isogloss.systems.registry import system_type
@@ -113,9 +114,10 @@ class Service:
         searcher = self.searcher(index, request.index).asked_in(language.searched)
         languages = request.languages or None
         wanted = request.k + 1  # one more, to know whether there are more
-        hits = searcher.search(request.q, wanted, languages, request.filters or None, request.offset, request.explain)
-        translations = searcher.translations(request.q, languages)
-        marking = Marking(searcher, request.q, translations)
+        filters = request.filters or None
+        hits = searcher.search(request.q, wanted, languages, filters, request.offset, request.explain, request.exact)
+        translations = searcher.translations(hits.read_as, languages)
+        marking = Marking(searcher, hits.read_as, translations)
         return models.SearchAnswer(
             query=request.q,
             query_language=language.seems,
@@ -128,11 +130,11 @@ class Service:
                 hit_message(searcher, hit, rank, marking.of(hit), request.explain)
                 for rank, hit in enumerate(hits[: request.k], start=request.offset + 1)
             ],
-            unknown_words=searcher.unknown_words(request.q, languages),
+            unknown_words=searcher.unknown_words(hits.read_as, languages),
             translations={language: translations_message(words) for language, words in translations.items()},
-            doubtful=hits.doubtful,
             generation=index.generation,
             milliseconds=_milliseconds(started),
+            **about_hits(hits),
         )
 
     def search_batch(self, request: models.BatchRequest) -> models.BatchAnswer:
@@ -145,12 +147,13 @@ class Service:
             check()
             queries = request.queries[begin : begin + _TOGETHER]
             named = _named(request.query_language) or None
-            found = searcher.search_each(queries, request.k, request.languages or None, request.filters or None, named)
+            languages, filters = request.languages or None, request.filters or None
+            found = searcher.search_each(queries, request.k, languages, filters, named, request.exact)
             for query, hits in zip(queries, found, strict=True):  # batches are for programs: nothing is marked
                 shown = [
                     hit_message(searcher, hit, rank, lambda word: False, False) for rank, hit in enumerate(hits, 1)
                 ]
-                results.append(models.BatchResult(query=query, hits=shown, doubtful=hits.doubtful))
+                results.append(models.BatchResult(query=query, hits=shown, **about_hits(hits)))
         return models.BatchAnswer(results=results, generation=index.generation, milliseconds=_milliseconds(started))
 
     def searcher(self, index: OpenIndex, which: str) -> Searcher:
@@ -165,18 +168,23 @@ class Service:
         document = searcher.get(request.id, request.language)
         if document is None:
             raise _no_such_document(request.language, request.id)
-        parts = searcher.explain(request.q, request.language, request.id, request.reranked)
         languages = [request.language]
+        read = ReadQuery(request.q) if request.exact else searcher.read(request.q)
+        parts = searcher.explain(read.query, request.language, request.id, request.reranked)
+        score = float(sum(part.score for part in parts))
         return models.ExplainAnswer(
             query=request.q,
+            read_as=read.query,
+            corrected=corrections_message(read.corrected),
             language=request.language,
             id=request.id,
             title=document.title,
             system=searcher.name_of_system(request.language, request.reranked),
-            score=float(sum(part.score for part in parts)),
+            score=score,
+            chance=searcher.chance(score, request.language, request.reranked),
             explanation=presenting.reasons(searcher, request.language, document, parts, request.reranked),
-            translations=translations_message(searcher.translations(request.q, languages)[request.language]),
-            unknown_words=searcher.unknown_words(request.q, languages),
+            translations=translations_message(searcher.translations(read.query, languages)[request.language]),
+            unknown_words=searcher.unknown_words(read.query, languages),
         )
 
     def get(self, language: str, id_: str, which: str = "main") -> models.DocumentMessage:
@@ -189,7 +197,7 @@ class Service:
 
     def warm(self) -> None:
         """Read and compile what the first search would otherwise wait for."""
-        query = "what is known about water and stones"
+        query = "what is knwon about water and stones"  # with a typing error, so that words can be looked up
         names: tuple[models.IndexName, ...] = ("main", "compare") if self.compare else ("main",)
         for name in names:
             for of_query in self.index(name).by_query_language.values():

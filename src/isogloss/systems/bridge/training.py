@@ -24,7 +24,7 @@ from isogloss.systems.bridge.features import Phrases, Tables
 from isogloss.systems.bridge.model import BridgeOptions
 from isogloss.systems.lexicons import fill_languages
 from isogloss.text.batches import TokenizedTexts, tokenize_texts
-from isogloss.text.compounds import split_compounds
+from isogloss.text.compounds import COMPOUNDING, split_compounds
 from isogloss.text.ids import TextIds
 from isogloss.text.normalization import UNSPACED
 from isogloss.text.tokenizer import Tokenizer
@@ -45,7 +45,6 @@ from isogloss.translation.starter import WordTable, load_starter
 from isogloss.translation.word_alignment import align_words
 
 _OF_DICTIONARY, _OF_STARTER = 5.0, 20.0  # the most pseudo-counts of a word
-_COMPOUNDING = ("da", "de", "fi", "hu", "is", "nb", "nl", "nn", "sv")
 _QUERY_WINDOW, _DOCUMENT_WINDOW = 15, 30
 _SHORT = 20  # texts of so many words are one window
 _NGRAMS = 3, 4  # letters
@@ -72,7 +71,7 @@ def read_knowledge(options: BridgeOptions, tokenizers: tuple[Tokenizer, Tokenize
 
 def find_compounds(texts: Sequence[str], tokenizer: Tokenizer) -> dict[str, Compound]:
     """The compounds of a collection, in languages that write them as one word: stems to stems of their parts."""
-    if tokenizer.language not in _COMPOUNDING:
+    if tokenizer.language not in COMPOUNDING:
         return {}
     words = tokenize_texts(texts)
     counts = dict(zip(words.terms, np.bincount(words.ids, minlength=len(words.terms)).tolist(), strict=True))
