@@ -16,7 +16,7 @@ from isogloss.engines.base import Approximating, EngineHit, IndexEngine
 from isogloss.index.engine_systems import EngineSystem, padded
 from isogloss.index.language_index import Candidate, Filters
 from isogloss.retrieval.field_lists import field_keys
-from isogloss.retrieval.ranking import Ranking
+from isogloss.retrieval.ranking import Matches, Ranking
 from isogloss.systems.base import Contribution, System
 from isogloss.systems.hybrid import BothShares
 
@@ -62,6 +62,10 @@ class EngineLanguageIndex:
         else:
             found = self._dense(queries, k, filters)
         return [[Candidate(id_, score, id_) for id_, score in hits] for hits in found]
+
+    def count_matches(self, query: str, filters: Filters | None = None) -> Matches:
+        """Unknown: an engine returns the best, and does not count the others."""
+        return Matches(0, False)
 
     def documents(self, keys: Sequence[str]) -> list[Document | None]:
         found = self._engine.get(self._language, keys)

@@ -17,7 +17,7 @@ from isogloss.data.documents import Document
 from isogloss.index.documents import JoinedDocuments
 from isogloss.retrieval.field_lists import matching_rows, value_counts
 from isogloss.retrieval.postings import JoinedPostings
-from isogloss.retrieval.ranking import Allowed, Ranking
+from isogloss.retrieval.ranking import Allowed, Matches, Ranking
 from isogloss.systems.base import Contribution, System
 
 Filters = Mapping[str, str]
@@ -48,6 +48,9 @@ class LanguageIndex(Protocol[Key]):
 
     def search_many(self, queries: Sequence[str], k: int, filters: Filters | None = None) -> list[list[Candidate[Key]]]:
         """The same for each of many queries, faster."""
+
+    def count_matches(self, query: str, filters: Filters | None = None) -> Matches:
+        """How many documents match, as far as that is known."""
 
     def documents(self, keys: Sequence[Key]) -> list[Document | None]:
         """Documents by their keys; None for a document that was deleted after it was found."""
@@ -94,6 +97,9 @@ class MappedLanguageIndex:
 
     def search_many(self, queries: Sequence[str], k: int, filters: Filters | None = None) -> list[list[Candidate[int]]]:
         return [self._candidates(each) for each in self.system.search_texts(queries, k, self.allowed(filters))]
+
+    def count_matches(self, query: str, filters: Filters | None = None) -> Matches:
+        return self.system.count_matches(query, self.allowed(filters))
 
     def documents(self, keys: Iterable[int]) -> list[Document | None]:
         return [self.store[row] for row in keys]

@@ -98,9 +98,8 @@ def twin_of(searcher: Searcher, hit: Hit) -> Twin | None:
 def glossed(searcher: Searcher, query: str, hits: Hits, translator: str = "") -> Hits:
     """The hits, each with its gloss and its twin."""
     glosses = Glosses(searcher, translator).of(query, [(hit, _snippet(searcher, hit)) for hit in hits])
-    return Hits(
-        replace(hit, gloss=gloss, twin=twin_of(searcher, hit)) for hit, gloss in zip(hits, glosses, strict=True)
-    )
+    hits[:] = [replace(hit, gloss=gloss, twin=twin_of(searcher, hit)) for hit, gloss in zip(hits, glosses, strict=True)]
+    return hits
 
 
 def shown_title(hit: Hit) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from isogloss.data.documents import Document
 from isogloss.search.gloss import Gloss, Twin
+from isogloss.search.spelling import Correction
 from isogloss.systems.base import Contribution
 
 CLASSES = ("not relevant", "partially relevant", "relevant")
@@ -20,6 +21,8 @@ class Hit:
     one of ``CLASSES``, both where the system knows them. ``reranked``: score, class and explanation are those of a
     re-ranker, not of the system that found the document. ``gloss``: title and snippet in the language of the query,
     and ``twin``: the page that is the document's translation into it, both where they are asked for and known.
+    ``chance`` is the probability that the document is relevant, where the system is calibrated; ``bar``, from 0 to 1,
+    is the chance, or else the share of the best hit's score.
     """
 
     rank: int
@@ -32,10 +35,19 @@ class Hit:
     reranked: bool = False
     gloss: Gloss | None = None
     twin: Twin | None = None
+    chance: float | None = None
+    bar: float = 0.0
 
 
 class Hits(list[Hit]):
     """The hits of a search, the best first."""
+
+    read_as: str = ""
+    """The query that was searched for; ``corrected`` has the typing errors of the user's query that it is without."""
+    corrected: tuple[Correction, ...] = ()
+    total: int = 0
+    """The number of documents that match; where it is not exact, there are at least so many."""
+    total_is_exact: bool = False
 
     @property
     def doubtful(self) -> bool:

@@ -160,29 +160,30 @@ class Index:
     def search(
         self, query: str, k: int = 10, languages: Sequence[str] | None = None,
         filters: Mapping[str, str] | None = None, offset: int = 0, explain: bool = True,
-        query_language: str | None = None, gloss: bool = False, translator: str = "",
+        query_language: str | None = None, exact: bool = False, gloss: bool = False, translator: str = "",
     ) -> Hits:  # fmt: skip
         """The ``k`` best documents after the first ``offset``, of these languages or of all.
 
         ``filters``: only documents that have these fields with these values. ``query_language``: where the index takes
-        queries in several languages, that of the query; it is detected unless it is named. ``gloss``: each hit has its
+        queries in several languages, that of the query; it is detected unless it is named. Typing errors are corrected
+        (``hits.corrected``) unless the query is to be searched for ``exact`` as it is. ``gloss``: each hit has its
         title and snippet word for word in the language of the query (``hit.gloss``) and the page that is its
         translation (``hit.twin``); ``translator`` names what translates them too (``isogloss search --translator``).
         """
         searcher = self.searcher.for_query(query, query_language)
-        hits = searcher.search(query, k, languages, filters, offset, explain)
+        hits = searcher.search(query, k, languages, filters, offset, explain, exact)
         if not gloss:
             return hits
         from isogloss.search.glosses import glossed
 
-        return glossed(searcher, query, hits, translator)
+        return glossed(searcher, hits.read_as, hits, translator)
 
     def search_many(
         self, queries: Sequence[str], k: int = 10, languages: Sequence[str] | None = None,
-        filters: Mapping[str, str] | None = None, query_language: str | None = None,
+        filters: Mapping[str, str] | None = None, query_language: str | None = None, exact: bool = False,
     ) -> list[Hits]:  # fmt: skip
         """The ``k`` best documents for each query, without explanations; on all cores where that is faster."""
-        return self.searcher.search_each(queries, k, languages, filters, query_language)
+        return self.searcher.search_each(queries, k, languages, filters, query_language, exact)
 
     def facets(
         self, query: str, names: Sequence[str] | None = None, languages: Sequence[str] | None = None,
@@ -209,9 +210,11 @@ class Index:
 
     def explain(
         self, query: str, id_: str, language: str | None = None, reranked: bool = False,
-        query_language: str | None = None,
+        query_language: str | None = None, exact: bool = False,
     ) -> tuple[Contribution, ...]:  # fmt: skip
         """The words of the query, the words of a document that match each, and their parts of the score.
+
+        Typing errors are corrected unless ``exact``, as ``search`` does.
 
         ``reranked``: of the score that the run of ``rerank`` gives, which hits that are ``reranked`` have.
         """
@@ -219,6 +222,7 @@ class Index:
             language = language or self._reranker.languages[1]
         holding = (name for name in self.languages if language is None and self.searcher.get(id_, name) is not None)
         searcher = self.searcher.for_query(query, query_language)
+        query = query if exact else searcher.read(query).query
         return searcher.explain(query, language or next(holding, self.languages[0]), id_, reranked)
 
     def get(self, id_: str, language: str | None = None) -> Document | None:

@@ -12,8 +12,10 @@ from isogloss.search.hits import Hit
 from isogloss.search.searcher import Searcher
 from isogloss.systems.base import Contribution
 from isogloss.text.passages import Span
-from isogloss.text.tokenizer import token_spans
+from isogloss.text.stopwords import stop_words
+from isogloss.text.tokenizer import token_spans, tokenize
 
+OTHER_WORDS = "(other words)"
 _MARKS = re.compile(r"^(?:#{1,6}(?=[ \t])|```[^\n]*+|-(?= ))", re.MULTILINE)
 """What makes a line a heading, code or an item of a list."""
 _MOST_CHARACTERS = 20_000  # of a document without a known passage are searched for a window
@@ -104,6 +106,40 @@ def surface_words(text: str, terms: Collection[str], to_term: Callable[[str], st
     return tuple(dict.fromkeys(text[begin:end] for begin, end, token in spans if to_term(token) in terms))
 
 
+def told(parts: Sequence[Contribution], query_language: str) -> list[Contribution]:
+    """An explanation whose lines all say something; the others are added up in one line at the end.
+
+    Lines say nothing that are of stop words, or of words that match none. Remarks, in parentheses, are kept.
+    """
+    kept = content_parts(parts, query_language)
+    rest = [part for part in parts if part not in kept]
+    return [*kept, *([Contribution(OTHER_WORDS, (), sum(part.score for part in rest))] if rest else [])]
+
+
+def content_parts(parts: Sequence[Contribution], query_language: str) -> list[Contribution]:
+    """The lines of an explanation that say something; those of stop words do where there are no others."""
+    matching = [part for part in parts if part.document_words]
+    content = [part for part in matching if not is_stop_word(part.query_word, query_language)] or matching
+    return [part for part in parts if part in content or part.query_word.startswith("(")]
+
+
+def is_stop_word(words: str, language: str) -> bool:
+    """Whether words of a query are stop words, all of them."""
+    tokens = tokenize(words)
+    return bool(tokens) and stop_words(language).issuperset(tokens)
+
+
+def without_stop_words(words: Sequence[str], language: str) -> tuple[str, ...]:
+    """Words of a document that are no stop words; all where there are no others."""
+    return tuple(word for word in words if not is_stop_word(word, language)) or tuple(words)
+
+
+def content_words(query: str, language: str) -> list[str]:
+    """The words of a query that are no stop words; all where there are no others."""
+    words = tokenize(query)
+    return [word for word in words if word not in stop_words(language)] or words
+
+
 class Reason(NamedTuple):
     """A word of the query, the matching words as the document writes them, and their part of the score."""
 
@@ -118,14 +154,11 @@ def reasons_of(
     """An explanation, of the re-ranker if ``reranked``, with words as the document writes them."""
     term_of = searcher.term_of(language, reranked)
     text = f"{document.title} {document.text}"
-    return [
-        Reason(
-            part.query_word,
-            surface_words(text, set(part.document_words), term_of) or part.document_words,
-            float(part.score),
-        )
-        for part in parts
+    written = [
+        (part, surface_words(text, set(part.document_words), term_of) or part.document_words)
+        for part in told(parts, searcher.query_language)
     ]
+    return [Reason(part.query_word, without_stop_words(words, language), float(part.score)) for part, words in written]
 
 
 def snippet_of(searcher: Searcher, hit: Hit, is_match: Callable[[str], bool]) -> Snippet:

@@ -35,6 +35,7 @@ WithGloss = Annotated[
     bool, Field(description="whether each hit has its title and snippet in the language of the query", examples=[True])
 ]
 Explain = Annotated[bool, Field(description="whether each hit has the words that made its score", examples=[True])]
+Exact = Annotated[bool, Field(description="whether to correct no typing errors of the query", examples=[False])]
 IndexName = Annotated[
     Literal["main", "compare"],
     Field(description="the index of the service, or the second one (--compare)", examples=["main"]),
@@ -70,7 +71,7 @@ _REASONS = [
 _TRANSLATIONS = [{"word": "sea", "translations": ["mer", "marin"]}, {"word": "salty", "translations": ["salé"]}]
 _HIT = {
     "rank": 1, "score": 0.58, "language": "fr", "id": "fr-sea", "title": "La mer", "url": "https://example.org/mer",
-    "fields": {"topic": "water"}, "relevance": "relevant", "reranked": False,
+    "fields": {"topic": "water"}, "relevance": "relevant", "reranked": False, "chance": None, "bar": 1.0,
     "snippet": [{"text": "La ", "match": False}, {"text": "mer", "match": True}],
 }  # fmt: skip
 _GLOSS = {
@@ -113,6 +114,7 @@ class OneSearch(Parameters):
     offset: Offset = 0
     explain: Explain = False
     gloss: WithGloss = False
+    exact: Exact = False
     index: IndexName = "main"
 
 
@@ -133,6 +135,7 @@ class ExplainParameters(Parameters):
     id: Annotated[DocumentId, Field(examples=["fr-sea"])]
     index: IndexName = "main"
     query_lang: QueryLanguage = "detect"
+    exact: Exact = False
     reranked: Annotated[bool, Field(description="explain the score of the re-ranker", examples=[False])] = False
 
 
@@ -163,6 +166,7 @@ class BatchRequest(RequestBody):
     languages: Languages = []
     filters: Filters = {}
     query_language: QueryLanguage = "detect"
+    exact: Exact = False
     index: IndexName = "main"
 
 
@@ -278,11 +282,22 @@ class HitMessage(BaseModel):
         Field(description="'relevant', 'partially relevant', 'not relevant'; null where the system has none"),
     ]
     reranked: Annotated[bool, Field(description="whether score and class are the re-ranker's (--rerank)")]
+    chance: Annotated[
+        float | None, Field(description="the probability that it is relevant; null where the system is not calibrated")
+    ]
+    bar: Annotated[float, Field(description="0 to 1, for people: the chance, or else the share of the best score")]
     explanation: Annotated[list[Reason] | None, Field(exclude_if=_is_none, description="only where requested")] = None
     gloss: Annotated[GlossMessage | None, Field(exclude_if=_is_none, description="only where requested and known")] = (
         None
     )
     twin: Annotated[TwinMessage | None, Field(exclude_if=_is_none, description="only with a gloss, where known")] = None
+
+
+class CorrectionMessage(BaseModel):
+    """A word of the query with a typing error, and the word that it was read as."""
+
+    word: str
+    read_as: str
 
 
 class Translations(BaseModel):
@@ -307,6 +322,12 @@ class FacetsMessage(BaseModel):
     fields: Annotated[dict[str, list[FacetValue]], Field(description="the most frequent values first, at most 20")]
 
 
+ReadAs = Annotated[str, Field(description="the query that was searched for, without typing errors")]
+Corrected = Annotated[list[CorrectionMessage], Field(description="what was corrected in the query")]
+Total = Annotated[int, Field(description="how many documents match, or at least so many")]
+TotalIsExact = Annotated[bool, Field(description="whether total is exact; otherwise more documents may match")]
+
+
 class SearchAnswer(BaseModel):
     """The best documents for a query."""
 
@@ -315,7 +336,7 @@ class SearchAnswer(BaseModel):
         hits=[{**_HIT, "explanation": _REASONS, "gloss": _GLOSS, "twin": _TWIN}], gloss_note="",
         unknown_words=[], translations={"fr": _TRANSLATIONS},
         doubtful=False, facets={"counted": 57, "complete": True, "fields": {"topic": [{"value": "water", "count": 9}]}},
-        generation=7, milliseconds=3.4,
+        read_as=_QUERY, corrected=[], total=17, total_is_exact=True, generation=7, milliseconds=3.4,
     )  # fmt: skip
 
     query: str
@@ -331,6 +352,10 @@ class SearchAnswer(BaseModel):
     translations: dict[str, list[Translations]]
     doubtful: Doubtful
     facets: Annotated[FacetsMessage | None, Field(description="of the fields that 'facet' names; null without any")]
+    read_as: ReadAs
+    corrected: Corrected
+    total: Total
+    total_is_exact: TotalIsExact
     generation: int
     milliseconds: float
 
@@ -341,13 +366,29 @@ class BatchResult(BaseModel):
     query: str
     hits: list[HitMessage]
     doubtful: Doubtful
+    read_as: ReadAs
+    corrected: Corrected
+    total: Total
+    total_is_exact: TotalIsExact
 
 
 class BatchAnswer(BaseModel):
     """The best documents for each query of a batch, in the order of the queries."""
 
     model_config = _example(
-        results=[{"query": _QUERY, "hits": [_HIT], "doubtful": False}], generation=7, milliseconds=5.1
+        results=[
+            {
+                "query": _QUERY,
+                "hits": [_HIT],
+                "doubtful": False,
+                "read_as": _QUERY,
+                "corrected": [],
+                "total": 3,
+                "total_is_exact": False,
+            }
+        ],
+        generation=7,
+        milliseconds=5.1,
     )
 
     results: list[BatchResult]
@@ -359,17 +400,20 @@ class ExplainAnswer(BaseModel):
     """What made the score of a document."""
 
     model_config = _example(
-        query=_QUERY, language="fr", id="fr-sea", title="La mer", system="psq", passage=[0, 17], score=0.58,
-        explanation=_REASONS, translations=_TRANSLATIONS, unknown_words=[],
+        query=_QUERY, read_as=_QUERY, corrected=[], language="fr", id="fr-sea", title="La mer", system="psq",
+        passage=[0, 17], score=0.58, chance=None, explanation=_REASONS, translations=_TRANSLATIONS, unknown_words=[],
     )  # fmt: skip
 
     query: str
+    read_as: ReadAs
+    corrected: Corrected
     language: str
     id: str
     title: str
     system: Annotated[str, Field(description="whose score it is: the system of the index, or that of the re-ranker")]
     passage: Annotated[tuple[int, int], Field(description="begin and end, in characters, of what to read first")]
     score: Annotated[float, Field(description="the sum of what the words added")]
+    chance: Annotated[float | None, Field(description="the probability that it is relevant; null where not known")]
     explanation: list[Reason]
     translations: list[Translations]
     unknown_words: list[str]
@@ -483,7 +527,7 @@ def search_request(parameters: SearchParameters) -> SearchRequest:
     return SearchRequest.model_construct(
         q=parameters.q, k=parameters.k, offset=parameters.offset, languages=parameters.lang, filters=filters,
         facets=parameters.facet, query_language=parameters.query_lang, explain=parameters.explain,
-        gloss=parameters.gloss,
+        gloss=parameters.gloss, exact=parameters.exact,
         index=parameters.index,
     )  # fmt: skip
 

@@ -13,10 +13,12 @@ from pydantic_core import PydanticSerializationError, to_json
 
 from isogloss.data.documents import Document
 from isogloss.search.facets import Facets
-from isogloss.search.hits import Hit
+from isogloss.search.hits import Hit, Hits
 from isogloss.search.searcher import Searcher
-from isogloss.search.snippets import Snippet, reasons_of, snippet_of
+from isogloss.search.snippets import Snippet, content_parts, content_words, reasons_of, snippet_of
+from isogloss.search.spelling import Correction
 from isogloss.server.models import (
+    CorrectionMessage,
     DocumentMessage,
     ExplainParameters,
     FacetsMessage,
@@ -27,6 +29,7 @@ from isogloss.server.models import (
     Translations,
 )
 from isogloss.systems.base import Contribution
+from isogloss.text.stopwords import stop_words
 from isogloss.text.tokenizer import tokenize
 
 _PARTS = 10  # of a long query only what counted most is marked
@@ -50,17 +53,25 @@ class Marking:
     """
 
     def __init__(self, searcher: Searcher, query: str, translations: Mapping[str, WordTranslations]) -> None:
-        self._searcher, self._query, self._translations = searcher, query, translations
+        self._searcher, self._query = searcher, query
+        self._words = content_words(query, searcher.query_language)
+        self._translations = {
+            language: [each for each in words if not {*tokenize(each[0])}.isdisjoint(self._words)]
+            for language, words in translations.items()
+        }
         self._translated: dict[str, frozenset[str | None]] = {}
         self._until = time.monotonic() + _SECONDS
         self._term_of = {language: cache(part.system.term_of) for language, part in searcher.languages.items()}
 
     def of(self, hit: Hit) -> Callable[[str], bool]:
         """Whether a word of a hit is to be marked."""
+        stops = stop_words(hit.language)
+        terms: Collection[str | None]
         if hit.reranked and hit.explanation:
-            return _terms_met(hit.explanation).__contains__
+            terms = self._terms_met(hit.explanation)
+            return lambda word: word in terms and word not in stops
         terms, term_of = self._terms(hit), self._term_of[hit.language]
-        return lambda word: term_of(word) in terms
+        return lambda word: word not in stops and term_of(word) in terms
 
     def _terms(self, hit: Hit) -> Collection[str | None]:
         explanation = hit.explanation
@@ -69,20 +80,20 @@ class Marking:
             return self._from_translations(hit.language)
         if not explanation and time.monotonic() < self._until:
             explanation = self._searcher.explain(self._query, hit.language, hit.document.id)
-        return _terms_met(explanation)
+        return self._terms_met(explanation)
 
     def _from_translations(self, language: str) -> frozenset[str | None]:
         if language not in self._translated:
             translations = self._translations[language]
             known = {word for words, _ in translations for word in tokenize(words)}
             words = [word for _, others in translations for other in others for word in tokenize(other)]
-            words += [word for word in tokenize(self._query) if word not in known]
+            words += [word for word in self._words if word not in known]
             self._translated[language] = frozenset(map(self._term_of[language], words)) - {None}
         return self._translated[language]
 
-
-def _terms_met(explanation: Sequence[Contribution]) -> set[str]:
-    return {term for part in explanation[:_PARTS] for term in part.document_words}
+    def _terms_met(self, explanation: Sequence[Contribution]) -> set[str]:
+        parts = content_parts(explanation, self._searcher.query_language)
+        return {term for part in parts[:_PARTS] for term in part.document_words}
 
 
 def hit_message(
@@ -95,7 +106,7 @@ def hit_message(
     values: dict[str, Any] = {
         "rank": rank, "score": float(hit.score), "language": hit.language, "id": document.id,
         "url": document.url, "fields": _Shortened(_MOST_LETTERS).value(dict(document.fields)),
-        "relevance": hit.relevance, "reranked": hit.reranked,
+        "relevance": hit.relevance, "reranked": hit.reranked, "chance": hit.chance, "bar": float(hit.bar),
     }  # fmt: skip
     values["title"], values["url"] = cut(document.title), cut(document.url)
     try:
@@ -167,15 +178,15 @@ def snippet_parts(snippet: Snippet) -> list[SnippetPart]:
 
 
 def passage_shown(
-    searcher: Searcher, request: ExplainParameters, document: Document, parts: Sequence[Contribution],
+    searcher: Searcher, query: str, request: ExplainParameters, document: Document, parts: Sequence[Contribution],
     translations: Mapping[str, WordTranslations],
 ) -> tuple[int, int]:  # fmt: skip
     """Begin and end, in the text of a document, of what a snippet with this explanation shows."""
     language_index = searcher.languages[request.language]
     key = language_index.find(request.id)
-    passage = None if key is None else language_index.passage(request.q, key)
+    passage = None if key is None else language_index.passage(query, key)
     hit = Hit(1, 0.0, request.language, document, tuple(parts), passage, None, request.reranked)
-    return snippet_of(searcher, hit, Marking(searcher, request.q, translations).of(hit)).span
+    return snippet_of(searcher, hit, Marking(searcher, query, translations).of(hit)).span
 
 
 def reasons(
@@ -184,6 +195,19 @@ def reasons(
     """Which query words matched which document words, and their scores."""
     found = reasons_of(searcher, language, document, parts, reranked)
     return [Reason(query_word=word, document_words=list(words), score=score) for word, words, score in found]
+
+
+def about_hits(hits: Hits) -> dict[str, Any]:
+    """What an answer says of all hits of a query."""
+    return {
+        "doubtful": hits.doubtful, "read_as": hits.read_as, "corrected": corrections_message(hits.corrected),
+        "total": hits.total, "total_is_exact": hits.total_is_exact,
+    }  # fmt: skip
+
+
+def corrections_message(corrected: Sequence[Correction]) -> list[CorrectionMessage]:
+    """The typing errors that were corrected."""
+    return [CorrectionMessage(word=word, read_as=read_as) for word, read_as in corrected]
 
 
 def translations_message(translations: WordTranslations) -> list[Translations]:

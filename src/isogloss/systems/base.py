@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from isogloss.data.dataset import Dataset
 from isogloss.data.documents import Collection, Query
-from isogloss.retrieval.ranking import Allowed, Ranking, Scores, top_k
+from isogloss.retrieval.ranking import Allowed, Matches, Ranking, Scores, top_k
 from isogloss.storage.arrays import load_array, save_array
 from isogloss.storage.errors import InputError
 from isogloss.storage.progress import track
@@ -41,6 +41,10 @@ from isogloss.translation.glossing import Glosser
 _ORDER = "order.npy"
 FILE_OPTIONS = ("lexicon", "query_vectors", "document_vectors")
 """Options that name files."""
+RARE = 1e-9
+"""The frequency of a word that is known but never seen."""
+VERBATIM = 0.1
+"""By how much rarer a word of the documents is in queries that are in another language: it is mostly a name."""
 AUTO = "auto"
 """The lexicon that is found: see :func:`isogloss.systems.lexicons.auto_lexicon`."""
 
@@ -170,6 +174,18 @@ class System(ABC):
         """The words of a query that are out of the system's vocabulary."""
         return []
 
+    def frequencies(self, words: Sequence[str]) -> NDArray[np.float64]:
+        """How frequent each word of queries is, by what the system knows; 0 for one that it does not know.
+
+        A word counts as known in any form of it that the system takes for the same.
+        """
+        unknown = set(self.unknown_words(" ".join(words)))
+        return np.asarray([word not in unknown for word in words], np.float64)
+
+    def letters(self) -> str:
+        """The letters that words of queries are written with, where the system has seen such words."""
+        return ""
+
     def translations(self, query: str) -> list[tuple[str, list[str]]]:
         """The words of a query with their translations into the documents' language, best first."""
         return []
@@ -193,6 +209,16 @@ class System(ABC):
     def thresholds(self) -> tuple[float, ...]:
         """The scores that separate the grades of relevance, ascending; none where scores are only relative."""
         return ()
+
+    def chance(self, score: float) -> float | None:
+        """The probability that a document with this score is relevant; None where the system is not calibrated."""
+        return None
+
+    def count_matches(self, query: str, allowed: Allowed | None = None) -> Matches:
+        """How many documents match a query, as far as that is known without scoring them all."""
+        if self.found_above > -np.inf:
+            return Matches(0, False)
+        return Matches(len(self.id_order) if allowed is None else int(np.count_nonzero(allowed)), True)
 
     def search(self, query: str, k: int, allowed: Allowed | None = None) -> Ranking:
         """The best ``k`` of all indexed documents, or of those whose row is ``allowed``."""

@@ -3,7 +3,7 @@
 const BASE = "api/v1/";
 const PATIENCE = 30_000; // milliseconds; the service gives up earlier by itself
 const KEPT = 40;
-const TAKES = { exact: false, gloss: true }; // what the service can be asked for
+const TAKES = { exact: true, gloss: true }; // what the service can be asked for
 const kept = new Map(); // the last answers, so that going back shows at once what was there
 
 /** Why there is no answer: `kind` is one of unreachable, late, busy, long, missing, refused, broken. */
