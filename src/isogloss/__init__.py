@@ -2,7 +2,7 @@
 
 >>> import isogloss
 >>> index = isogloss.Index.make(["Las abejas hacen miel."], lexicon={"honey": "miel"})
->>> [hit.document.text for hit in index.search("who makes honey?")]
+>>> [hit.text for hit in index.search("who makes honey?")]
 ['Las abejas hacen miel.']
 """
 
@@ -13,6 +13,7 @@ _NAMES = {
     "Document": "isogloss.data.documents",
     "Evaluation": "isogloss.systems.evaluate",
     "Hit": "isogloss.search.hits",
+    "Hits": "isogloss.search.hits",
     "Index": "isogloss.search.public",
     "InputError": "isogloss.storage.errors",
     "TrainingRun": "isogloss.systems.train",

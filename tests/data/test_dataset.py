@@ -67,8 +67,10 @@ def test_a_path_alone_is_recognised_by_its_files(tiny, tmp_path):
     assert open_source(str(tmp_path / "notes")).format == "folder"
     (tmp_path / "pages.jsonl").write_text("", encoding="utf-8")
     assert open_source(str(tmp_path / "pages.jsonl")).format == "jsonl"
-    with pytest.raises(InputError, match=r"one\.md: a single file is read by its ending \(\.jsonl"):
-        open_source(str(tmp_path / "notes" / "one.md"))
+    assert open_source(str(tmp_path / "notes" / "one.md")).format == "file"
+    (tmp_path / "one.bin").write_bytes(b"x")
+    with pytest.raises(InputError, match=r"one\.bin: a single file is read by its ending \(\.jsonl"):
+        open_source(str(tmp_path / "one.bin"))
 
 
 @pytest.mark.parametrize("format_", ["wikiclir", "beir", "trec"])

@@ -166,7 +166,7 @@ def test_an_existing_output_is_replaced_only_when_asked(tmp_path, format_):
         path.mkdir()
         (path / "old").write_text("old")
     write = find_writer(f"{format_}:{path}")
-    with pytest.raises(InputError, match=r"out: exists and is not empty; choose another output or add --overwrite"):
+    with pytest.raises(InputError, match=r"out: exists and is not empty; choose another output or add overwrite=True"):
         write(tiny_dataset(), False)
     write(tiny_dataset(), True)
     assert path.read_text() != "old" if format_ == "jsonl" else not (path / "old").exists()

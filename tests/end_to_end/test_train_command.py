@@ -35,7 +35,7 @@ def test_a_run_holds_what_is_needed_to_repeat_and_to_use_it(trained):
     assert names == {"config.toml", "metrics.jsonl", "model", "run.trec", "finished.json"}
     config = tomllib.loads((trained / "config.toml").read_text(encoding="utf-8"))
     assert (config["system"], config["data"], config["pair"], config["seed"]) == ("smooth", "demo", "en-fr", 0)
-    assert (config["options"]["epochs"], config["options"]["eps"]) == (2, 0.25)
+    assert (config["options"]["epochs"], config["options"]["eps"]) == (2, 0.1)
     epochs = [json.loads(line) for line in (trained / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
     assert [entry["epoch"] for entry in epochs] == [1, 2]
     assert epochs[1]["loss"] < epochs[0]["loss"]

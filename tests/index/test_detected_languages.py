@@ -66,7 +66,7 @@ def test_documents_in_the_language_of_the_queries_are_searched_by_bm25_without_s
 
 
 def test_parts_of_an_explanation_sum_to_the_score_in_a_mixed_list(index):
-    for hit in index.search("honey of bees"):
+    for hit in index.search("honey of bees", explain=True):
         assert sum(part.score for part in hit.explanation) == pytest.approx(hit.score, rel=1e-4)
         assert index.explain("honey of bees", hit.document.id, hit.language) == hit.explanation
 
@@ -137,7 +137,7 @@ def test_an_empty_folder_and_texts_without_a_language_are_errors(tmp_path):
     with pytest.raises(InputError, match=r"^folder:.*empty: has no documents; files are read that end with \.txt"):
         make_index(tmp_path / "index", "bm25", open_source(str(tmp_path / "empty")))
     (tmp_path / "empty" / "page.txt").write_text("42", encoding="utf-8")
-    with pytest.raises(InputError, match=r"^folder:.*cannot be detected.*--language LANG$"):
+    with pytest.raises(InputError, match=r"^folder:.*cannot be detected.*; name it: language='fr'"):
         make_index(tmp_path / "index", "bm25", open_source(str(tmp_path / "empty")))
     (tmp_path / "empty" / "page.txt").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(InputError, match=r"page\.txt:1: a binary file, text is needed"):

@@ -62,7 +62,7 @@ def test_any_file_whose_content_was_changed_is_named_and_no_other(index):
 def test_a_segment_that_is_cut_off_is_named_and_the_others_can_be_searched(index):
     hurt = next(path for path in index.glob("segments/fr-*/arrays.bin") if b'"new2"' in path.read_bytes())
     hurt.write_bytes(hurt.read_bytes()[:-7])
-    with pytest.raises(InputError, match=rf"damaged \({hurt} has .* bytes.*--skip-damaged opens the rest"):
+    with pytest.raises(InputError, match=rf"damaged \({hurt} has .* bytes.*skip_damaged=True opens the rest"):
         open_index(index)
     opened = open_index(index, skip_damaged=True)
     (left_out,) = opened.damaged

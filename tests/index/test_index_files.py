@@ -109,5 +109,5 @@ def test_another_format_is_an_error_that_names_both_numbers_and_the_way_out(tmp_
 
 @pytest.mark.parametrize(("name", "what"), [(".", "is not an index"), ("absent", "no such index")])
 def test_what_is_no_index_is_an_error_with_a_way_out(tmp_path, name, what):
-    with pytest.raises(InputError, match=rf"{what}.*make one with 'isogloss index'"):
+    with pytest.raises(InputError, match=rf"{what}.*make one with isogloss.Index.make"):
         Manifest.load(tmp_path / name)

@@ -439,8 +439,11 @@ def test_every_commit_names_only_what_is_there(index):
             writer.commit()
     commit = Commit.load(index)
     assert all((index / name).is_file() for name in commit.files)
-    named = {name for name in commit.files if not name.startswith(("segments", "shared", "source", "index.json"))}
+    named = {name for name in commit.files if name.startswith(("deleted", "orders"))}
     assert named == {name for name in files(index) if name.startswith(("deleted", "orders"))}
+    assert {name.split("/")[1] for name in commit.files if name.startswith("origins")} == {
+        path.name for path in (index / "origins").iterdir()
+    }
 
 
 def test_a_merge_whose_segment_is_taken_away_meanwhile_is_no_failure(plain, monkeypatch, caplog):

@@ -109,13 +109,108 @@ def test_a_source_is_taken_by_its_name():
 
 
 def test_an_explanation_is_found_by_id_alone_and_sums_to_the_score(index):
-    (hit,) = index.search("bees", k=1)
+    (hit,) = index.search("bees", k=1, explain=True)
     parts = index.explain("bees", hit.document.id)
     assert [part.query_word for part in parts] == ["bees"]
     assert sum(part.score for part in parts) == pytest.approx(hit.score)
     assert parts == hit.explanation == index.explain("bees", hit.document.id, "es")
     with pytest.raises(InputError, match="'nobody' is not in this index"):
         index.explain("bees", "nobody")
+
+
+def test_a_search_explains_nothing_unless_it_is_asked_to(index, monkeypatch):
+    monkeypatch.setattr(type(index.searcher.languages["es"].system), "explain", None)
+    (hit,) = index.search("bees")
+    assert hit.explanation == ()
+    assert hit.snippet == "Las abejas hacen miel."
+    with pytest.raises(TypeError):
+        index.search("bees", explain=True)
+
+
+def test_an_index_is_a_collection_of_its_documents(index):
+    index.add(["Le miel est doux."], "fr", lexicon={"honey": "miel"})
+    index.delete(["2"])
+    assert [(document.id, document.language) for document in index] == [("1", "es"), ("3", "es"), ("4", "fr")]
+    assert len(list(index)) == len(index) == 3
+    assert ("1" in index, "2" in index, "4" in index) == (True, False, True)
+
+
+def test_leaving_with_closes_an_index_and_deletes_a_temporary_one(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    with Index.make(TEXTS, "es", system="psq", lexicon=WORDS) as made:
+        hits = made.search("bees")
+    assert list((tmp_path / "temporary").iterdir()) == []
+    assert [hit.snippet for hit in hits] == [TEXTS[0]], "what was found can still be read"
+    with pytest.raises(InputError, match="was closed; open it again"):
+        made.search("bees")
+    assert "closed" in repr(made)
+    path = tmp_path / "index"
+    Index.make(TEXTS, "es", path=path, system="psq", lexicon=WORDS).close()
+    with Index.open(path) as index:
+        assert found(index, "bees") == ["1"]
+    assert path.is_dir()
+
+
+def test_documents_come_as_programs_have_them(tmp_path):
+    by_id = Index.make({"a": TEXTS[0], "b": TEXTS[1]}, "es", system="psq", lexicon=WORDS)
+    assert found(by_id, "bees") == ["a"]
+    without_ids = Index.make([{"text": text} for text in TEXTS], "es", system="psq", lexicon=WORDS)
+    assert found(without_ids, "lava") == ["2"]
+    made = Index.make((text for text in TEXTS), "es", system="psq", lexicon=WORDS)
+    assert len(made) == 3
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "pages" / "miel.txt").write_text(TEXTS[0], encoding="utf-8")
+    assert found(Index.make(tmp_path / "pages", "es", system="psq", lexicon=WORDS), "bees") == ["miel.txt"]
+
+
+def test_numbers_filter_as_they_are():
+    documents = [{"text": text, "fields": {"year": 2024 + number}} for number, text in enumerate(TEXTS)]
+    index = Index.make(documents, "es", system="psq", lexicon=WORDS)
+    assert found(index, "honey", filters={"year": 2024}) == found(index, "honey", filters={"year": "2024"}) == ["1"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (lambda index: Index.make(None), "documents: must be a list of texts, .* got None"),
+        (lambda index: Index.make([]), "documents: has no documents"),
+        (lambda index: Index.make([{"id": "a", "text": "x"}] * 2, "es"), r"documents\[1\]: document id 'a' occurs"),
+        (lambda index: index.search(None), "query: must be a string, got None"),
+        (lambda index: index.search_many("honey"), r"queries: a single string; give a list: \['honey'\]"),
+        (lambda index: index.search_many(["honey", 5]), "query: must be a string, got 5"),
+        (lambda index: index.search("honey", k=-1), "k: must be a whole number, 0 or more, got -1"),
+        (lambda index: index.search("honey", k="5"), "k: must be a whole number"),
+        (lambda index: index.search("honey", offset=-1), "offset: must be a whole number"),
+        (lambda index: index.search("honey", filters={"year": None}), "filters: the value of 'year'"),
+        (lambda index: index.get(1), "id: must be a string, got 1; the ids of texts are '1'"),
+        (lambda index: 1 in index, "id: must be a string"),
+        (lambda index: index.delete([1]), "id: must be a string"),
+        (lambda index: index.explain("honey", 1), "id: must be a string"),
+        (lambda index: index.add(7), "documents: must be a list"),
+    ],
+)
+def test_a_wrong_argument_is_named_by_its_name_in_python(index, wrong, message):
+    with pytest.raises(InputError, match=message):
+        wrong(index)
+
+
+def test_a_data_frame_is_not_taken_for_its_columns():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"text": TEXTS})
+    with pytest.raises(InputError, match=r"to_dict\('records'\)"):
+        Index.make(frame)
+    records = Index.make(frame.to_dict("records"), "es", system="psq", lexicon=WORDS)
+    assert len(records) == 3
+
+
+def test_a_query_without_words_finds_nothing(index):
+    assert index.search("   ") == index.search("") == []
+    assert [len(hits) for hits in index.search_many(["bees", " ", "lava"])] == [1, 0, 1]
+
+
+def test_one_language_may_be_named_without_a_list(index):
+    assert found(index, "bees", languages="es") == ["1"]
 
 
 def test_added_texts_get_numbers_that_nobody_has(index):

@@ -89,7 +89,7 @@ def test_a_rename_that_fails_puts_the_old_one_back(tmp_path, monkeypatch):
 
 def test_one_that_is_not_empty_is_refused_without_overwrite(tmp_path):
     (tmp_path / "old").write_text("1")
-    with pytest.raises(InputError, match=r"exists and is not empty; .*--overwrite"), atomic_directory(tmp_path):
+    with pytest.raises(InputError, match=r"exists and is not empty; .*overwrite=True"), atomic_directory(tmp_path):
         pytest.fail("the block must not run")
     assert tree(tmp_path) == {"old": "1"}
 

@@ -108,7 +108,7 @@ def test_an_existing_file_is_refused_without_overwrite(tmp_path):
     path = tmp_path / "out.txt"
     path.write_text("old")
     with (
-        pytest.raises(InputError, match=r"out\.txt: exists and is not empty; .*--overwrite"),
+        pytest.raises(InputError, match=r"out\.txt: exists and is not empty; .*overwrite=True"),
         atomic_file(path, overwrite=False),
     ):
         pytest.fail("the block must not run")

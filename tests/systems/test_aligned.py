@@ -417,7 +417,7 @@ def test_documents_alone_are_enough_with_vectors_and_a_lexicon(tmp_path, given):
 def test_without_text_in_the_language_of_the_queries_their_vectors_are_asked_for(tmp_path, given):
     (tmp_path / "pages.jsonl").write_text(json.dumps({"id": "f1", "text": FRENCH["f1"], "lang": "fr"}) + "\n")
     settings = {"lexicon": given["lexicon"]}
-    with pytest.raises(InputError, match=r"no text in 'en' to train word vectors on; give --set query_vectors=FILE$"):
+    with pytest.raises(InputError, match=r"no text in 'en' to train word vectors on; give query_vectors=FILE$"):
         make_index(tmp_path / "index", "aligned", Jsonl(str(tmp_path / "pages.jsonl")), ["fr"], settings=settings)
 
 

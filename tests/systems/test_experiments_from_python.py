@@ -60,9 +60,9 @@ def test_a_run_is_evaluated_indexed_and_refused_for_another_pair(run):
 
 def test_a_run_puts_the_first_hits_in_its_own_order_until_it_is_told_to_stop(run):
     index = Index.make("demo", "fr")
-    usual = index.search("how bees make honey", k=6)
+    usual = index.search("how bees make honey", k=6, explain=True)
     by_run = Index.make("demo", "fr", system=run.path)
-    reranked = index.rerank(run.path, depth=6).search("how bees make honey", k=6)
+    reranked = index.rerank(run.path, depth=6).search("how bees make honey", k=6, explain=True)
     ids = [hit.document.id for hit in reranked]
     assert sorted(ids) == sorted(hit.document.id for hit in usual)
     scores = {hit.document.id: hit.score for hit in by_run.search("how bees make honey", k=104)}
@@ -78,7 +78,7 @@ def test_a_run_puts_the_first_hits_in_its_own_order_until_it_is_told_to_stop(run
     assert [part[:2] for part in said] == [part[:2] for part in first.explanation]
     (found_first,) = (hit for hit in usual if hit.document.id == first.document.id)
     assert index.explain("how bees make honey", first.document.id) == found_first.explanation
-    assert index.rerank(None).search("how bees make honey", k=6) == usual
+    assert index.rerank(None).search("how bees make honey", k=6, explain=True) == usual
     with pytest.raises(InputError, match=r"^reranked: nothing re-ranks the hits here"):
         index.explain("how bees make honey", first.document.id, reranked=True)
 

@@ -64,7 +64,7 @@ def test_where_no_text_is_clear_all_are_read_together():
 
 @pytest.mark.parametrize("texts", [["1 2 3"], ["", " "], ["Honey"]])
 def test_texts_without_a_language_are_an_error(texts):
-    with pytest.raises(InputError, match=r"cannot be detected.*--language LANG$"):
+    with pytest.raises(InputError, match=r"cannot be detected.*; name it: language='fr'"):
         detect_languages([Clue(text) for text in texts])
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from isogloss.storage.arrays import read_tensors, write_tensors
 from isogloss.storage.errors import InputError
+from isogloss.storage.wording import at_the_command_line
 from isogloss.training.loop import Position
 from isogloss.training.run_directory import RunDirectory, as_toml
 
@@ -74,7 +75,7 @@ def test_a_run_begins_with_what_it_takes_to_run_it_again(run):
 
 
 def test_what_is_no_run_cannot_be_opened(tmp_path, run):
-    with pytest.raises(InputError, match=r"is not a run \(it has no config\.toml\); begin one without --resume"):
+    with pytest.raises(InputError, match=r"is not a run \(it has no config\.toml\); begin one with isogloss.train"):
         RunDirectory.open(tmp_path)
     (run.path / "config.toml").write_text("system = ", encoding="utf-8")
     with pytest.raises(InputError, match=r"config\.toml: cannot be read"):
@@ -82,8 +83,10 @@ def test_what_is_no_run_cannot_be_opened(tmp_path, run):
 
 
 def test_how_to_go_on_can_be_pasted_into_a_shell(tmp_path):
-    assert RunDirectory(tmp_path).how_to_resume == f"go on with: isogloss train --resume -o {tmp_path}"
-    assert RunDirectory(tmp_path / "my run").how_to_resume.endswith(f"-o '{tmp_path}/my run'")
+    with at_the_command_line():
+        assert RunDirectory(tmp_path).how_to_resume == f"go on with: isogloss train --resume -o {tmp_path}"
+        assert RunDirectory(tmp_path / "my run").how_to_resume.endswith(f"-o '{tmp_path}/my run'")
+    assert RunDirectory(tmp_path).how_to_resume == f"go on with: isogloss.resume_training({str(tmp_path)!r})"
 
 
 @pytest.mark.parametrize("best", [float("-inf"), 1 / 3])

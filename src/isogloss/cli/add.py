@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 EXAMPLE = """\
   isogloss add my-index new-pages.jsonl
+  isogloss add my-index manuals/new-page.md                # of the folder of the index: with the id it has there
   isogloss add my-index handbuch --set lexicon=en-de.txt   # a new language
   isogloss add my-index manuals --language fr
   isogloss add my-index new-pages.jsonl --system my-run                  # refused unless my-run made the index"""
@@ -31,6 +32,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--language", action="append", metavar="LANG",
         help="language of the documents (repeatable; default: detected, document by document)",
     )  # fmt: skip
+    parser.add_argument(
+        "--once", action="store_true", help="do not follow DOCUMENTS: 'isogloss sync' will not look for changes in it"
+    )
     add_skip_bad(parser, "documents that are wrong, and count them,")
     add_settings(parser)
 
@@ -38,9 +42,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Add documents to an index in one commit."""
     from isogloss.data.formats import open_source
-    from isogloss.data.in_memory import documents_of
     from isogloss.data.problems import Problems
-    from isogloss.index.detecting import languages_to_add
+    from isogloss.index.adding import add_source
     from isogloss.index.manifest import Manifest
     from isogloss.index.writer import IndexWriter
     from isogloss.text.language import normalize_language
@@ -50,21 +53,32 @@ def run(options: argparse.Namespace) -> None:
     settings = settings_for(name, [name], options.settings)
     if options.system:
         _refuse_another_model(options, source, settings, problems)
+    languages = [normalize_language(each) for each in options.language or ()]
+    if not options.once and _add_file(options, source, languages, settings):
+        return
     with IndexWriter(options.index, settings) as writer:
-        before = sum(writer.index.manifest.documents.values())
-        wanted = [normalize_language(each) for each in options.language or ()]
-        if not wanted:
-            source, wanted = languages_to_add(source, writer.index.manifest, problems)
-        writer.source = source
-        count = writer.add(documents_of(source, wanted, problems))
-        writer.commit()
-        counts = writer.index.manifest.documents
-    replaced = count - (sum(counts.values()) - before)
-    instead = f", {replaced:,} of them in place of older ones" if replaced else ""
-    note(
-        f"{options.index}: {counted(count, 'document')} added{instead}; now {counted_languages(counts)}", options.quiet
-    )
+        count = add_source(writer, source, languages, problems, not options.once)
+        changes, counts = writer.changes, writer.index.manifest.documents
+    instead = f", {changes.replaced:,} of them in place of older ones" if changes.replaced else ""
+    same = f", {changes.unchanged:,} were there already" if changes.unchanged else ""
+    added = counted(count - changes.unchanged, "document")
+    note(f"{options.index}: {added} added{instead}{same}; now {counted_languages(counts)}", options.quiet)
     note_problems(problems, options.quiet)
+
+
+def _add_file(
+    options: argparse.Namespace, source: Source, languages: Sequence[str], settings: Mapping[str, str]
+) -> bool:
+    """Add a single file of a folder that the index was made of, as a sync would; False if it is none."""
+    from isogloss.data.readers.folder import OneFile
+    from isogloss.index.syncing import folder_of, sync_index
+
+    if not isinstance(source, OneFile) or (found := folder_of(options.index, Path(source.where))) is None:
+        return False
+    done = sync_index(options.index, [found.source], only=found.file, languages=languages, settings=settings)
+    what = "added" if done.added else "replaced" if done.replaced else "there already"
+    note(f"{options.index}: {found.path!r} of {found.source} {what}", options.quiet)
+    return True
 
 
 def _refuse_another_model(

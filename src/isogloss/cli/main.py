@@ -15,6 +15,7 @@ from typing import NoReturn, TypeAlias
 import isogloss
 from isogloss.storage.errors import InputError, too_many_files
 from isogloss.storage.progress import set_quiet
+from isogloss.storage.wording import at_the_command_line
 from isogloss.text.visible import visible
 
 COMMANDS = {
@@ -28,10 +29,14 @@ COMMANDS = {
     "index": "make an index of documents to search in",
     "add": "add documents to an index, or replace them",
     "delete": "delete documents from an index",
+    "sync": "bring an index up to date with the folders and files that it was made of",
+    "list": "list the documents of an index",
+    "info": "what an index is made of, with what, how large, and when",
     "check": "compare every file of an index with its checksum; mend what can be mended",
     "re-encode": "encode the documents of an index by another model",
     "search": "search an index",
     "serve": "answer over HTTP, with a page to search in",
+    "mcp": "answer assistants (Model Context Protocol): search, read, explain",
     "reproduce": "the tables and figures of a paper",
 }
 _LONGEST_ERROR = 4_000  # characters
@@ -56,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         try:
             options = _parse(arguments)
             set_quiet(options.quiet)
-            with _naming_the_engine(getattr(options, "named_engine", None)):
+            with _naming_the_engine(getattr(options, "named_engine", None)), at_the_command_line():
                 return int(options.run(options) or 0)
         finally:
             sys.stdout.flush()  # now, while a full disk or a reader that has gone can still be told

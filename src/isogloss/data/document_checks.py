@@ -61,7 +61,9 @@ def is_text(text: str) -> bool:
 
 def shown_value(value: Any) -> str:
     """A wrong value in an error; of a nested one its kind."""
-    return f"{str(value)[:30]!r}" if isinstance(value, str | int | float | bool) or value is None else _kind(value)
+    if isinstance(value, str):
+        return repr(value[:30])
+    return str(value)[:30] if isinstance(value, int | float) or value is None else _kind(value)
 
 
 def _kind(value: Any) -> str:

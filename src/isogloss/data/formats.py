@@ -9,7 +9,7 @@ from isogloss.data.dataset import Dataset
 from isogloss.data.problems import Problems
 from isogloss.data.readers.beir import Beir, write_beir
 from isogloss.data.readers.demo import Demo
-from isogloss.data.readers.folder import Folder, LinkedFolder
+from isogloss.data.readers.folder import Folder, LinkedFolder, OneFile, has_text
 from isogloss.data.readers.irds import IrDatasets
 from isogloss.data.readers.jsonl import Jsonl, write_jsonl
 from isogloss.data.readers.line_aligned import Moses, Tsv, aligned_files
@@ -30,6 +30,7 @@ FORMATS: dict[str, type[Source]] = {
         Jsonl,
         Folder,
         LinkedFolder,
+        OneFile,
         Platt,
         IrDatasets,
         Demo,
@@ -75,6 +76,8 @@ def recognise_format(path: Path) -> str:
         found = [_ENDINGS[suffix] for suffix in path.suffixes if suffix in _ENDINGS]
         if found or aligned_files(path):
             return found[-1] if found else Moses.format
+        if has_text(path):
+            return OneFile.format
         known = ", ".join(_ENDINGS)
         what = f"a single file is read by its ending ({known})"
         raise InputError(f"{path}: {what}; name its format (jsonl:FILE), or give its folder")

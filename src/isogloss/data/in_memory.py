@@ -17,37 +17,47 @@ from isogloss.storage.errors import InputError
 from isogloss.storage.lines import Location
 from isogloss.storage.progress import track
 
-Documents = str | Source | Iterable[str | Document | Mapping[str, Any]]
-"""``"folder:notes"``, an open source, or texts, documents and objects as in JSON lines."""
+Documents = str | Path | Source | Mapping[str, str] | Iterable[str | Document | Mapping[str, Any]]
+"""``"folder:notes"``, a path, an open source, texts by their ids, or texts, documents and objects as in JSON lines."""
 
 
 _SHAPES: dict[str, type] = {"title": str, "lang": str, "url": str, "links": list, "translations": dict, "fields": dict}
 
 
 class InMemorySource(Source):
-    """Documents of a program. The id of a text is its number: ``first``, and so on."""
+    """Documents of a program. The id of one without an id is its number: ``first``, and so on."""
 
     format = "documents"
 
     def __init__(self, documents: Iterable[str | Document | Mapping[str, Any]], first: int = 1) -> None:
-        super().__init__("memory")
+        super().__init__(self.format)
         numbers = count(first)
         self._documents = [_document(each, numbers, place) for place, each in enumerate(documents)]
+
+    @property
+    def name(self) -> str:
+        return self.where
 
     def documents(self, language: str, problems: Problems) -> Iterator[tuple[Location, Document]]:
         return (each for each in self.all_documents(problems) if each[1].language in ("", language))
 
     def all_documents(self, problems: Problems) -> Iterator[tuple[Location, Document]]:
-        for number, document in enumerate(self._documents, start=1):
-            yield Location(Path(self.name), number), document
+        for place, document in enumerate(self._documents):
+            yield Location(Path(f"{self.where}[{place}]")), document
 
 
 def as_source(documents: Documents, first: int = 1) -> Source:
     """The source of some documents."""
-    if isinstance(documents, str):
+    if isinstance(documents, str | Path):
         from isogloss.data.formats import open_source  # imports all readers
 
-        return open_source(documents)
+        return open_source(str(documents))
+    if isinstance(documents, Mapping):
+        documents = [{"id": id_, "text": text} for id_, text in documents.items()]
+    if hasattr(documents, "itertuples"):
+        raise InputError("documents: a data frame; give its rows, which have 'text': frame.to_dict('records')")
+    if not isinstance(documents, Source | Iterable) or isinstance(documents, bytes):
+        raise InputError(f"documents: must be a list of texts, of Documents or of dicts, got {shown_value(documents)}")
     return documents if isinstance(documents, Source) else InMemorySource(documents, first)
 
 
@@ -75,8 +85,11 @@ def _taken(value: str | Document | Mapping[str, Any], numbers: Iterator[int]) ->
         return value
     if isinstance(value, str):
         return Document(str(next(numbers)), value)
+    if isinstance(value, Mapping) and "id" not in value:
+        value = {"id": str(next(numbers)), **value}
     if not isinstance(value, Mapping) or not all(isinstance(value.get(name), str) for name in ("id", "text")):
-        raise InputError(f"{shown_value(value)} is neither a text, a Document nor an object with id and text")
+        what = f"an object with {', '.join(map(str, value))[:60]}" if isinstance(value, Mapping) else shown_value(value)
+        raise InputError(f"{what} is neither a text, a Document nor an object with text and id, both strings")
     wrong = [name for name, shape in _SHAPES.items() if not isinstance(value.get(name) or shape(), shape)]
     if wrong:
         raise InputError(f"{wrong[0]}: has the wrong type, {shown_value(value[wrong[0]])}")

@@ -27,6 +27,7 @@ from isogloss.data.readers.jsonl import Jsonl, read_objects
 from isogloss.data.readers.markup import read_front_matter
 from isogloss.data.source import Pair, Source
 from isogloss.storage.lines import Location, read_lines
+from isogloss.storage.wording import way
 from isogloss.text.language import identify_language
 
 _EXPLICIT = ("translation_key", "translationKey")
@@ -213,4 +214,4 @@ def _why_none(
         return f"{what}: compared the key {key!r}, which {counts} have"
     examples = f"{of_documents[0].record.id!r} with {of_pages[0].record.id!r}"
     compared = f"compared paths or ids, such as {examples}, translation_key and slug"
-    return f"{what}: {compared}; name a key that they share with --translation-key KEY"
+    return f"{what}: {compared}; name a key that they share with {way('--translation-key KEY', 'translation_key=')}"

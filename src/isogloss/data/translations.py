@@ -20,6 +20,7 @@ from isogloss.data.problems import Problems
 from isogloss.data.source import NoJudgmentsError, Pair, Source, TextPair
 from isogloss.storage.errors import InputError
 from isogloss.storage.lines import Location
+from isogloss.storage.wording import way
 
 Translations = str | Path | Source | Iterable[str | Document | Mapping[str, Any] | TextPair]
 """A folder or a file, an open source, documents with the ids of those that they translate, or pairs of texts."""
@@ -52,7 +53,7 @@ class OwnTranslations:
         if len(of_pages) > 1:
             raise InputError(f"translations: {of_pages[1].where} is a second folder or file of documents; give one")
         if self.key and not of_pages:
-            raise InputError("--translation-key: is for folders and JSON lines, whose documents are paired by it")
+            raise InputError("translation key: is for folders and JSON lines, whose documents are paired by it")
         pairs = [(query, document) for document in languages for query in query_languages if query != document]
         if not pairs:
             raise InputError(f"translations: documents and queries are all in {languages[0]!r}; leave them out")
@@ -78,7 +79,8 @@ def add_parallel_text(source: Source, texts: Sequence[str], pair: Pair, problems
     for each in map(_open, texts):
         if not isinstance(each, ParallelText):
             what = "is no parallel text (.po, .mo, .tmx, .tsv, line-aligned files)"
-            raise InputError(f"{each.where}: {what}; pages that are translated go into 'isogloss index --translations'")
+            into = way("'isogloss index --translations'", "isogloss.Index.make(…, translations=)")
+            raise InputError(f"{each.where}: {what}; pages that are translated go into {into}")
         made.add_texts(each, [pair], problems)
     return made
 

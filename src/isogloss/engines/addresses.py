@@ -26,6 +26,7 @@ from urllib.parse import unquote
 from isogloss.storage.errors import InputError
 from isogloss.storage.files import write_bytes
 from isogloss.storage.user_directories import state_directory
+from isogloss.storage.wording import way
 
 VARIABLE = "ISOGLOSS_ENGINE"
 _SECRETS = ("password", "sslpassword", "oauth_client_secret", "scram_client_key", "scram_server_key", "api_key")
@@ -62,7 +63,8 @@ def confirm(url: str, name: str, named: str) -> None:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         write_bytes(file, (json.dumps({"engine": url, "name": name}) + "\n").encode())
     except OSError as error:
-        what = f"cannot be remembered ({error}); name it with --engine or {VARIABLE} when the index is opened"
+        named = f"{way('--engine', 'engine=')} or {VARIABLE}"
+        what = f"cannot be remembered ({error}); name it with {named} when the index is opened"
         logging.getLogger("isogloss").warning("%s: %s", url, what)
 
 
@@ -92,8 +94,8 @@ def address_of(url: str, name: str, named: str = "") -> str:
     file = _file(url, name)
     if (url, name) not in _confirmed and not (file is not None and file.is_file()):
         what = f"the index says that it is at {url!r}, which you have not named on this machine"
-        way = f"--engine URL, {VARIABLE}=URL, or engine=URL in Python"
-        raise InputError(f"engine: {what}; if you trust that address, name it: {way}")
+        named = way("--engine URL", "engine=URL")
+        raise InputError(f"engine: {what}; if you trust that address, name it: {named}, or {VARIABLE}=URL")
     return _confirmed.get((url, name), url)
 
 

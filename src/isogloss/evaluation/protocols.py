@@ -24,6 +24,7 @@ from isogloss.retrieval.ranking import Ranking, Scores, top_k
 from isogloss.storage.errors import InputError
 from isogloss.storage.files import atomic_file
 from isogloss.storage.progress import track
+from isogloss.storage.wording import way
 
 
 class Ranker(Protocol):
@@ -104,7 +105,8 @@ def _asked_by_title(queries: Sequence[Query], dataset: Dataset, split: str) -> l
     without = sum(not query.title.strip() for query in queries)
     if without:
         what = f"{without:,} of {len(queries):,} queries of the split {split!r} have no title"
-        raise InputError(f"{dataset.source.name}: {what}; ask with their texts (--query-field text)")
+        asked = way("--query-field text", "query_field='text'")
+        raise InputError(f"{dataset.source.name}: {what}; ask with their texts ({asked})")
     return [replace(query, text=query.title) for query in queries]
 
 

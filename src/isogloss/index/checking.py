@@ -7,7 +7,7 @@ one that may have been deleted. The model of a language cannot be restored from 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +20,8 @@ from isogloss.index.documents import read_page, sorted_order
 from isogloss.index.lock import WriteLock
 from isogloss.index.manifest import COPY, Manifest
 from isogloss.index.manifest import FILE as MANIFEST
+from isogloss.index.origins import FOLDER as ORIGINS
+from isogloss.index.origins import Key, OriginRecord, load_origins
 from isogloss.index.reader import load_systems
 from isogloss.index.segments import DELETED, ORDERS, SEGMENTS, Segment, live_rows
 from isogloss.storage import checksums
@@ -117,6 +119,7 @@ class _Repairing:
         self._path, self._commit = path, Commit.load(path)
         self._manifest = Manifest.load(path, self._commit.files.get(MANIFEST, manifest.note))
         self._repair = Repair()
+        self._lost_origins: tuple[str, ...] = ()
 
     def done(self) -> Repair:
         self._repair.problems += map(str, Commit.problems(self._path))
@@ -130,7 +133,10 @@ class _Repairing:
         return self._repair
 
     def _check_the_rest(self) -> None:
-        """Raise if a file is damaged that cannot be restored; note a damaged order of ids, which can."""
+        """Raise if a file is damaged that cannot be restored; note what can be: orders of ids, and origins.
+
+        An origin that is damaged is dropped. 'isogloss sync --from' reads it anew, and finds its documents there.
+        """
         for name, note in self._commit.files.items():
             if name.startswith((f"{SEGMENTS}/", f"{DELETED}/")):
                 continue
@@ -143,6 +149,8 @@ class _Repairing:
                 if name == MANIFEST:  # its copy has this note, or it would not have been opened
                     remove(self._path / name)
                     write_bytes(self._path / name, read_regular(self._path / COPY))
+                elif name.startswith(f"{ORIGINS}/"):
+                    self._lost_origins += (name,)
                 elif not name.startswith(f"{ORDERS}/"):
                     what = "restore it from a copy, or make the index again with 'isogloss index'"
                     raise InputError(f"{self._path}: cannot be mended: {_damage(error)}; {what}") from error
@@ -204,8 +212,21 @@ class _Repairing:
                     self._repair.restored[language] = len(documents)
                 if lost := _not_replaced(left):
                     self._repair.lost[language] = lost
+            for name, record in self._origins().items():
+                writer.set_origin(name, record)
             writer.commit(always=True)
         sweep(self._path, Commit.load(self._path))
+
+    def _origins(self) -> dict[str, OriginRecord | None]:
+        """The origins that are damaged, and those that have documents which were lost: 'isogloss sync' adds them."""
+        files = {name: note for name, note in self._commit.files.items() if not name.startswith(self._lost_origins)}
+        lost = {Key(language, id_) for language, ids in self._repair.lost.items() for id_ in ids}
+        found: dict[str, OriginRecord | None] = {
+            name: record.to_be_read(None if self._repair.unnamed else lost)
+            for name, record in load_origins(self._path, replace(self._commit, files=files)).items()
+            if lost or self._repair.unnamed
+        }
+        return found | {name.split("/")[1].partition("-")[0]: None for name in self._lost_origins}
 
 
 def _pending(found: _Found) -> PendingSegments:

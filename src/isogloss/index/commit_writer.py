@@ -17,6 +17,9 @@ from isogloss.index.commit import Commit, LanguageEntry, Merge, SegmentEntry
 from isogloss.index.documents import Rows, extended_order
 from isogloss.index.language_systems import LanguageSystems
 from isogloss.index.manifest import FILE as MANIFEST
+from isogloss.index.origins import FOLDER as ORIGINS
+from isogloss.index.origins import OriginRecord, records_in
+from isogloss.index.origins import new_name as new_record
 from isogloss.index.segments import (
     DELETED,
     ORDERS,
@@ -111,6 +114,7 @@ class CommitWriter:
     def __init__(self, path: Path, commit: Commit, pending: Mapping[str, PendingSegments]) -> None:
         self._written: list[Path] = []
         self._files: dict[str, FileNote] = {}
+        self._replaced_origins: set[str] = set()
         self._path = path
         self.start_from(commit, pending)
 
@@ -182,14 +186,25 @@ class CommitWriter:
         """Let a merged segment replace its parts."""
         self._pending[merge.language].replace_merged(merge.names, merged.kept, merged.segment)
 
+    def set_origin(self, name: str, record: OriginRecord | None) -> None:
+        """Record what an origin has, a new one where ``name`` is empty; None: it is no origin any more."""
+        if name in (known := records_in(self._old)):
+            self._replaced_origins.add(f"{ORIGINS}/{known[name]}/{checksums.FILE}")
+        if record is not None:
+            folder = new_record(name, self._generation)
+            self._written.append(self._path / ORIGINS / folder)
+            self._files[f"{ORIGINS}/{folder}/{checksums.FILE}"] = record.write(self._path, folder)
+
     def commit(self, always: bool = False) -> bool:
         """Write ``commit.json``, which makes the changes valid. False if nothing has changed, unless ``always``."""
         languages = {language: self._entry(language, pending) for language, pending in self._pending.items()}
         old = self._old
-        if languages == old.languages and not always:
+        has_new_origin = any(name.startswith(f"{ORIGINS}/") for name in self._files)
+        if languages == old.languages and not (always or has_new_origin or self._replaced_origins):
             return False
         notes = {**old.files, **self._files}
-        kept = {name for name in notes if name == MANIFEST or name.startswith((f"{SOURCES}/", f"{SHARED}/"))}
+        folders = tuple(f"{folder}/" for folder in (SOURCES, SHARED, ORIGINS))
+        kept = {name for name in notes if name == MANIFEST or name.startswith(folders)} - self._replaced_origins
         files = {name: notes[name] for name in sorted({*kept, *_named(languages)})}
         Commit(old.identity, self._generation, languages, files).save(self._path)
         self._written = []
@@ -231,6 +246,7 @@ def sweep(path: Path, commit: Commit, building: Container[str] = ()) -> None:
     kept = {
         SEGMENTS: segments,
         SHARED: set(commit.languages),
+        ORIGINS: set(records_in(commit).values()),
         **{
             folder: {Path(name).name for name in commit.files if name.startswith(f"{folder}/")}
             for folder in (DELETED, ORDERS)

@@ -41,16 +41,29 @@ def with_languages(
     if not found:
         raise InputError(f"{source.name}: has no documents{source.about_documents}")
     marked = Counter(document.language for _, document in found if document.language)
-    unmarked = [number for number, (_, document) in enumerate(found) if not document.language]
-    clues = [_clue(source, found[number][1]) for number in unmarked]
+    found = detect_each(source, found, known)
+    counts = marked + (Counter(document.language for _, document in found) - marked)
+    return Detected(_with_documents(source, found), dict(counts.most_common()))
+
+
+def detect_each(
+    source: Source, found: Sequence[Located], known: Mapping[str, int] | None = None,
+    nearby: Mapping[str, Mapping[str, int]] | None = None,
+) -> list[Located]:  # fmt: skip
+    """The documents with their languages; that of a document without one is detected.
+
+    ``known``: how many documents an index has in each language; ``nearby``: how many of them are in each folder.
+    """
+    marked = Counter(document.language for _, document in found if document.language)
+    clues = [_clue(source, document) for _, document in found if not document.language]
     try:
-        languages = detect_languages(clues, Counter(known or {}) + marked)
+        languages = iter(detect_languages(clues, Counter(known or {}) + marked, nearby))
     except InputError as error:
         raise InputError(f"{source.name}: {error}") from error
-    for number, language in zip(unmarked, languages, strict=True):
-        location, document = found[number]
-        found[number] = location, replace(document, language=language)
-    return Detected(_with_documents(source, found), dict((marked + Counter(languages)).most_common()))
+    return [
+        (location, document if document.language else replace(document, language=next(languages)))
+        for location, document in found
+    ]
 
 
 def languages_to_index(detected: Detected, query_languages: Sequence[str]) -> list[str]:

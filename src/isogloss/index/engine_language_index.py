@@ -5,7 +5,7 @@ fuses is re-scored and fused here, from the texts and scores that the engine giv
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -80,6 +80,9 @@ class EngineLanguageIndex:
     def known(self, ids: Sequence[str]) -> set[str]:
         fetched = self.documents(ids)
         return {id_ for id_, document in zip(ids, fetched, strict=True) if document is not None}
+
+    def stored(self, ids: Sequence[str]) -> Iterator[Document]:
+        return (document for document in self._engine.get(self._language, ids) if document is not None)
 
     def explain(self, query: str, key: str, text: str) -> list[Contribution]:
         """The words that made the score; the document is encoded again, as the only one of a copy of the system."""

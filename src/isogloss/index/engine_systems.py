@@ -30,7 +30,7 @@ from isogloss.systems.sparse import SparseSystem
 BATCH = 10_000
 """Documents whose points are made and sent to an engine at a time."""
 
-_WAY = "choose bridge, bm25, bm25-dict, psq, aligned, smooth, dssm, pretrained or a hybrid, or leave --engine out"
+_WAY = "choose bridge, bm25, bm25-dict, psq, aligned, smooth, dssm, pretrained or a hybrid, or leave the engine out"
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from isogloss.data.problems import Problems
 from isogloss.data.source import Pair, Source
 from isogloss.index.language_systems import LanguageSystems, system_for
 from isogloss.storage.errors import InputError
+from isogloss.storage.wording import way
 from isogloss.systems.base import System
 from isogloss.systems.passages import by_passages
 from isogloss.systems.registry import make_system, needs_two_languages, parse_options, system_names, system_type
@@ -52,7 +53,7 @@ def ready_system(
         check(system)
     if system.learns:
         if source is None:
-            raise InputError(f"{name}: has to learn first; give it data with --documents SOURCE")
+            raise InputError(f"{name}: has to learn first; give it data with {way('--documents SOURCE', 'source=')}")
         training = load_training(source, pair, problems, documents)
         system.fit(all_for_training(training, keep_dev=system.measures_on_dev))
     return system
@@ -68,7 +69,7 @@ def described(name: str, settings: Mapping[str, str], made: Mapping[str, dict[st
 def _trained(run: Path, pair: Pair, settings: Mapping[str, str] | None) -> System:
     model = load_model(run)
     if settings:
-        raise InputError(f"--set: {run} is trained, its options cannot be changed")
+        raise InputError(f"options: {run} is trained, its options cannot be changed")
     if (model.query_language, model.document_language) != pair:
         what = f"was trained for {model.query_language}-{model.document_language}, not for {'-'.join(pair)}"
         raise InputError(f"{run}: {what}")

@@ -7,7 +7,7 @@ a row or an id. Other code only passes keys back to it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
@@ -60,6 +60,9 @@ class LanguageIndex(Protocol[Key]):
 
     def known(self, ids: Sequence[str]) -> set[str]:
         """Those of the ids that the index has."""
+
+    def stored(self, ids: Sequence[str]) -> Iterator[Document]:
+        """The documents that have these ids, where the index has them."""
 
     def explain(self, query: str, key: Key, text: str) -> list[Contribution]:
         """The words that made the score of a document with this indexed text."""
@@ -116,6 +119,13 @@ class MappedLanguageIndex:
 
     def known(self, ids: Sequence[str]) -> set[str]:
         return {id_ for id_ in ids if self.find(id_) is not None}
+
+    def stored(self, ids: Sequence[str]) -> Iterator[Document]:
+        wanted = set(ids)
+        for store, start in zip(self.store.stores, self.store.starts, strict=False):
+            for row in store.rows_of(wanted).tolist():
+                if self.live is None or self.live[start + row]:
+                    yield store[row]
 
     def explain(self, query: str, key: int, text: str) -> list[Contribution]:
         return self.system.explain(query, key, text)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import secrets
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -31,11 +31,15 @@ from isogloss.index.documents import DocumentStore
 from isogloss.index.engine_systems import for_engine
 from isogloss.index.fitting import described, ready_systems
 from isogloss.index.in_engine import NewEngineIndex, dropping_the_old_engine_index, new_engine_index
-from isogloss.index.language_index import MappedLanguageIndex
 from isogloss.index.language_systems import Encode, LanguageSystems
 from isogloss.index.lock import FILE as LOCK
 from isogloss.index.lock import WriteLock
 from isogloss.index.manifest import FILE, Manifest
+from isogloss.index.named_origins import confirm, forget, is_named
+from isogloss.index.origin_files import recording
+from isogloss.index.origins import FOLDER as ORIGINS
+from isogloss.index.origins import OriginRecord, load_origins
+from isogloss.index.origins import new_name as new_record
 from isogloss.index.reader import OpenIndex, open_index
 from isogloss.index.score_scales import usual_scores
 from isogloss.index.segments import SEGMENTS, SHARED, SOURCES, new_name, write_segment
@@ -44,6 +48,7 @@ from isogloss.storage.checksums import FileNote, write_checksums
 from isogloss.storage.errors import InputError
 from isogloss.storage.files import atomic_directory, refuse_existing
 from isogloss.storage.lines import Location
+from isogloss.storage.wording import way
 from isogloss.systems.registry import system_names
 from isogloss.text.language import identify_language, normalize_language
 
@@ -55,14 +60,16 @@ def make_index(
     fields: tuple[str, ...] = ("title", "text"), settings: Mapping[str, str] | None = None,
     overwrite: bool = False, problems: Problems | None = None, source_documents: bool = True,
     engine: str = "", encode: Encode | None = None, translations: OwnTranslations | None = None,
-    facets: Sequence[str] = (),
+    facets: Sequence[str] = (), remember: bool = True,
 ) -> Manifest:  # fmt: skip
     """Index the documents of some languages for queries in others. The index appears when it is complete.
 
     Where no languages are named, those of the documents are detected (:mod:`isogloss.index.detecting`).
     ``source_documents``: documents in the language of the queries, where the source has some, are stored to search
     with. ``engine``: the address of an engine that stores documents and vectors (:mod:`isogloss.engines.registry`).
-    ``translations`` are trained on. ``facets``: fields whose values are counted among the hits of a search.
+    ``translations`` are trained on. ``facets``: fields whose values are counted among the hits of a search. What the
+    index is made of is recorded in it, and remembered on this machine with ``remember``
+    (:mod:`isogloss.index.origins`), so that it can be synced.
     """
     query_languages = _named_once([query_language] if isinstance(query_language, str) else query_language, "queries")
     if engine and len(query_languages) > 1:
@@ -71,8 +78,11 @@ def make_index(
         languages = _named_once(languages, "documents")
     refuse_existing(path, overwrite)
     if translations is not None and name not in system_names():
-        raise InputError(f"translations: {name} is trained already; leave them out, or train it with --parallel")
+        parallel = way("--parallel", "isogloss.train(…, parallel=)")
+        raise InputError(f"translations: {name} is trained already; leave them out, or train it with {parallel}")
     named = bool(languages)
+    recorded = recording(source, languages, problems, translations is not None)
+    source = source if recorded is None else recorded.source
     if not named:
         detected = with_languages(source, problems)
         source, languages = detected.source, languages_to_index(detected, query_languages)
@@ -80,7 +90,9 @@ def make_index(
         source, languages = translations.added_to(source, languages, query_languages, named, problems)
     settings = dict(settings or {})
     systems = (ready_systems(name, source, query_languages, each, settings, problems, for_engine) for each in languages)
+    ids: dict[str, list[str]] = {}
     with ExitStack() as stack:
+        stack.enter_context(forgetting_old_origins(path))
         stack.enter_context(dropping_the_old_engine_index(path))
         in_engine = stack.enter_context(new_engine_index(engine, path, systems)) if engine else None
         partial = stack.enter_context(replacing(path, overwrite))
@@ -92,15 +104,20 @@ def make_index(
                 if in_engine
                 else ready_systems(name, source, query_languages, language, settings, problems, documents=documents)
             )
-            builder.add(language, of_language, _of_language(documents, languages, source))
-            indexed = documents[0]
-            del documents  # a large collection is in memory once
+            of_one = _of_language(documents, languages, source)
+            builder.add(language, of_language, of_one)
+            indexed, ids[language] = documents[0], of_one.ids
+            del documents, of_one  # a large collection is in memory once
         sources = {}
         if source_documents:
             asked = [language for language in query_languages if language not in languages]
             kept = {each: _keep_sources(partial / SOURCES / each, source, each, indexed) for each in asked}
             sources = {language: count for language, count in kept.items() if count}
-        return builder.finish(name, settings, sources)
+        origins = [] if recorded is None else [recorded.record(ids)]
+        manifest = builder.finish(name, settings, sources, origins)
+    for record in origins:
+        confirm(manifest.identity, record.origin.source, remember)
+    return manifest
 
 
 def _named_once(languages: Sequence[str], whose: str) -> tuple[str, ...]:
@@ -136,9 +153,14 @@ class IndexBuilder:
         self._files[f"{SHARED}/{language}/{checksums.FILE}"] = write_checksums(shared)
         self._systems |= {system.name: system.options.without_files() for system in systems.values()}
 
-    def finish(self, name: str, settings: Mapping[str, str], sources: dict[str, int]) -> Manifest:
+    def finish(
+        self, name: str, settings: Mapping[str, str], sources: dict[str, int], origins: Iterable[OriginRecord] = ()
+    ) -> Manifest:
         """Write manifest and commit; ``name`` is a system with these settings, or the directory of a model."""
         system, options = described(name, settings, self._systems)
+        for record in origins:
+            folder = new_record("", self._generation)
+            self._files[f"{ORIGINS}/{folder}/{checksums.FILE}"] = record.write(self._directory, folder)
         if sources:
             self._files[f"{SOURCES}/{checksums.FILE}"] = write_checksums(self._directory / SOURCES)
         manifest = Manifest(
@@ -235,6 +257,7 @@ def re_encode(
     data = source or _OwnDocuments(path)
     systems = (ready_systems(name, data, query_languages, each, settings, problems, check) for each in languages)
     with ExitStack() as stack:
+        stack.enter_context(forgetting_old_origins(path))
         in_engine = None
         if note is not None:
             stack.enter_context(dropping_the_old_engine_index(path))
@@ -249,10 +272,28 @@ def re_encode(
             facets=old.manifest.facets,
         )  # fmt: skip
         for language, of_language in zip(languages, in_engine.systems if in_engine else systems, strict=True):
-            builder.add(language, of_language, Collection(_live_documents(old, language), language))
+            builder.add(language, of_language, Collection(old.documents(language), language))
         if old.manifest.sources:
             shutil.copytree(path / SOURCES, partial / SOURCES, ignore=shutil.ignore_patterns(checksums.FILE))
-        return builder.finish(name, settings, old.manifest.sources)
+        origins = load_origins(path, old.commit).values()
+        manifest = builder.finish(name, settings, old.manifest.sources, origins)
+        named = [each.origin.source for each in origins if is_named(old.manifest.identity, each.origin.source)]
+    for source_name in named:
+        confirm(manifest.identity, source_name)
+    return manifest
+
+
+@contextmanager
+def forgetting_old_origins(path: Path) -> Iterator[None]:
+    """When the block ends well, forget what the user has named for the index that was in this directory before it."""
+    try:
+        old = Manifest.load(path).identity
+        sources = [record.origin.source for record in load_origins(path, Commit.load(path)).values()]
+    except InputError:  # there is none, or a damaged one
+        sources = []
+    yield
+    for source in sources:
+        forget(old, source)
 
 
 class _OwnDocuments(Source):
@@ -265,7 +306,7 @@ class _OwnDocuments(Source):
 
     def documents(self, language: str, problems: Problems) -> Iterator[tuple[Location, Document]]:
         with closing(open_index(self.where)) as index:
-            yield from ((Location(index.path), document) for document in _live_documents(index, language))
+            yield from ((Location(index.path), document) for document in index.documents(language))
 
 
 def _readable_languages(path: Path) -> tuple[list[str], tuple[str, ...]]:
@@ -273,17 +314,11 @@ def _readable_languages(path: Path) -> tuple[list[str], tuple[str, ...]]:
     with closing(open_index(path)) as index:
         if index.engine is not None and not isinstance(index.engine, Listing):
             what = "its documents are in an engine that does not list them, so they cannot be encoded anew"
-            raise InputError(f"{path}: {what}; make the index again with 'isogloss index --engine URL --overwrite'")
+            again = way(
+                "'isogloss index --engine URL --overwrite'", "isogloss.Index.make(…, engine=URL, overwrite=True)"
+            )
+            raise InputError(f"{path}: {what}; make the index again with {again}")
         return list(index.languages), index.manifest.query_languages
-
-
-def _live_documents(index: OpenIndex, language: str) -> Iterator[Document]:
-    """The documents of a language that are not deleted."""
-    opened = index.languages[language]
-    if isinstance(opened, MappedLanguageIndex):
-        return (opened.store[row] for row in range(len(opened.store)) if opened.live is None or opened.live[row])
-    assert isinstance(index.engine, Listing)
-    return index.engine.documents(language)
 
 
 def refuse_another_model(

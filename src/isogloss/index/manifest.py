@@ -12,6 +12,7 @@ from isogloss.index.forged import check_manifest, refuse_links
 from isogloss.storage.checksums import FileNote, note_of_bytes
 from isogloss.storage.errors import DamagedFileError, InputError
 from isogloss.storage.files import parse_json, read_regular, write_bytes
+from isogloss.storage.wording import way
 
 FORMAT = 5
 FILE, COPY = "index.json", "index.copy.json"
@@ -78,7 +79,8 @@ class Manifest:
         """Read ``index.json``; its copy, with a warning, where it is missing or damaged, or has not this note."""
         if not any((directory / name).exists() for name in (FILE, COPY)):
             what = "is not an index (it has no index.json)" if directory.is_dir() else "no such index"
-            raise InputError(f"{directory}: {what}; make one with 'isogloss index'")
+            made = way("'isogloss index'", "isogloss.Index.make(documents, path=…)")
+            raise InputError(f"{directory}: {what}; make one with {made}")
         refuse_links(directory)
         return read_or_copy(directory / FILE, directory / COPY, lambda path: cls._read(path, note))
 

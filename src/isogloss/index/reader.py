@@ -7,15 +7,16 @@ open maps stay valid, and where a file has disappeared while the index is opened
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from isogloss.data.documents import Document
 from isogloss.engines.addresses import address_of
-from isogloss.engines.base import EngineUnavailableError, IndexEngine
+from isogloss.engines.base import EngineUnavailableError, IndexEngine, Listing
 from isogloss.engines.registry import open_engine
 from isogloss.index.commit import Commit, LanguageEntry
 from isogloss.index.documents import DocumentStore, JoinedDocuments, LiveDocuments
@@ -28,6 +29,7 @@ from isogloss.retrieval.postings import JoinedPostings
 from isogloss.storage import checksums
 from isogloss.storage.errors import DamagedIndexError, InputError, refuse_no_damage
 from isogloss.storage.verifying import LargeFile, OpeningChecks, background, damage_of
+from isogloss.storage.wording import way
 
 Sources = DocumentStore | JoinedDocuments | LiveDocuments
 """Documents by row."""
@@ -77,6 +79,16 @@ class OpenIndex:
             raise InputError(f"language: {unknown[0]!r} is not in this index; it has {', '.join(self.languages)}")
         indexes = self.by_query_language[query_language or self.manifest.query_language]
         return {name: index for name, index in indexes.items() if not languages or name in languages}
+
+    def documents(self, language: str) -> Iterator[Document]:
+        """The documents of a language that are not deleted, one after the other."""
+        opened = self.languages[language]
+        if isinstance(opened, MappedLanguageIndex):
+            store, live = opened.store, opened.live
+            return (store[row] for row in range(len(store)) if live is None or live[row])
+        if not isinstance(self.engine, Listing):
+            raise InputError(f"{self.path}: its documents are in an engine that does not list them")
+        return self.engine.documents(language)
 
     @property
     def generation(self) -> int:
@@ -204,7 +216,8 @@ def _damaged(path: Path, error: Exception) -> DamagedIndexError:
     found = str(error) if isinstance(error, OSError | ValueError) else f"{type(error).__name__}: {error}"
     if isinstance(error, FileNotFoundError) and error.filename:
         found = f"{error.filename} is missing"
-    what = f"mend it with 'isogloss check {path} --repair', or restore it; --skip-damaged opens the rest"
+    rest = f"{way('--skip-damaged', 'skip_damaged=True')} opens the rest"
+    what = f"mend it with 'isogloss check {path} --repair', or restore it; {rest}"
     return DamagedIndexError(f"{path}: the index is damaged ({' '.join(found.split())}); {what}")
 
 

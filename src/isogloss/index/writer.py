@@ -7,18 +7,21 @@ everything is on disk. Files that are no longer named are removed afterwards.
 
 from __future__ import annotations
 
+import json
 import logging
 import threading
 from collections.abc import Collection as Container
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
+from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Self
 
 import numpy as np
 
 from isogloss.data.document_checks import checked
-from isogloss.data.documents import Collection, Document
+from isogloss.data.documents import Collection, Document, page_object
 from isogloss.data.in_memory import InMemorySource
 from isogloss.data.source import Source
 from isogloss.index.commit import Merge, choose_merge, merge_all
@@ -29,10 +32,23 @@ from isogloss.index.language_index import MappedLanguageIndex
 from isogloss.index.language_systems import LanguageSystems
 from isogloss.index.lock import WriteLock
 from isogloss.index.manifest import Manifest
+from isogloss.index.origins import OriginRecord
 from isogloss.index.reader import OpenIndex, open_index
 from isogloss.index.segments import new_name
 from isogloss.storage.errors import InputError
 from isogloss.text.language import identify_language
+
+_COMPARED = 1_000  # documents that are compared at a time with what the index has
+
+
+@dataclass
+class Changes:
+    """How many documents a writer was given: new ones, others in place of older ones, and some that were there."""
+
+    added: int = 0
+    replaced: int = 0
+    unchanged: int = 0
+    deleted: int = 0
 
 
 class CommitBuilder(CommitWriter):
@@ -67,6 +83,11 @@ def _pending(index: OpenIndex) -> dict[str, PendingSegments]:
     return pending
 
 
+def _content(document: Document) -> str:
+    """All that an index keeps of a document; its language is that of the part of the index that it is in."""
+    return json.dumps(page_object(replace(document, language="")), ensure_ascii=False)
+
+
 class IndexWriter:
     """The writer of an index, as a context; a second writer is refused, and the error names the first.
 
@@ -95,9 +116,12 @@ class IndexWriter:
         self._background = background
         self._added: dict[str, dict[str, Document]] = {}
         self._deleted: dict[str, set[str]] = {}
+        self._origins: dict[str, OriginRecord | None] = {}
+        self._begun: dict[str, LanguageSystems] = {}
         self._committing = threading.RLock()
         self._merging: threading.Thread | None = None
         self._building: set[str] = set()
+        self.changes = Changes()
 
     def __enter__(self) -> Self:
         Manifest.load(self.path)
@@ -122,7 +146,8 @@ class IndexWriter:
         """Add documents and return how many there are; each replaces a document of the same language and id.
 
         The language of a document without one is the only language of the index, or it is identified. Of documents
-        with one id the last is added. Where one is wrong, none is added.
+        with one id the last is added. Where one is wrong, none is added. A document that the index has already, as it
+        is, costs nothing: it is neither encoded nor written; ``changes`` counts it.
         """
         added: dict[tuple[str, str], Document] = {}
         for number, document in enumerate(documents):
@@ -130,10 +155,29 @@ class IndexWriter:
                 right = checked(document, self.index.systems)
             except InputError as error:
                 raise InputError(f"documents[{number}]: {error}") from error
-            added[self._language(right), right.id] = right
-        for (language, id_), document in added.items():
-            self._added.setdefault(language, {})[id_] = document
+            added[self.language_of(right), right.id] = right
+        waiting = iter(added.items())
+        while some := dict(islice(waiting, _COMPARED)):
+            self._take(some)
         return len(added)
+
+    def _take(self, added: Mapping[tuple[str, str], Document]) -> None:
+        """Note which documents are to be written: those that differ from what the index has."""
+        contents: dict[tuple[str, str], str] = {}
+        for language in {language for language, _ in added} & self.index.languages.keys():
+            ids = [id_ for of, id_ in added if of == language]
+            stored = self.index.languages[language].stored(ids)
+            contents |= {(language, document.id): _content(document) for document in stored}
+        for (language, id_), document in added.items():
+            content = contents.get((language, id_))
+            if content == _content(document):
+                self.changes.unchanged += 1
+                self._added.get(language, {}).pop(id_, None)
+                self._deleted.get(language, set()).discard(id_)
+            else:
+                self.changes.added += content is None
+                self.changes.replaced += content is not None
+                self._added.setdefault(language, {})[id_] = document
 
     def delete(self, ids: Iterable[str], languages: Sequence[str] | None = None) -> int:
         """Delete documents by id, in these languages or in all; how many there were."""
@@ -147,7 +191,16 @@ class IndexWriter:
                 found |= self.index.languages[language].known([id_ for id_ in wanted if id_ not in deleted])
             count += len(found)
             deleted.update(wanted)
+        self.changes.deleted += count
         return count
+
+    def begin_language(self, language: str, documents: Iterable[Document]) -> None:
+        """Make the systems of a language that the index does not have yet; an error if it cannot take it."""
+        self._begun[language] = self._systems(language, Collection(documents, language))
+
+    def set_origin(self, name: str, record: OriginRecord | None) -> None:
+        """Record with the next commit what an origin has, a new one if ``name`` is empty; None: it is none any more."""
+        self._origins[name] = record
 
     def commit(self) -> int:
         """Commit all changes since the last commit, which readers see from now on; the generation of the index."""
@@ -157,9 +210,12 @@ class IndexWriter:
                     documents = Collection(self._added.get(language, {}).values(), language)
                     if len(documents) or language in self.index.systems:
                         deleted = self._deleted.get(language, set())
-                        builder.change(language, documents, deleted, self._systems(language, documents))
+                        systems = self._begun.pop(language, None) or self._systems(language, documents)
+                        builder.change(language, documents, deleted, systems)
+                for name, record in self._origins.items():
+                    builder.set_origin(name, record)
                 self._finish(builder)
-            self._added, self._deleted = {}, {}
+            self._added, self._deleted, self._origins = {}, {}, {}
         if self._background:
             self._merge_in_background()
         return self.index.generation
@@ -221,7 +277,8 @@ class IndexWriter:
         finally:
             self._building.discard(name)
 
-    def _language(self, document: Document) -> str:
+    def language_of(self, document: Document) -> str:
+        """That of a document; of one without, the only language of the index, or that which is identified."""
         if document.language:
             return document.language
         known = list(self.index.commit.languages)

@@ -63,8 +63,17 @@ def value_counts(lists: JoinedPostings, name: str, rows: NDArray[np.int64]) -> C
     return Counter({key[len(name) + 1 :]: count for key, count in counts.items()})
 
 
+def filter_text(value: Any) -> str | None:
+    """A value as filters write it; None if no filter can name it.
+
+    >>> filter_text("2024"), filter_text(2024), filter_text(True), filter_text(None)
+    ('2024', '2024', 'true', None)
+    """
+    return value if isinstance(value, str) else json.dumps(value) if isinstance(value, bool | int | float) else None
+
+
 def _keys(name: str, value: Any) -> Iterator[str]:
     for each in value if isinstance(value, list | tuple) else (value,):
-        text = each if isinstance(each, str) else json.dumps(each) if isinstance(each, bool | int | float) else None
+        text = filter_text(each)
         if text is not None and len(text) <= _LONGEST:
             yield f"{name}={text}"

@@ -12,7 +12,7 @@ from functools import cache
 from isogloss.search.gloss import Gloss, MachineTranslation, Twin
 from isogloss.search.hits import Hit, Hits
 from isogloss.search.searcher import Searcher
-from isogloss.search.snippets import Snippet, snippet_of
+from isogloss.search.snippets import Snippet, SnippetMaker
 from isogloss.storage.deadline import check
 from isogloss.storage.errors import InputError
 from isogloss.systems.glossers import glosser_at_hand
@@ -97,7 +97,8 @@ def twin_of(searcher: Searcher, hit: Hit) -> Twin | None:
 
 def glossed(searcher: Searcher, query: str, hits: Hits, translator: str = "") -> Hits:
     """The hits, each with its gloss and its twin."""
-    glosses = Glosses(searcher, translator).of(query, [(hit, _snippet(searcher, hit)) for hit in hits])
+    snippet_of = SnippetMaker(searcher, query, searcher.query_language)
+    glosses = Glosses(searcher, translator).of(query, [(hit, snippet_of(hit)) for hit in hits])
     hits[:] = [replace(hit, gloss=gloss, twin=twin_of(searcher, hit)) for hit, gloss in zip(hits, glosses, strict=True)]
     return hits
 
@@ -106,12 +107,6 @@ def shown_title(hit: Hit) -> str:
     """The title of a hit, cut where it is very long."""
     title = hit.document.title
     return title if len(title) <= _LONGEST else f"{title[: _LONGEST - 1]}…"
-
-
-def _snippet(searcher: Searcher, hit: Hit) -> Snippet:
-    term_of = searcher.term_of(hit.language, hit.reranked)
-    terms = {term for part in hit.explanation[:_MARKED] for term in part.document_words}
-    return snippet_of(searcher, hit, lambda token: term_of(token) in terms)
 
 
 def _met_by(searcher: Searcher, hit: Hit) -> Callable[[str], str | None]:

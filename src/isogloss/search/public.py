@@ -5,16 +5,20 @@ from __future__ import annotations
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
+from isogloss.data.document_checks import shown_value
 from isogloss.data.documents import Document
-from isogloss.data.in_memory import Documents, as_source, documents_of
+from isogloss.data.in_memory import Documents, as_source
 from isogloss.index.reader import OpenIndex, open_index
+from isogloss.retrieval.field_lists import filter_text
 from isogloss.search.hits import Hits
 from isogloss.search.reranking import Reranker
 from isogloss.search.searcher import Searcher
+from isogloss.search.snippets import SnippetMaker
 from isogloss.storage.errors import InputError
 from isogloss.systems.base import Contribution
 from isogloss.systems.registry import DEFAULT_SYSTEM, as_settings
@@ -23,10 +27,13 @@ from isogloss.translation.lexicon import Lexicon
 
 if TYPE_CHECKING:
     from isogloss.data.translations import Translations
+    from isogloss.index.syncing import Synced
     from isogloss.search.facets import Facets
 
 LexiconLike = str | Path | Mapping[str, str | Sequence[str]]
 """A file, the name of a way to get a lexicon (``"induced"``), or words with their translations, the best first."""
+Filters = Mapping[str, str | int | float | bool]
+"""Names of fields, and the value that each has to have."""
 
 
 class Index:
@@ -36,21 +43,26 @@ class Index:
     ...     ["Las abejas hacen miel.", "El volcán arroja lava."],
     ...     lexicon={"bees": "abejas", "honey": "miel", "volcano": "volcán"},
     ... )
-    >>> [hit.document.text for hit in index.search("honey of bees")]
-    ['Las abejas hacen miel.']
+    >>> index.search("honey of bees")
+    [<Hit 1: '1' 'Las abejas hacen miel.', es, relevant>]
     >>> index.add(["La miel dura años."])
     1
-    >>> sorted(hit.document.id for hit in index.search("honey"))
+    >>> sorted(hit.id for hit in index.search("honey"))
     ['1', '3']
     >>> index.delete(["1"])
     1
-    >>> len(index)
-    2
+    >>> [document.text for document in index]
+    ['El volcán arroja lava.', 'La miel dura años.']
+    >>> len(index), "3" in index, index.get("3").language
+    (2, True, 'es')
+
+    ``with Index.open(path) as index:`` closes it at the end.
     """
 
     def __init__(self, opened: OpenIndex) -> None:
         self._opened = opened
         self._closing = weakref.finalize(self, opened.close)
+        self._scratch: weakref.finalize[..., Index] | None = None
         self._reranker: Reranker | None = None
 
     @classmethod
@@ -63,8 +75,10 @@ class Index:
     ) -> Index:  # fmt: skip
         """Index documents for queries in one language or several, as ``isogloss index`` does.
 
-        Without a ``language`` that of each document is detected. A query is in the first of the query languages, or in
-        another one that is detected or named when it is searched for.
+        ``documents``: texts, ``Document`` objects or dicts with ``text``, and ``id``, ``title`` and so on where they
+        have them; a dict of texts by their ids; or the name of a folder, a file or another source. Without a
+        ``language`` that of each document is detected. A query is in the first of the query languages, or in another
+        one that is detected or named when it is searched for. Without a ``path`` the index is temporary.
 
         ``system`` is the name of a system or the path of a run. ``engine`` is the address of an engine that stores the
         documents and vectors. ``translations``: a folder or a file as for ``isogloss index --translations``, documents
@@ -85,14 +99,14 @@ class Index:
             languages = [language] if isinstance(language, str) else list(language or ())
             make_index(
                 where, str(system), as_source(documents), languages, query_language, fields, settings, overwrite,
-                engine=engine, translations=own, facets=facets,
+                engine=engine, translations=own, facets=facets, remember=path is not None,
             )  # fmt: skip
             index = cls.open(where)
         except BaseException:
             shutil.rmtree(scratch)
             raise
         if path is None:
-            weakref.finalize(index, shutil.rmtree, scratch, ignore_errors=True)
+            index._scratch = weakref.finalize(index, shutil.rmtree, scratch, ignore_errors=True)
         else:
             shutil.rmtree(scratch)
         return index
@@ -116,6 +130,8 @@ class Index:
     @property
     def searcher(self) -> Searcher:
         """A searcher of the index as it was when it was last opened, changed here, or refreshed."""
+        if not self._closing.alive:
+            raise InputError(f"{self.path}: this index was closed; open it again")
         return Searcher(self._opened, self._reranker)
 
     @property
@@ -131,12 +147,35 @@ class Index:
     def __len__(self) -> int:
         return sum(language_index.count for language_index in self.searcher.languages.values())
 
+    def __iter__(self) -> Iterator[Document]:
+        """The documents, language by language."""
+        for language in self.languages:
+            for document in self._opened.documents(language):
+                yield document if document.language else replace(document, language=language)
+
+    def __contains__(self, id_: object) -> bool:
+        return self.get(id_) is not None  # type: ignore[arg-type]  # which says what is wrong with it
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def __repr__(self) -> str:
-        return f"<Index {self.path}: {len(self):,} documents in {', '.join(self.languages)}>"
+        if not self._closing.alive:
+            return f"<Index {self.path}, closed>"
+        count = len(self)
+        return f"<Index {self.path}: {count:,} document{'s' * (count != 1)} in {', '.join(self.languages)}>"
 
     def close(self) -> None:
-        """Disconnect from the engine, if there is one. This also happens when the object is deleted."""
+        """Disconnect from the engine, if there is one, and delete a temporary index.
+
+        This also happens when the object is deleted, or at the end of ``with``. What was found before stays usable.
+        """
         self._closing()
+        if self._scratch is not None:
+            self._scratch()
 
     def about(self) -> dict[str, Any]:
         """Facts about the index: documents, deleted documents, segments, recall, bytes."""
@@ -158,20 +197,26 @@ class Index:
         return self
 
     def search(
-        self, query: str, k: int = 10, languages: Sequence[str] | None = None,
-        filters: Mapping[str, str] | None = None, offset: int = 0, explain: bool = True,
+        self, query: str, k: int = 10, languages: str | Sequence[str] | None = None,
+        filters: Filters | None = None, offset: int = 0, explain: bool = False,
         query_language: str | None = None, exact: bool = False, gloss: bool = False, translator: str = "",
     ) -> Hits:  # fmt: skip
         """The ``k`` best documents after the first ``offset``, of these languages or of all.
 
-        ``filters``: only documents that have these fields with these values. ``query_language``: where the index takes
-        queries in several languages, that of the query; it is detected unless it is named. Typing errors are corrected
-        (``hits.corrected``) unless the query is to be searched for ``exact`` as it is. ``gloss``: each hit has its
-        title and snippet word for word in the language of the query (``hit.gloss``) and the page that is its
-        translation (``hit.twin``); ``translator`` names what translates them too (``isogloss search --translator``).
+        ``filters``: only documents that have these fields with these values. ``explain``: each hit with the words that
+        made its score, which takes longer; for one hit there is :meth:`explain`. ``query_language``: where the index
+        takes queries in several languages, that of the query; it is detected unless it is named. Typing errors are
+        corrected (``hits.corrected``) unless the query is to be searched for ``exact`` as it is. ``gloss``: each hit
+        has its title and snippet word for word in the language of the query (``hit.gloss``) and the page that is its
+        translation (``hit.twin``); ``translator`` names what translates them too (``isogloss search --translator``). A
+        query without words finds nothing.
         """
+        check_query(query)
+        check_count("k", k)
+        check_count("offset", offset)
         searcher = self.searcher.for_query(query, query_language)
-        hits = searcher.search(query, k, languages, filters, offset, explain, exact)
+        hits = searcher.search(query, k, _several(languages), _filter_texts(filters), offset, explain, exact)
+        hits = _with_snippets(hits, SnippetMaker(searcher, hits.read_as, searcher.query_language))
         if not gloss:
             return hits
         from isogloss.search.glosses import glossed
@@ -179,15 +224,23 @@ class Index:
         return glossed(searcher, hits.read_as, hits, translator)
 
     def search_many(
-        self, queries: Sequence[str], k: int = 10, languages: Sequence[str] | None = None,
-        filters: Mapping[str, str] | None = None, query_language: str | None = None, exact: bool = False,
+        self, queries: Iterable[str], k: int = 10, languages: str | Sequence[str] | None = None,
+        filters: Filters | None = None, query_language: str | None = None, exact: bool = False,
     ) -> list[Hits]:  # fmt: skip
         """The ``k`` best documents for each query, without explanations; on all cores where that is faster."""
-        return self.searcher.search_each(queries, k, languages, filters, query_language, exact)
+        if isinstance(queries, str):
+            raise InputError(f"queries: a single string; give a list: [{queries[:60]!r}]")
+        queries = list(queries)
+        for query in queries:
+            check_query(query)
+        check_count("k", k)
+        searcher = self.searcher
+        found = searcher.search_each(queries, k, _several(languages), _filter_texts(filters), query_language, exact)
+        return [_with_snippets(hits, SnippetMaker(searcher, hits.read_as, query_language)) for hits in found]
 
     def facets(
-        self, query: str, names: Sequence[str] | None = None, languages: Sequence[str] | None = None,
-        filters: Mapping[str, str] | None = None, query_language: str | None = None,
+        self, query: str, names: Sequence[str] | None = None, languages: str | Sequence[str] | None = None,
+        filters: Filters | None = None, query_language: str | None = None, exact: bool = False,
     ) -> Facets:  # fmt: skip
         """How many of the documents that a query finds have each value of a field.
 
@@ -204,9 +257,11 @@ class Index:
         """
         from isogloss.search.facets import count_facets
 
+        check_query(query)
         searcher = self.searcher.for_query(query, query_language)
         named = self._opened.manifest.facets if names is None else names
-        return count_facets(searcher, query, named, languages, filters)
+        read = query if exact else searcher.read(query, _several(languages)).query
+        return count_facets(searcher, read, named, _several(languages), _filter_texts(filters))
 
     def explain(
         self, query: str, id_: str, language: str | None = None, reranked: bool = False,
@@ -218,6 +273,8 @@ class Index:
 
         ``reranked``: of the score that the run of ``rerank`` gives, which hits that are ``reranked`` have.
         """
+        check_query(query)
+        _check_id(id_)
         if reranked and self._reranker:
             language = language or self._reranker.languages[1]
         holding = (name for name in self.languages if language is None and self.searcher.get(id_, name) is not None)
@@ -226,11 +283,13 @@ class Index:
         return searcher.explain(query, language or next(holding, self.languages[0]), id_, reranked)
 
     def get(self, id_: str, language: str | None = None) -> Document | None:
-        """A document by its id, in this language or in the first that has it."""
+        """A document by its id, in this language or in the first that has it; None if there is no such document."""
+        _check_id(id_)
         return self.searcher.get(id_, language)
 
     def unknown_words(self, query: str, query_language: str | None = None) -> list[str]:
         """The words of a query that no language of the index knows."""
+        check_query(query)
         return self.searcher.for_query(query, query_language).unknown_words(query)
 
     def add(
@@ -239,29 +298,42 @@ class Index:
         """Add documents and return their number; each replaces a document of the same language and id.
 
         When this returns, the documents are on disk and every reader can see them. ``lexicon`` and options are for a
-        language that the index does not have yet. Without a ``language`` that of each document is detected.
+        language that the index does not have yet. Without a ``language`` that of each document is detected. Documents
+        that are there already, as they are, cost nothing. A folder or a file is followed: ``sync`` looks for changes in
+        it too.
         """
-        from isogloss.index.detecting import languages_to_add
+        from isogloss.index.adding import add_source
         from isogloss.index.writer import IndexWriter
 
         with tempfile.TemporaryDirectory(prefix="isogloss-") as scratch:
             settings = as_settings(options) | _lexicon_setting(lexicon, Path(scratch))
             with IndexWriter(self.path, settings) as writer:
-                writer.source = as_source(documents, self._next_number(Searcher(writer.index)))
-                languages = [self._known(language)] if language else []
-                if not language:
-                    writer.source, languages = languages_to_add(writer.source, writer.index.manifest)
-                added = writer.add(documents_of(writer.source, languages))
-                writer.commit()
+                source = as_source(documents, self._next_number(Searcher(writer.index)))
+                added = add_source(writer, source, [self._known(language)] if language else [])
         self.refresh()
         return added
+
+    def sync(self, *sources: Path | str, moved: Path | str = "", force: bool = False) -> Synced:
+        """Bring the index up to date with the folders and files that it was made of, or with some of them.
+
+        Only files that have changed are read, and documents of files that are gone are deleted. ``moved``: where the
+        folder or file is now. ``force``: delete documents even if the source has vanished, or most of its files.
+        """
+        from isogloss.index.syncing import sync_index
+
+        done = sync_index(self.path, [str(source) for source in sources], str(moved), force)
+        self.refresh()
+        return done
 
     def delete(self, ids: Iterable[str], languages: Sequence[str] | None = None) -> int:
         """Delete documents by id and return how many were deleted."""
         from isogloss.index.writer import IndexWriter
 
+        wanted = [ids] if isinstance(ids, str) else list(ids)
+        for id_ in wanted:
+            _check_id(id_)
         with IndexWriter(self.path) as writer:
-            deleted = writer.delete([ids] if isinstance(ids, str) else ids, languages)
+            deleted = writer.delete(wanted, languages)
             writer.commit()
         self.refresh()
         return deleted
@@ -284,6 +356,44 @@ class Index:
         while any(searcher.get(str(number), language) for language in searcher.languages):
             number += 1
         return number
+
+
+def check_query(query: str) -> None:
+    """Raise unless a query is a text."""
+    if not isinstance(query, str):
+        raise InputError(f"query: must be a string, got {shown_value(query)}")
+
+
+def check_count(name: str, value: int) -> None:
+    """Raise unless an argument is a whole number, 0 or more."""
+    if not isinstance(value, int) or value < 0:
+        raise InputError(f"{name}: must be a whole number, 0 or more, got {value!r}")
+
+
+def _check_id(id_: str) -> None:
+    if not isinstance(id_, str):
+        raise InputError(f"id: must be a string, got {shown_value(id_)}; the ids of texts are '1', '2' and so on")
+
+
+def _several(languages: str | Sequence[str] | None) -> Sequence[str] | None:
+    return [languages] if isinstance(languages, str) else languages
+
+
+def _filter_texts(filters: Filters | None) -> dict[str, str] | None:
+    """Filters with values as the index has them."""
+    texts = {}
+    for name, value in (filters or {}).items():
+        text = filter_text(value)
+        if text is None:
+            raise InputError(f"filters: the value of {name!r} must be a string or a number, got {shown_value(value)}")
+        texts[name] = text
+    return texts or None
+
+
+def _with_snippets(hits: Hits, snippet_of: SnippetMaker) -> Hits:
+    """The hits, each with what makes its snippet when it is looked at."""
+    hits[:] = [replace(hit, snippet_of=snippet_of) for hit in hits]
+    return hits
 
 
 def _lexicon_setting(lexicon: LexiconLike | None, scratch: Path) -> dict[str, str]:

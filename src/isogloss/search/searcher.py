@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -18,6 +18,8 @@ from isogloss.search.spelling import ReadQuery, read_query
 from isogloss.storage.deadline import check
 from isogloss.storage.errors import InputError
 from isogloss.systems.base import Contribution
+
+_TOGETHER = 32  # queries that are searched at once: systems remember what they computed of so many
 
 
 class _Scored(NamedTuple):
@@ -117,6 +119,12 @@ class Searcher:
     ) -> list[Hits]:  # fmt: skip
         """The ``k`` best documents for each query: what ``search`` gives, without explanations, faster."""
         reads = [ReadQuery(query) if exact else self.read(query, languages) for query in queries]
+        groups = (reads[begin : begin + _TOGETHER] for begin in range(0, len(reads), _TOGETHER))
+        return [hits for group in groups for hits in self._search_group(group, k, languages, filters)]
+
+    def _search_group(
+        self, reads: Sequence[ReadQuery], k: int, languages: Sequence[str] | None, filters: Filters | None
+    ) -> Iterator[Hits]:
         queries = [read.query for read in reads]
         wanted = max(k, self._depth)
         chosen = self.choose(languages)
@@ -128,15 +136,11 @@ class Searcher:
         found = [dict(zip(chosen, of_query, strict=True)) for of_query in per_query]
         ranked = [self._ranked(query, each)[:wanted] for query, each in zip(queries, found, strict=True)]
         documents = self._documents(hit for of_query in ranked for hit in of_query)
-        results = []
         for read, of_query, lists in zip(reads, ranked, found, strict=True):
             check()
             hits = self._hits(read.query, of_query, documents, 1, False)
             matches = [Matches(len(each), len(each) < wanted) for each in lists.values()]
-            results.append(
-                _answer((self.reranker.reorder(read.query, hits) if self.reranker else hits)[:k], read, matches)
-            )
-        return results
+            yield _answer((self.reranker.reorder(read.query, hits) if self.reranker else hits)[:k], read, matches)
 
     def search_each(
         self, queries: Sequence[str], k: int = 10, languages: Sequence[str] | None = None,
@@ -154,10 +158,11 @@ class Searcher:
 
     def get(self, id_: str, language: str | None = None) -> Document | None:
         """A document by its id, of a language or of the first that has it."""
-        for language_index in self.choose([language] if language else None).values():
+        for own, language_index in self.choose([language] if language else None).items():
             key = language_index.find(id_)
-            if key is not None:
-                return language_index.documents([key])[0]
+            document = None if key is None else language_index.documents([key])[0]
+            if document is not None:
+                return document if document.language else replace(document, language=own)
         return None
 
     def explains_quickly(self, languages: Sequence[str] | None = None) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from functools import cache, cached_property
 from typing import NamedTuple
 
 from isogloss.data.documents import Document
@@ -19,6 +20,7 @@ OTHER_WORDS = "(other words)"
 _MARKS = re.compile(r"^(?:#{1,6}(?=[ \t])|```[^\n]*+|-(?= ))", re.MULTILINE)
 """What makes a line a heading, code or an item of a list."""
 _MOST_CHARACTERS = 20_000  # of a document without a known passage are searched for a window
+_PARTS = 10  # a query may be a whole document: only what counted most is shown
 
 
 @dataclass(frozen=True)
@@ -168,3 +170,43 @@ def snippet_of(searcher: Searcher, hit: Hit, is_match: Callable[[str], bool]) ->
     if passage is None or passage[1] <= _MOST_CHARACTERS:
         text = text[:_MOST_CHARACTERS]
     return make_snippet(text, is_match, passage=passage)
+
+
+def translated_terms(
+    words: Sequence[str], translations: Sequence[tuple[str, Sequence[str]]], term_of: Callable[[str], str | None]
+) -> frozenset[str | None]:
+    """The terms of the translations of some words of a query, and of those words that have none."""
+    wanted = [(tokenize(word), others) for word, others in translations]
+    wanted = [(tokens, others) for tokens, others in wanted if not {*tokens}.isdisjoint(words)]
+    known = {token for tokens, _ in wanted for token in tokens}
+    found = [word for _, others in wanted for other in others for word in tokenize(other)]
+    return frozenset(map(term_of, [*found, *(word for word in words if word not in known)])) - {None}
+
+
+class SnippetMaker:
+    """Makes the snippets of the hits of one query.
+
+    They show the words of the explanation, where there is one, or else the translations of the query's words:
+    explaining a hit can take longer than finding it.
+    """
+
+    def __init__(self, searcher: Searcher, query: str, query_language: str | None = None) -> None:
+        self._any, self._query, self._query_language = searcher, query, query_language
+        self._translated = cache(self._translated_terms)
+
+    @cached_property
+    def _searcher(self) -> Searcher:
+        return self._any.for_query(self._query, self._query_language)
+
+    def __call__(self, hit: Hit) -> Snippet:
+        """The snippet of a hit."""
+        parts = content_parts(hit.explanation, self._searcher.query_language)[:_PARTS]
+        terms: Collection[str | None] = {term for part in parts for term in part.document_words}
+        term_of = self._searcher.term_of(hit.language, hit.reranked and bool(hit.explanation))
+        terms, stops = terms or self._translated(hit.language), stop_words(hit.language)
+        return snippet_of(self._searcher, hit, lambda token: token not in stops and term_of(token) in terms)
+
+    def _translated_terms(self, language: str) -> frozenset[str | None]:
+        translations = self._searcher.translations(self._query, [language])[language]
+        words = content_words(self._query, self._searcher.query_language)
+        return translated_terms(words, translations, self._searcher.term_of(language))

@@ -15,7 +15,7 @@ from isogloss.data.documents import Document
 from isogloss.search.facets import Facets
 from isogloss.search.hits import Hit, Hits
 from isogloss.search.searcher import Searcher
-from isogloss.search.snippets import Snippet, content_parts, content_words, reasons_of, snippet_of
+from isogloss.search.snippets import Snippet, content_parts, content_words, reasons_of, snippet_of, translated_terms
 from isogloss.search.spelling import Correction
 from isogloss.server.models import (
     CorrectionMessage,
@@ -84,11 +84,8 @@ class Marking:
 
     def _from_translations(self, language: str) -> frozenset[str | None]:
         if language not in self._translated:
-            translations = self._translations[language]
-            known = {word for words, _ in translations for word in tokenize(words)}
-            words = [word for _, others in translations for other in others for word in tokenize(other)]
-            words += [word for word in self._words if word not in known]
-            self._translated[language] = frozenset(map(self._term_of[language], words)) - {None}
+            own = self._translations[language]
+            self._translated[language] = translated_terms(self._words, own, self._term_of[language])
         return self._translated[language]
 
     def _terms_met(self, explanation: Sequence[Contribution]) -> set[str]:

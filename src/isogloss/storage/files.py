@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, Any, TextIO, cast
 
 from isogloss.storage.errors import DamagedFileError, InputError
+from isogloss.storage.wording import way
 
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2
@@ -62,7 +63,9 @@ def refuse_existing(path: Path, overwrite: bool) -> None:
         return
     if not (any(path.iterdir()) if path.is_dir() else path.stat().st_size):
         return
-    raise InputError(f"{path}: exists and is not empty; choose another output or add --overwrite")
+    raise InputError(
+        f"{path}: exists and is not empty; choose another output or add {way('--overwrite', 'overwrite=True')}"
+    )
 
 
 @contextmanager

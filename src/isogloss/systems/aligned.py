@@ -39,6 +39,7 @@ from isogloss.nn.encoders.weighted import (
 from isogloss.storage.array_checks import check_type
 from isogloss.storage.arrays import load_array, place_of, save_array
 from isogloss.storage.errors import InputError
+from isogloss.storage.wording import way
 from isogloss.systems.base import Contribution, SystemOptions, option
 from isogloss.systems.dense import DenseSystem
 from isogloss.systems.lexicons import INDUCED, LEXICON_HELP, fill_languages, induce_from
@@ -300,7 +301,8 @@ class Aligned(DenseSystem):
         if path:
             return read_vectors(Path(fill_languages(path, self.query_language, self.document_language)))
         if texts is None or not len(texts.ids):
-            raise InputError(f"aligned: no text in {language!r} to train word vectors on; give --set {option}=FILE")
+            needed = way(f"--set {option}=FILE", f"{option}=FILE")
+            raise InputError(f"aligned: no text in {language!r} to train word vectors on; give {needed}")
         rare = min(3, 1 + len(texts.ids) // _LITTLE_TEXT)  # little text: words that occur once are kept
         return train_on_tokens(texts, VectorTraining(self.settings.dimension, self.settings.window, rare))
 

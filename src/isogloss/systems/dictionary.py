@@ -16,6 +16,7 @@ from isogloss.data.dataset import Dataset
 from isogloss.retrieval.bm25 import Concept
 from isogloss.storage.errors import InputError
 from isogloss.storage.lines import find_file
+from isogloss.storage.wording import way
 from isogloss.systems.base import RARE, VERBATIM, option
 from isogloss.systems.bm25 import LexicalOptions, LexicalSystem
 from isogloss.systems.concept_dimensions import ConceptDimensions
@@ -128,7 +129,8 @@ class TranslatingSystem(LexicalSystem, SparseSystem):
         path = self._lexicon_path
         if path not in self._read:
             if self._induced is None and not path.name:
-                what = f"--set {self.name}.lexicon=FILE (or {BUNDLED}: a small one, to try)"
+                named = way(f"--set {self.name}.lexicon=FILE", "lexicon=")
+                what = f"{named} (or {BUNDLED}: a small one, to try)"
                 raise InputError(f"{self.name}: needs a bilingual lexicon: {what}")
             self._read[path] = self.make_translator(self._induced or Lexicon.read(path))
         return self._read[path]

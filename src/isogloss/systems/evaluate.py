@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from html import escape
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from isogloss.data.dataset import load_dataset
 from isogloss.data.documents import parse_fields
@@ -17,17 +18,22 @@ from isogloss.evaluation.protocols import Task, make_task
 from isogloss.evaluation.report import Result, as_json, compare_results, evaluate_run
 from isogloss.evaluation.run import Run
 from isogloss.evaluation.significance import Comparison
-from isogloss.storage.errors import InputError
+from isogloss.storage.errors import InputError, import_extra
 from isogloss.systems.base import System
 from isogloss.systems.passages import by_passages
 from isogloss.systems.registry import as_settings, make_system, system_names
 from isogloss.systems.trained import load_model
+from isogloss.text.html_tables import html_table
+
+if TYPE_CHECKING:
+    import pandas
 
 Systems = str | Path | Sequence[str | Path] | Mapping[str, Mapping[str, Any]]
 """Names of systems, run directories, TREC run files; or names of systems with their options."""
+_FIRST = "MRR_mr"  # the measure that is shown in one line
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Evaluation:
     """The results of an evaluation, by system."""
 
@@ -46,10 +52,38 @@ class Evaluation:
         """Every pair of systems, query by query: differences and their significance."""
         return compare_results(self.results, self.task.seed)
 
+    def to_pandas(self) -> pandas.DataFrame:
+        """A data frame with one row for each system and one column for each measure."""
+        frame = import_extra("pandas", "pandas", "to_pandas").DataFrame.from_dict(self.measures, orient="index")
+        return frame.rename_axis("system")
+
+    def __repr__(self) -> str:
+        first = ", ".join(f"{name} {means[_FIRST]:.3f}" for name, means in self.measures.items())
+        return f"<Evaluation {self._of}: {_FIRST} of {first}>"
+
+    def _repr_html_(self) -> str:
+        names = list(next(iter(self.measures.values()), {}))
+        best = {name: max(means[name] for means in self.measures.values()) for name in names}
+        rows = (
+            [escape(system), *(_cell(value, value == best[name]) for name, value in means.items())]
+            for system, means in self.measures.items()
+        )
+        return html_table(["system", *names], rows, self._of)
+
+    @property
+    def _of(self) -> str:
+        """What the systems were measured on."""
+        data, pair = self.task.dataset.source.name, "-".join(self.task.dataset.pair)
+        return f"{data} {pair}, {len(self.task.queries):,} queries of {self.split}, {self.task.protocol}"
+
     def as_json(self, comparisons: Sequence[Comparison] = ()) -> dict[str, Any]:
         """Everything another program needs to use or repeat the evaluation."""
         found = as_json(self.task, self.split, self.results, list(comparisons))
         return {**found, "fields": list(self.fields), "query_limit": self.limit}
+
+
+def _cell(value: float, best: bool) -> str:
+    return f"<b>{value:.3f}</b>" if best else f"{value:.3f}"
 
 
 def evaluate(

@@ -10,6 +10,7 @@ tuned on a fifth of the train queries, which neither system is fitted on at that
 from __future__ import annotations
 
 import json
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, fields, replace
@@ -147,7 +148,7 @@ class Lists:
         self.parts, self._depth = dict(parts), depth
         self._shares, self._bound = FUSIONS[fusion]
         self._found = found or lru_cache(_KEPT)(lambda side, query: self.parts[side].search(query, depth))
-        self._known: dict[tuple[str, str], Ranking] = {}
+        self._known: OrderedDict[tuple[str, str], Ranking] = OrderedDict()
 
     def shares(self, query: str, rows: NDArray[np.int64]) -> BothShares:
         """The comparable scores of some documents."""
@@ -162,8 +163,9 @@ class Lists:
             return known.scores[np.searchsorted(known.rows, rows)]
         found = self.parts[side].score(query, rows)
         if len(rows) > 1 and (np.diff(rows) > 0).all():
-            self._known = {} if len(self._known) > _KEPT else self._known
             self._known[side, query] = Ranking(rows, found)
+            while len(self._known) > _KEPT:
+                self._known.popitem(last=False)  # the oldest
         return found
 
     def all_shares(self, query: str) -> BothShares:

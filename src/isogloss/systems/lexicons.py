@@ -12,6 +12,7 @@ from isogloss.data.parallel import translated_pages
 from isogloss.data.source import Pair, Source
 from isogloss.storage.checksums import note_of
 from isogloss.storage.errors import InputError
+from isogloss.storage.wording import way
 from isogloss.systems.base import AUTO, FILE_OPTIONS, System
 from isogloss.translation.dictionaries import find_dictionaries
 from isogloss.translation.lexicon import Lexicon, lexicon_file
@@ -109,5 +110,6 @@ def induce_from(training: Dataset, system: str) -> Lexicon:
     try:
         pages = translated_pages(training)
     except InputError as error:
-        raise InputError(f"{system}: needs a lexicon (--set lexicon=FILE); none can be induced: {error}") from error
+        what = f"needs a lexicon ({way('--set lexicon=FILE', 'lexicon=')}); none can be induced"
+        raise InputError(f"{system}: {what}: {error}") from error
     return induce_lexicon(pages, minimum_count=2 if len(pages) > _FEW_PAGES else 1)

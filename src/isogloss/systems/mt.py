@@ -14,6 +14,7 @@ from isogloss.retrieval.bm25 import Concept
 from isogloss.retrieval.ranking import Allowed, Ranking
 from isogloss.storage.errors import InputError
 from isogloss.storage.lines import find_file
+from isogloss.storage.wording import way
 from isogloss.systems.base import Contribution, SystemOptions, option
 from isogloss.systems.bm25 import LexicalOptions, LexicalSystem
 from isogloss.systems.explanations import merged
@@ -122,7 +123,7 @@ class TranslatedQueries:
         if self._lexicon is not None:
             return LexiconTranslator(self._lexicon, *self._languages)
         if self._spec in ("lexicon", "lexicon:"):
-            what = f"needs a bilingual lexicon: --set {self._system}.lexicon=FILE"
+            what = f"needs a bilingual lexicon: {way(f'--set {self._system}.lexicon=FILE', 'lexicon=')}"
             raise InputError(f"{self._system}: {what}, or another translator: {TRANSLATOR_HELP}")
         if self.learns:
             raise InputError(f"{self._system}: has to induce its lexicon first; give it data with a train split")

@@ -8,6 +8,7 @@ text was tried: one weight for all sets gained .007 MRR at most, with twice the 
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from copy import copy
 from itertools import chain, repeat
@@ -26,7 +27,7 @@ from isogloss.text.passages import Span, passages_of_texts
 
 _PASSAGES = 4  # passages that are retrieved at first for each document
 _SHOWN = 100  # hits of a query whose best passage is cached, because it may be shown and explained
-_CACHED = 10_000
+_CACHED = 128  # queries
 _NO_SPANS = np.zeros((0, 2), np.int32)
 _OF_INNER = (
     "name", "paper", "summary", "options_type", "learns", "measures_on_dev", "found_above", "joins", "searches",
@@ -55,7 +56,7 @@ class Passages(FindsPassages):
     id, so that its best passages are in the order of the best documents.
     """
 
-    _best_of: dict[tuple[str, int], int]
+    _best_of: OrderedDict[str, dict[int, int]]
 
     def __init__(self, inner: System) -> None:
         super().__init__(inner.options, inner.query_language, inner.document_language)
@@ -69,7 +70,7 @@ class Passages(FindsPassages):
     def __copy__(self) -> Passages:
         """A copy that can index other documents."""
         made = object.__new__(type(self))
-        vars(made).update(vars(self), _best_of={})
+        vars(made).update(vars(self), _best_of=OrderedDict())
         made._wrap(copy(self.inner))
         return made
 
@@ -126,7 +127,7 @@ class Passages(FindsPassages):
 
     def count_only(self, live: Allowed) -> None:
         self.inner.count_only(np.repeat(live, self._counts))
-        self._best_of = {}
+        self._best_of = OrderedDict()
 
     def load_shared(self, directory: Path) -> Self:
         self.inner.load_shared(directory)
@@ -157,7 +158,7 @@ class Passages(FindsPassages):
         self._counts, self._spans = counts, spans
         self._offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
         self._first_of_part = np.cumsum([0, *map(len, spans)])
-        self._best_of = {}
+        self._best_of = OrderedDict()
 
     def _passage_order(self) -> NDArray[np.int64]:
         """The order of the passages: by document id, then by position."""
@@ -181,15 +182,16 @@ class Passages(FindsPassages):
         firsts = np.sort(np.unique(documents, return_index=True)[1])[:k]
         if len(firsts) < k and len(documents) >= wanted and wanted < self._offsets[-1]:
             return self._search(query, k, allowed, 4 * wanted)
-        if len(self._best_of) > _CACHED:
-            self._best_of = {}
-        found = zip(documents[firsts[:_SHOWN]].tolist(), passages.rows[firsts[:_SHOWN]].tolist(), strict=True)
-        self._best_of.update({(query, document): passage for document, passage in found})
+        shown = firsts[:_SHOWN]
+        best = dict(zip(documents[shown].tolist(), passages.rows[shown].tolist(), strict=True))
+        self._best_of[query] = self._best_of.pop(query, {}) | best
+        while len(self._best_of) > _CACHED:
+            self._best_of.popitem(last=False)  # the oldest
         return Ranking(documents[firsts], passages.scores[firsts])
 
     def _best_passage(self, query: str, row: int) -> int:
         """The first of the best passages, as a row of the inner system."""
-        known = self._best_of.get((query, row))
+        known = self._best_of.get(query, {}).get(row)
         if known is not None:
             return known
         rows = np.arange(self._offsets[row], self._offsets[row + 1])

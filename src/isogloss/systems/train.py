@@ -20,6 +20,7 @@ from isogloss.evaluation.report import evaluate_run
 from isogloss.storage.errors import InputError
 from isogloss.storage.files import refuse_existing
 from isogloss.storage.progress import set_quiet
+from isogloss.storage.wording import way
 from isogloss.systems.lexicons import file_hashes
 from isogloss.systems.registry import as_settings, make_system, system_names, system_type
 from isogloss.systems.trained import Trainable, TrainedSystem, save_model
@@ -100,7 +101,9 @@ def _launch(launch: Launch, config: Mapping[str, Any], path: Path, overwrite: bo
             getattr(system.options, "device", "") == "cuda",
         )
     except KeyboardInterrupt:
-        kept = f"what there was at the last checkpoint is kept; {RunDirectory(path).how_to_resume} --on ray"
+        kept = (
+            f"what there was at the last checkpoint is kept; {RunDirectory(path).how_to_resume}{way(' --on ray', '')}"
+        )
         raise TrainingInterrupted(f"interrupted: {kept if _run_id(path) != seen else 'nothing was begun'}") from None
     return replace(run, path=path)
 
@@ -194,7 +197,7 @@ class GridTrial:
         history = system.train(dataset).history
         recipe = system.recipe
         if recipe.measure not in history[-1]:
-            raise InputError("--grid: needs a dev split with judged queries to choose by")
+            raise InputError("grid: needs a dev split with judged queries to choose by")
         best = max(history, key=lambda entry: float(entry[recipe.measure])) if recipe.patience else history[-1]
         return {name: value for name, value in best.items() if name not in _NOT_MEASURES}
 
@@ -211,13 +214,13 @@ def _check(config: Mapping[str, Any], system: Trainable, shared: bool) -> None:
     """Raise where several processes, or a system that is not trained by epochs, cannot do what is configured."""
     if shared and config["grid"]:
         what = "the trials of a grid run side by side on one machine already"
-        raise InputError(f"--grid: {what}; search with one process, then train with --set")
+        raise InputError(f"grid: {what}; search with one process, then train with the options that it finds")
     if isinstance(system, TrainedSystem):
         return
     if config["grid"]:
-        raise InputError(f"--grid: {system.name} finds what it needs by itself; leave it out")
+        raise InputError(f"grid: {system.name} finds what it needs by itself; leave it out")
     if shared:
-        raise InputError(f"train: {system.name} learns in minutes in one process; train it without --on and torchrun")
+        raise InputError(f"train: {system.name} learns in minutes in one process; train it in one")
 
 
 def _same_files(config: Mapping[str, Any], files: dict[str, str], path: Path) -> dict[str, str]:

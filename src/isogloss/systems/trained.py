@@ -18,6 +18,7 @@ import isogloss
 from isogloss.data.dataset import Dataset
 from isogloss.storage.errors import InputError
 from isogloss.storage.files import atomic_directory, atomic_file
+from isogloss.storage.wording import way
 from isogloss.systems.base import System
 from isogloss.systems.registry import parse_options, system_type
 
@@ -128,8 +129,11 @@ def load_model(path: Path) -> Trainable:
     folder = next((folder for folder in (path, path / "model") if (folder / _CONFIG).is_file()), None)
     if folder is None:
         if (path / "config.toml").is_file():
-            raise InputError(f"{path}: this run is not finished; go on with: isogloss train --resume -o {path}")
-        raise InputError(f"{path}: is neither a model nor a run (it has no config.json); train one: 'isogloss train'")
+            command = f"isogloss train --resume -o {path}"
+            what = way(command, f"isogloss.resume_training({str(path)!r})")
+            raise InputError(f"{path}: this run is not finished; go on with: {what}")
+        what = way("'isogloss train'", "isogloss.train")
+        raise InputError(f"{path}: is neither a model nor a run (it has no config.json); train one: {what}")
     try:
         config = json.loads((folder / _CONFIG).read_text(encoding="utf-8"))
         if config["format"] != FORMAT:

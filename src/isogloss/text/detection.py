@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from isogloss.storage.errors import InputError
 from isogloss.storage.progress import track
+from isogloss.storage.wording import way
 
 Shares = NDArray[np.float32]
 CLEAR, BEYOND_DOUBT = 0.8, 0.99
@@ -45,10 +46,14 @@ def detectable_languages() -> tuple[str, ...]:
     return _model()[1]
 
 
-def detect_languages(clues: Sequence[Clue], known: Mapping[str, int] | None = None) -> list[str]:
+def detect_languages(
+    clues: Sequence[Clue], known: Mapping[str, int] | None = None,
+    nearby: Mapping[str, Mapping[str, int]] | None = None,
+) -> list[str]:  # fmt: skip
     """The language of each text. ``known``: so many texts elsewhere are in these languages, which are accepted too.
 
-    A language that a name says holds, unless the text is beyond doubt in another.
+    A language that a name says holds, unless the text is beyond doubt in another. ``nearby``: of the texts elsewhere,
+    those in the same folders, for each folder.
 
     >>> german, french = "Der Bäcker backt das Brot am frühen Morgen.", "Le boulanger prépare le pain chaque matin."
     >>> detect_languages([Clue(german, "a"), Clue(french, "b"), Clue("Radio", "a"), Clue("Radio", "b")])
@@ -69,12 +74,15 @@ def detect_languages(clues: Sequence[Clue], known: Mapping[str, int] | None = No
     counts = np.bincount(best[clear], minlength=len(codes))
     sure = np.bincount(best[chance >= BEYOND_DOUBT], minlength=len(codes)) > 0
     elsewhere = np.asarray([known.get(code, 0) for code in codes])
-    accepted = (counts >= max(1, _SHARE * len(clues))) | sure | (elsewhere > 0)
+    accepted = (counts >= max(1, _SHARE * (len(clues) + elsewhere.sum()))) | sure | (elsewhere > 0)
     if not accepted.any():
         accepted[codes.index(_language_of_all(clues))] = True
     names, folders = np.unique([clue.folder for clue in clues], return_inverse=True)
     neighbours = np.zeros((len(names), len(codes)))
     np.add.at(neighbours, (folders[clear], best[clear]), 1)
+    for number, folder in enumerate(names.tolist()):
+        for code, count in (nearby or {}).get(folder, {}).items():
+            neighbours[number, codes.index(code)] += count
     overall = (counts + elsewhere) / max(1, int((counts + elsewhere).sum()))
     found = []
     for row in range(len(clues)):
@@ -100,7 +108,8 @@ def _language_of_all(clues: Sequence[Clue]) -> str:
     shares = language_shares("\n".join(clue.text[:_READ] for clue in clues[::step]))
     if shares.max() < _LIKELY:
         what = "cannot be detected, since they are short or of several languages"
-        raise InputError(f"language: that of the documents {what}; name it: --language LANG")
+        named = way("--language LANG", "language='fr', say")
+        raise InputError(f"language: that of the documents {what}; name it: {named}")
     return detectable_languages()[int(shares.argmax())]
 
 

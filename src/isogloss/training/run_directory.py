@@ -13,6 +13,7 @@ from typing import Any
 from isogloss.storage.arrays import read_tensors, write_tensors
 from isogloss.storage.errors import InputError
 from isogloss.storage.files import atomic_directory, atomic_file
+from isogloss.storage.wording import way
 from isogloss.training.learner import State
 from isogloss.training.loop import Checkpointer, Position
 
@@ -49,7 +50,8 @@ class RunDirectory(Checkpointer):
     def open(cls, path: Path) -> RunDirectory:
         """A run that was begun before."""
         if not (path / "config.toml").is_file():
-            raise InputError(f"{path}: is not a run (it has no config.toml); begin one without --resume")
+            begun = way("without --resume", "with isogloss.train")
+            raise InputError(f"{path}: is not a run (it has no config.toml); begin one {begun}")
         return cls(path)
 
     @property
@@ -72,7 +74,8 @@ class RunDirectory(Checkpointer):
 
     @property
     def how_to_resume(self) -> str:
-        return f"go on with: isogloss train --resume -o {shlex.quote(str(self.path))}"
+        command = f"isogloss train --resume -o {shlex.quote(str(self.path))}"
+        return f"go on with: {way(command, f'isogloss.resume_training({str(self.path)!r})')}"
 
     def resume(self) -> tuple[Position, State, State] | None:
         self.begin()

@@ -73,6 +73,7 @@ class TorchPairs(TorchLearner, PairLearner):
             as_tensor(numbers, self._device) for numbers in (pairs.query_of, pairs.document_of, pairs.grades)
         )
         self._recordings.clear()
+        self._longest = None
 
     def lengths(self, batch: NDArray[np.int64] | None) -> Lengths:
         rows = slice(None) if batch is None else batch

@@ -148,7 +148,8 @@ class TorchLearner(Learner):
             raise InputError("the model has nothing to learn: its word vectors are fixed; train the vectors too")
         self._device, self._named, self._modules = device, dict(parameters), modules
         self._recorded = recorded and device.type == "cuda"
-        self._recordings: dict[int, RecordedStep] = {}
+        self._recordings: dict[tuple[int, Lengths], RecordedStep] = {}
+        self._longest: Lengths | None = None
         self._adam = NamedAdam(learned, clip)
         self._rate, self._stopped = torch.zeros((), device=device), torch.zeros((), device=device)
         self._generator = torch.Generator(device).manual_seed(seed)
@@ -180,28 +181,30 @@ class TorchLearner(Learner):
 
     def _advance_chunk(self, order: NDArray[np.int64], batch_size: int) -> NDArray[np.float64]:
         """The losses of a chunk of batches; after one that is not finite they mean nothing, and nothing changes."""
-        recorded = self._recording(batch_size) if self._recorded and len(order) >= batch_size else None
         batches = [slice(first, first + batch_size) for first in range(0, len(order), batch_size)]
         self.prepare_chunk([order[batch] for batch in batches])
         numbers, losses = as_tensor(order, self._device), []
         self._stopped.zero_()
         for batch in batches:
-            if recorded and batch.stop <= len(order):
-                losses.append(recorded(numbers[batch]))
+            if self._recorded and batch.stop <= len(order):
+                losses.append(self._recording(batch_size, self.lengths(order[batch]))(numbers[batch]))
                 continue
             own = self._shared.begin(len(order[batch]), self.touched(order[batch])) if self._shared else slice(None)
             losses.append(self.step(numbers[batch][own], self.lengths(order[batch])))
         return torch.stack(losses).double().cpu().numpy()
 
-    def _recording(self, batch_size: int) -> RecordedStep:
-        """The step of a batch, padded to the longest text of all; recording it changes nothing."""
-        if batch_size not in self._recordings:
-            before = self._generator.get_state()
+    def _recording(self, batch_size: int, lengths: Lengths) -> RecordedStep:
+        """The step of a batch whose longest texts are so long; recording it changes nothing."""
+        self._longest = self._longest or self.lengths(None)
+        padded = padded_lengths(lengths, self._longest)
+        if (batch_size, padded) not in self._recordings:
+            before, stopped = self._generator.get_state(), self._stopped.clone()
             self._stopped.fill_(1)
-            step = partial(self.step, lengths=self.lengths(None))
-            self._recordings[batch_size] = RecordedStep(step, batch_size, self._generator)
+            step = partial(self.step, lengths=padded)
+            self._recordings[batch_size, padded] = RecordedStep(step, batch_size, self._generator)
             self._generator.set_state(before)
-        return self._recordings[batch_size]
+            self._stopped.copy_(stopped)
+        return self._recordings[batch_size, padded]
 
     def prepare_chunk(self, batches: Sequence[NDArray[np.int64]]) -> None:
         """Prepare the examples of some batches."""
@@ -239,6 +242,19 @@ class TorchLearner(Learner):
         fill(self.tensors(), state)
         self._adam.steps = int(state["step"])
         self._generator.set_state(random)
+
+
+def padded_lengths(lengths: Lengths, longest: Lengths) -> Lengths:
+    """How far a recorded step is padded: both sides to the same number of eighths of the longest text of all.
+
+    So a batch is not padded to a text that is somewhere else, and there are at most eight recordings.
+
+    >>> padded_lengths((12, 100), (20, 200)), padded_lengths((20, 3), (20, 200)), padded_lengths((1, 1), (1, 1))
+    ((13, 125), (20, 200), (1, 1))
+    """
+    part = max(-(-8 * own // max(1, most)) for own, most in zip(lengths, longest, strict=True))
+    padded = [max(1, -(-max(1, part) * most // 8)) for most in longest]
+    return padded[0], padded[1]
 
 
 def arrays(tensors: Mapping[str, Tensor]) -> State:

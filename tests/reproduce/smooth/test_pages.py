@@ -19,7 +19,7 @@ from isogloss.reproduce.smooth.training import SmoothTrials
 from isogloss.reproduce.trials import Outcome, TrialDirectory
 
 SETUP = Setup("demo", (("en", "fr"), ("en", "zh")), seeds=3)
-FIGURE4 = 3 * len(plan.EPS) * len(Grid().thresholds())
+FIGURE4 = len(plan.EPS) * len(Grid().thresholds())  # one seed, until the best are known
 QUERIES = 60
 
 
@@ -98,8 +98,8 @@ class TestPlans:
             "table1": 0, "table2": 30, "table3": 42, "figure1": 0, "figure2": 0, "figure3": 5, "figure4": FIGURE4,
             "figure5": 9, "claims": 24, "theory": 15,
         }  # fmt: skip
-        # Shared: 6 averages, figure 3, 3 of the grid, one number of negatives, 12 of the claims, 3 of the theory.
-        assert len(experiment.needed(ITEMS.values())) == 30 + 36 + FIGURE4 - 3 + 8 + 12 + 12
+        # Shared: 6 averages, figure 3, one of the grid, one number of negatives, 12 of the claims, 3 of the theory.
+        assert len(experiment.needed(ITEMS.values())) == 30 + 36 + FIGURE4 - 1 + 8 + 12 + 14
 
     def test_the_paper_s_rows_of_table_3_are_run_first_seed_by_seed(self, experiment):
         first = experiment.needed([ITEMS["table3"]])[:6]
@@ -216,6 +216,18 @@ class TestPages:
         assert "(--grid) may have better ones: eps 0 (theta1 0.1 is the lowest)." in page.text
         assert "| eps 0 − eps 1 | -0.100* |" in page.text  # over the whole collection
         assert (experiment.output / "figure4.csv").read_text().splitlines()[1].startswith('0,"0.1,0.7",0.9')
+
+    def test_the_best_thresholds_of_each_eps_are_run_with_all_seeds(self, tmp_path):
+        setup = Setup("demo", SETUP.pairs, seeds=3, grid=Grid((0.0, 1.0), (0.1, 0.2, 0.3), (0.6, 0.7, 0.8)))
+        experiment, item = experiment_of(setup, tmp_path), ITEMS["figure4"]
+        assert {trial.options().seed for trial in experiment.needed([item])} == {0}
+        for number, trials in enumerate(plan.figure4_trials(setup)[1.0].values()):
+            keep(experiment, trials[0], 0.5 + number / 100, full=0.5 - number / 100)
+        others = [trial for trial in experiment.needed([item]) if trial.options().seed]
+        assert [trial.options().eps for trial in others] == [1.0] * 12  # two more seeds of the three best by each
+        assert {trial.thresholds for trial in others} == {
+            "0.1,0.6", "0.1,0.7", "0.1,0.8", "0.3,0.6", "0.3,0.7", "0.3,0.8"
+        }  # fmt: skip
 
     def test_a_grid_without_an_optimum_on_its_edge_says_so(self, tmp_path):
         pytest.importorskip("matplotlib")

@@ -122,7 +122,7 @@ def test_all_documents_are_encoded_anew_by_another_run(run, index):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--grid", "dimension=8;16"), "--grid: bridge finds what it needs by itself; leave it out"),
+        (("--grid", "dimension=8;16"), "grid: bridge finds what it needs by itself; leave it out"),
         (("--grid", "paper"), "does not say what was chosen from"),
         (("--set", "without=magic"), "bridge.without: 'magic' is not one of"),
         (("--set", "without=lexicon,pages,starter"), "nothing is left to translate by"),

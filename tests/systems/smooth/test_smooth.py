@@ -97,10 +97,10 @@ def test_the_papers_recipes_are_the_defaults_but_for_eps_and_thresholds():
         assert (recipe.epochs, recipe.batch, recipe.rate, recipe.decay) == values
         assert (recipe.shuffle, recipe.patience, recipe.seed) == (True, 0, 0)
     options = SmoothOptions()
-    assert (options.dimension, options.eps, options.negatives, options.dropout) == (64, 0.25, 40, 0.4)
+    assert (options.dimension, options.eps, options.negatives, options.dropout) == (64, 0.1, 40, 0.4)
     assert (options.filters, options.window, options.hidden) == (300, 3, 64)
     lower, upper = options.make_loss(3).compiled()[1:3]
-    np.testing.assert_allclose([*lower, *upper], [-1, 0.3, 0.9, 0.3, 0.9, 1])
+    np.testing.assert_allclose([*lower, *upper], [-1, 0.3, 0.98, 0.3, 0.98, 1])
 
 
 def test_what_is_set_takes_the_recipes_place():
@@ -125,7 +125,7 @@ def test_losses_take_as_many_grades_as_the_data_have(grades):
         ({"loss": "hinge"}, "smooth.loss: 'hinge' is not one of sosl, 3part, mse, po, po-open"),
         ({"device": "tpu"}, "smooth.device: 'tpu' is not one of auto, cpu, cuda"),
         ({"measure": "NDCG@7"}, "smooth.measure: 'NDCG@7' is not one of P_mr@1"),
-        ({"thresholds": "low,high"}, "smooth.thresholds: 'low,high' is not a list of numbers like 0.3,0.9"),
+        ({"thresholds": "low,high"}, "smooth.thresholds: 'low,high' is not a list of numbers like 0.3,0.98"),
         ({"thresholds": "0.7,0.2"}, "thresholds 0.7,0.2 do not rise"),
         ({"loss": "3part", "thresholds": "0.1,0.2"}, "3part"),
         ({"frozen": "yes"}, "smooth.frozen: average has only word vectors; choose encoder=cnn or lstm"),
@@ -395,7 +395,8 @@ def test_scores_are_smooth_cosines(trained):
         np.tanh(np.mean([trained.model.table(side)[trained.model.words[side].find(word)] for word in words], axis=0))
         for side, words in (("query", ["word1", "word1", "word2"]), ("document", ["mot1", "mot2"]))
     )
-    expected = query @ document / ((np.linalg.norm(query) + 0.25) * (np.linalg.norm(document) + 0.25))
+    eps = trained.options.eps
+    expected = query @ document / ((np.linalg.norm(query) + eps) * (np.linalg.norm(document) + eps))
     found = trained.encode_queries(["Word1 word1, yak, WORD2"]) @ trained.encode_documents(["mot1 mot2"]).T
     assert found[0, 0] == pytest.approx(expected, abs=1e-6)
 

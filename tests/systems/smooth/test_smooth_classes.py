@@ -9,13 +9,14 @@ from isogloss.data.readers.demo import Demo
 from isogloss.storage.arrays import write_tensors
 from isogloss.systems.registry import make_system
 
-SMALL = {"epochs": "1", "dimension": "4", "negatives": "1"}
+SMALL = {"epochs": "1", "dimension": "4", "negatives": "1", "eps": "0"}
 
 
 @pytest.mark.parametrize(
     ("settings", "expected"),
     [
-        ({}, (0.3, 0.9)),
+        ({}, (0.3, 0.64)),  # no score of eps .1 and 64 dimensions reaches .98
+        ({"eps": "0"}, (0.3, 0.98)),
         ({"loss": "po"}, (0.2, 0.7)),
         ({"thresholds": "0.1,0.5"}, (0.1, 0.5)),
         ({"thresholds": "0.4"}, (0.4,)),
@@ -29,7 +30,7 @@ def test_the_loss_says_where_a_class_ends(settings, expected):
 
 
 @pytest.mark.parametrize(
-    ("top", "expected"), [(1, (0.3,)), (2, (0.3, 0.9)), (3, (0.3, 0.6, 0.9)), (4, (0.3, 0.5, 0.7, 0.9))]
+    ("top", "expected"), [(1, (0.3,)), (2, (0.3, 0.98)), (3, (0.3, 0.64, 0.98)), (4, (0.3, 0.526667, 0.753333, 0.98))]
 )
 def test_there_is_one_threshold_fewer_than_there_were_grades_to_learn_from(tmp_path, top, expected):
     system = make_system("smooth", ("en", "fr"), SMALL)
@@ -47,7 +48,7 @@ def test_a_model_that_does_not_say_how_many_grades_it_saw_had_three(tmp_path):
     system.save_model(tmp_path)
     write_tensors(tmp_path / "model.safetensors", system.model.parameters)
     system.load_model(tmp_path)
-    assert system.thresholds() == pytest.approx((0.3, 0.9))
+    assert system.thresholds() == pytest.approx((0.3, 0.98))
 
 
 def graded(top):

@@ -37,7 +37,7 @@ def test_a_saved_alignment_loads_the_same(tmp_path, two_spaces, options):
 
 def test_an_existing_directory_is_only_replaced_when_told(tmp_path, two_spaces):
     align(*two_spaces, pairs(30)).save(tmp_path)
-    with pytest.raises(InputError, match="--overwrite"):
+    with pytest.raises(InputError, match="overwrite=True"):
         align(*two_spaces, pairs(20)).save(tmp_path)
     align(*two_spaces, pairs(20), PAPER).save(tmp_path, overwrite=True)
     assert Alignment.load(tmp_path).pairs == 20

@@ -20,7 +20,7 @@ from isogloss.data.problems import Problems
 from isogloss.data.readers.markup import read_html, read_markdown
 from isogloss.data.readers.walking import id_of, walk
 from isogloss.data.source import Source, existing_directory
-from isogloss.storage.lines import Location, read_lines
+from isogloss.storage.lines import Location, find_file, read_lines
 
 _HTML = (".html", ".htm")
 _MARKDOWN = (".md", ".markdown")
@@ -41,13 +41,23 @@ class Folder(Source):
         self.directory = existing_directory(where)
 
     def documents(self, language: str, problems: Problems) -> Iterator[tuple[Location, Document]]:
-        paths = self._paths(problems)
-        marked = [path for path in paths if _is_marked(path.relative_to(self.directory), language)]
-        for location, document in self._documents(marked or paths, lambda _: language, problems):
+        paths = self.files(problems)
+        marked = self.marked(paths, language)
+        for location, document in self.read(marked or paths, problems, language):
             yield location, replace(document, language=language if marked else "")
 
     def all_documents(self, problems: Problems) -> Iterator[tuple[Location, Document]]:
-        return self._documents(self._paths(problems), _named_language, problems)
+        return self.read(self.files(problems), problems)
+
+    def marked(self, paths: Iterable[Path], language: str) -> list[Path]:
+        """Those files whose paths say that they are in a language."""
+        return [path for path in paths if _is_marked(path.relative_to(self.directory), language)]
+
+    def read(
+        self, paths: Iterable[Path], problems: Problems, language: str = ""
+    ) -> Iterator[tuple[Location, Document]]:
+        """The documents of some files of the folder, which are in a language where one is named."""
+        return self._documents(paths, (lambda _: language) if language else _named_language, problems)
 
     def place(self, document: Document) -> tuple[str, str]:
         path = Path(document.id)
@@ -75,7 +85,8 @@ class Folder(Source):
                 Document(id_of(name), text, title or id_of(Path(stem.removesuffix(f".{language_of(name)}")))),
             )
 
-    def _paths(self, problems: Problems) -> list[Path]:
+    def files(self, problems: Problems) -> list[Path]:
+        """The files that are read, in order."""
         return sorted(
             walk(self.directory, (*_ENDINGS, *(f"{ending}.gz" for ending in _ENDINGS)), problems, self._follows)
         )
@@ -86,6 +97,25 @@ class LinkedFolder(Folder):
 
     format = "folder+links"
     _follows = True
+
+
+class OneFile(Folder):
+    """A single file, as a folder that has no other."""
+
+    format = "file"
+
+    def __init__(self, where: str) -> None:
+        Source.__init__(self, where)
+        self._path = find_file(Path(where))
+        self.directory = self._path.parent
+
+    def files(self, problems: Problems) -> list[Path]:
+        return [self._path]
+
+
+def has_text(path: Path) -> bool:
+    """Whether a file is one of those that are read."""
+    return _stem_and_ending(path)[1] in _ENDINGS
 
 
 def _content(path: Path, problems: Problems) -> str | None:

@@ -18,7 +18,7 @@ from isogloss.reproduce.smooth.comparing import (
     differences_tables,
 )
 from isogloss.reproduce.smooth.data import Trial
-from isogloss.reproduce.smooth.figures import figure1, figure2, figure3, figure4, figure5
+from isogloss.reproduce.smooth.figures import figure1, figure2, figure3, figure4, figure4_trials, figure5
 from isogloss.reproduce.smooth.plan import Experiment, Groups, Result, Setup, training_line
 from isogloss.reproduce.smooth.published import LANGUAGES, MEASURES, TABLE1, TABLE2, TABLE3, Statistics, Values
 from isogloss.reproduce.smooth.theory import theory
@@ -210,11 +210,6 @@ def _table3(setup: Setup) -> Iterable[Iterable[Trial]]:
             yield [trials[seed] for each in groups for name, trials in each.items() if name in rows]
 
 
-def _figure4(setup: Setup) -> Iterable[Iterable[Trial]]:
-    """Seed by seed."""
-    return zip(*(trials for by in plan.figure4_trials(setup).values() for trials in by.values()), strict=True)
-
-
 def _claims(setup: Setup) -> Iterable[Iterable[Trial]]:
     return (trials for groups in plan.claims_trials(setup).values() for trials in groups.values())
 
@@ -226,7 +221,7 @@ ITEMS = {
     "figure1": Item(lambda _: (), figure1, is_drawn=True, needs_data=False),
     "figure2": Item(lambda _: (), figure2, is_drawn=True, needs_data=False),
     "figure3": Item(_needs(lambda setup: plan.figure3_trials(setup).values()), figure3, is_drawn=True),
-    "figure4": Item(_needs(_figure4), figure4, is_drawn=True),
+    "figure4": Item(figure4_trials, figure4, is_drawn=True),
     "figure5": Item(lambda experiment: plan.figure5_trials(experiment.setup).values(), figure5, is_drawn=True),
     "claims": Item(_needs(_claims), claims),
     "theory": Item(_needs(lambda setup: plan.theory_trials(setup).values()), theory, is_drawn=True),

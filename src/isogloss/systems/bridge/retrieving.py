@@ -27,6 +27,7 @@ from isogloss.systems.bridge.features import Features, QueryFeatures, compute_fe
 from isogloss.systems.bridge.matching import BestPassages, CollectionStatistics, DocumentMatches, QueryTable
 from isogloss.systems.bridge.model import DEFAULT_CALIBRATIONS, BridgeModel
 from isogloss.systems.bridge.weights import Values, context_of
+from isogloss.text.passages import Span
 from isogloss.text.stopwords import stop_words
 from isogloss.text.tokenizer import Tokenizer, tokenize
 from isogloss.translation.model import Numbers
@@ -36,7 +37,7 @@ FETCHED = 5, 10
 _FIRST, _RARE = 3, 3  # a word that stands verbatim in so few documents puts one of them among the first three
 _TAIL = 0.22  # of the forward log-likelihood that a query could have: what the hundredth document has (median)
 _STAYS = 0.2  # P(w | w) of a word that is not translated
-_SHOWN = 128  # hits that are cached: both a passage and an explanation is asked for
+_SHOWN = 128  # hits that are cached: they are explained one by one
 _KEPT = 64  # queries that are cached: the hits of each are explained one by one
 
 
@@ -253,18 +254,26 @@ class Retriever:
 
     def _find(self, query: str, row: int) -> Found:
         """A document with what each word adds to its score; what a search has computed of it is not computed again."""
-        retrieved = self.retrieved(query)
-        position, scored = retrieved.position_of(row), retrieved.scored
-        if position is None:
-            scored, position = self._score(query, np.asarray([row])), 0
-            scores = self._word_scores(query, scored)
-        else:
-            scores = self._retrieved_word_scores(query)
+        scored, position = self._scored(query, row)
+        is_retrieved = scored is self.retrieved(query).scored
+        scores = self._retrieved_word_scores(query) if is_retrieved else self._word_scores(query, scored)
         ((part, rows, _),) = self.documents.split(np.asarray([row]))
         here = slice(position, position + 1)
         return Found(
             part, int(rows[0]), scored.features.passages[here], scored.features.values[position], scores[position]
         )
+
+    def _scored(self, query: str, row: int) -> tuple[Scored, int]:
+        """The features of a document, and where it is among those that have been computed with it."""
+        retrieved = self.retrieved(query)
+        position = retrieved.position_of(row)
+        return (self._score(query, np.asarray([row])), 0) if position is None else (retrieved.scored, position)
+
+    def passage(self, query: str, row: int) -> Span:
+        """Where the best passage of a document begins and ends in its text."""
+        scored, position = self._scored(query, row)
+        ((part, rows, _),) = self.documents.split(np.asarray([row]))
+        return part.span(int(rows[0]), int(scored.features.passages[position]))
 
     def _word_scores(self, query: str, scored: Scored) -> Values:
         features, table = self.query_features(query), self.query_table(query)

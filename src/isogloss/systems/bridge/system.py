@@ -42,6 +42,7 @@ from isogloss.retrieval.ranking import Allowed, Matches, Ranking, Rows, Scores, 
 from isogloss.storage.errors import InputError
 from isogloss.storage.progress import track
 from isogloss.storage.strings import StringTable
+from isogloss.storage.wording import way
 from isogloss.systems.base import VERBATIM, Contribution, SystemOptions
 from isogloss.systems.bridge.characters import CHARACTER_FEATURES
 from isogloss.systems.bridge.documents import Documents, Part, Vectors, number_tokens
@@ -206,10 +207,7 @@ class Bridge(FindsPassages, Trainable, SparseSystem):
         return np.concatenate([np.zeros(0, np.float32), *(self.score(query, block) for block in blocks)])
 
     def passage(self, query: str, row: int) -> Span | None:
-        if not self.options.passages:
-            return None
-        found = self.retriever.found(query, row)
-        return found.part.span(found.row, int(found.passage[0]))
+        return self.retriever.passage(query, row) if self.options.passages else None
 
     def explain(self, query: str, row: int, text: str) -> list[Contribution]:
         """Each word of the query with the terms that match it; what belongs to no word has a line of its own.
@@ -387,8 +385,9 @@ class Bridge(FindsPassages, Trainable, SparseSystem):
                 pairs, knowledge, tokenizers, self.options, find_compounds(texts, self._document_terms)
             )
         except InputError as error:
-            way = "install isogloss-starter, or give it translated pages or a lexicon: --set lexicon=FILE"
-            raise InputError(f"{self.name}: {error}; {way}") from error
+            lexicon = way("--set lexicon=FILE", "lexicon=")
+            what = f"install isogloss-starter, or give it translated pages or a lexicon: {lexicon}"
+            raise InputError(f"{self.name}: {error}; {what}") from error
         forms = query_forms(pairs, knowledge, tokenizers[0])
         own = StringTable.of(form if (form := forms.get(word, "")) != word else "" for word in translation.query_words)
         model = BridgeModel(translation, tables, default_weights(), forms=own)

@@ -56,10 +56,10 @@ class SmoothOptions(SystemOptions):
 
     encoder: str = option("average", "average, cnn or lstm")
     dimension: int = option(64, "of word vectors and of texts", 1, 4096)
-    eps: float = option(0.25, "of the smooth cosine; 0 is the cosine, the paper has 1", 0, 100)
+    eps: float = option(0.1, "of the smooth cosine; 0 is the cosine, the paper has 1", 0, 100)
     loss: str = option("sosl", f"one of {', '.join(LOSSES)}")
     thresholds: str = option(
-        "", "of the loss, rising; sosl 0.3,0.9 (the paper 0.2,0.7), 3part 0.2,0.55,0.9, others 0.2,0.7"
+        "", "of the loss, rising; sosl 0.3,0.98 (the paper 0.2,0.7), 3part 0.2,0.55,0.9, others 0.2,0.7"
     )
     slope: float = option(0.0, "of the losses po and po-open; 0: po 1, as in the paper, po-open (ours) 10", 0, 1e3)
     negatives: int = option(40, "random irrelevant documents a query", 0, 100_000)
@@ -117,9 +117,9 @@ class SmoothOptions(SystemOptions):
         Those of SOSL, and eps, were chosen by the MRR over the whole collection of bible fr
         (docs/results/smooth.md#figure-4).
         """
-        thresholds = numbers("smooth.thresholds", self.thresholds, "0.3,0.9")
+        thresholds = numbers("smooth.thresholds", self.thresholds, "0.3,0.98")
         if not thresholds and self.loss != "3part":
-            first, last = (0.3, 0.9) if self.loss == "sosl" else (0.2, 0.7)
+            first, last = (0.3, 0.98) if self.loss == "sosl" else (0.2, 0.7)
             thresholds = np.linspace(first, last, grades - 1).tolist()
         return make_loss(self.loss, thresholds, self.slope)
 

@@ -92,12 +92,21 @@ class Smooth(TrainedSystem, DenseSystem):
         return explain_pairs(words, shares, vector, score, partial(self.model.document_products, text))
 
     def thresholds(self) -> tuple[float, ...]:
-        """The midpoints between the loss's bands of adjacent grades: one fewer than there are grades."""
+        """The midpoints between the loss's bands of adjacent grades: one fewer than there are grades.
+
+        No score of n dimensions is above n / (sqrt(n) + eps)^2. A threshold beyond pulls while training; as the end of
+        a class it goes to the middle between it and the one below (-1 below the lowest).
+        """
         grades = self.model.grades if hasattr(self, "model") else DEFAULT_GRADES
         loss = self.options.make_loss(grades).compiled()
-        ends = zip(loss.upper[:-1].tolist(), loss.lower[1:].tolist(), strict=True)
-        finite = [[end for end in both if np.isfinite(end)] for both in ends]
-        return tuple(round(sum(both) / len(both), 6) for both in finite)
+        bands = zip(loss.upper[:-1].tolist(), loss.lower[1:].tolist(), strict=True)
+        finite = [[end for end in both if np.isfinite(end)] for both in bands]
+        found = [sum(both) / len(both) for both in finite]
+        size = self.options.dimension**0.5
+        highest = (size / (size + self.options.eps)) ** 2 if self.options.encoder == "average" else 1.0
+        below = [-1.0, *found[:-1]]
+        ends = [(end + low) / 2 if end > highest else end for low, end in zip(below, found, strict=True)]
+        return tuple(round(end, 6) for end in ends)
 
     def save_model(self, directory: Path) -> None:
         self.model.save(directory)

@@ -1,0 +1,154 @@
+"""The files of a source: which there are, and which have changed since they were read."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Collection, Iterator, Mapping
+from copy import copy
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from isogloss.data.documents import Document
+from isogloss.data.problems import Problems
+from isogloss.data.readers.folder import Folder
+from isogloss.data.source import Source
+from isogloss.index.commit import FILE as COMMIT
+from isogloss.index.origins import NEVER_READ, Key, Origin, OriginRecord, now
+from isogloss.storage.file_states import FileState, is_newer, state_of
+from isogloss.storage.lines import Location, find_file
+from isogloss.storage.progress import track
+
+_WHOLE = ("jsonl", "wikiclir", "beir", "trec", "po", "tmx", "tsv")
+"""Formats whose files are read together: if one has changed, all documents are read and compared."""
+
+
+class FolderProblems(Problems):
+    """Notes the folders that cannot be read: what is in them is not gone."""
+
+    def __init__(self) -> None:
+        super().__init__(stop_at_errors=False)
+        self.unreadable: dict[Path, str] = {}
+
+    def error(self, location: Location, kind: str, message: str) -> None:
+        self.unreadable[location.path] = message
+
+
+@dataclass(frozen=True)
+class Scan:
+    """The files of a source at a moment."""
+
+    root: Path
+    """The folder that paths are relative to."""
+    states: dict[str, FileState]
+    unreadable: dict[str, str] = field(default_factory=dict)
+    """Files and folders that cannot be read, and why."""
+    begun: int = 0
+    """The time in nanoseconds."""
+
+    def is_unreadable(self, path: str) -> bool:
+        """Whether a file, or a folder that it is in, cannot be read."""
+        return bool(self.unreadable) and any(
+            each in self.unreadable for each in (path, *(parent.as_posix() for parent in Path(path).parents))
+        )
+
+    def settled(self, paths: Collection[str]) -> dict[str, FileState]:
+        """The states after these files were read: one that has changed meanwhile is to be read again."""
+        changed = {path for path in paths if is_newer(self.root / path, self.begun)}
+        return {path: NEVER_READ if path in changed else state for path, state in self.states.items()}
+
+
+def is_followed(source: Source) -> bool:
+    """Whether the files of a source can be read again: it is not in memory, and not on another machine."""
+    return isinstance(source, Folder) or source.format in _WHOLE
+
+
+def origin_name(source: Source) -> str:
+    """The source with its whole path."""
+    return f"{source.format}:{os.path.abspath(source.where)}"  # noqa: PTH100 - links stay
+
+
+def scan(source: Source, known: Mapping[str, FileState] | None = None, only: Path | None = None) -> Scan:
+    """The state of each file of a source, or of ``only`` one; those whose status is ``known`` are not opened."""
+    begun, known = time.time_ns(), known or {}
+    problems = FolderProblems()
+    root, paths = _files(source, problems) if only is None else (_root(source), [only])
+    found = Scan(root, {}, {_inside(root, path): why for path, why in problems.unreadable.items()}, begun)
+    for path in track(paths, "looking for changes"):
+        name = _inside(root, path)
+        try:
+            found.states[name] = state_of(path, known.get(name), begun)
+        except FileNotFoundError:
+            continue
+        except (OSError, ValueError) as error:
+            found.unreadable[name] = f"cannot be read ({getattr(error, 'strerror', None) or error})"
+    return found
+
+
+def _files(source: Source, problems: Problems) -> tuple[Path, list[Path]]:
+    root = _root(source)
+    if isinstance(source, Folder):
+        return root, source.files(problems)
+    if not Path(source.where).is_dir():
+        return root, [find_file(Path(source.where))]
+    found: list[Path] = []
+    for folder, folders, names in os.walk(source.where):
+        if COMMIT in names:  # an index that is kept beside its data
+            folders.clear()
+        else:
+            found += (Path(folder, name) for name in names if not name.startswith("."))
+    return root, sorted(found)
+
+
+def _root(source: Source) -> Path:
+    if isinstance(source, Folder):
+        return source.directory
+    where = Path(source.where)
+    return where if where.is_dir() else where.parent
+
+
+def _inside(root: Path, path: Path) -> str:
+    """The path of a file below a folder; ``relative_to`` takes ten times as long, and there may be many."""
+    name, folder = path.as_posix(), root.as_posix()
+    return name.removeprefix(folder if folder.endswith("/") else f"{folder}/") if folder != "." else name
+
+
+class Recording:
+    """Notes which document of a source is from which file, while ``source`` is read instead of it."""
+
+    def __init__(self, source: Source, languages: Collection[str], problems: Problems | None, translated: bool) -> None:
+        skip_bad = problems is not None and not problems.stop_at_errors
+        self._origin = Origin(origin_name(source), tuple(languages), skip_bad, translated)
+        self._scan = scan(source)
+        self._file_of: dict[str, str] = {}
+        self._source, self.source = source, source
+        if isinstance(source, Folder):
+            self.source = copy(source)
+            vars(self.source).update(documents=self._documents, all_documents=self._all_documents)
+
+    def record(self, ids: Mapping[str, Collection[str]]) -> OriginRecord:
+        """What was read: ``ids`` are those of the documents of each language that were indexed."""
+        states = self._scan.settled(self._scan.states)
+        first = min(states, default="")
+        keys = [Key(language, id_) for language, of_language in ids.items() for id_ in of_language]
+        claims = {key: self._file_of.get(key.id, first) for key in keys}
+        used = {key: path for key, path in claims.items() if path in states}
+        return OriginRecord.of(replace(self._origin, read_at=now()), states, used)
+
+    def _documents(self, language: str, problems: Problems) -> Iterator[tuple[Location, Document]]:
+        return self._noted(self._source.documents(language, problems))
+
+    def _all_documents(self, problems: Problems) -> Iterator[tuple[Location, Document]]:
+        return self._noted(self._source.all_documents(problems))
+
+    def _noted(self, documents: Iterator[tuple[Location, Document]]) -> Iterator[tuple[Location, Document]]:
+        for location, document in documents:
+            self._file_of[document.id] = _inside(self._scan.root, location.path)
+            yield location, document
+
+
+def recording(
+    source: Source, languages: Collection[str] = (), problems: Problems | None = None, translated: bool = False
+) -> Recording | None:
+    """A recording of a source, if its files can be read again."""
+    return Recording(source, languages, problems, translated) if is_followed(source) else None

@@ -1,0 +1,1 @@
+"""An index inside other tools: one small module each."""
