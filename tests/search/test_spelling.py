@@ -135,8 +135,8 @@ def index():
 
 
 def test_hits_say_what_was_corrected_unless_the_query_is_to_be_searched_for_as_it_is(index):
-    found = index.search("contaner memroy limt")
-    right = index.search("container memory limit")
+    found = index.search("contaner memroy limt", explain=True)
+    right = index.search("container memory limit", explain=True)
     assert [(hit.document.id, hit.score) for hit in found] == [(hit.document.id, hit.score) for hit in right]
     assert found.read_as == "container memory limit" and [each.word for each in found.corrected] == [
         "contaner", "memroy", "limt"

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from isogloss.systems.base import System
 from isogloss.text.compounds import COMPOUNDING, LINKS, SHORTEST_PART
 from isogloss.text.stemming import stem
+from isogloss.text.stopwords import stop_words
 from isogloss.text.tokenizer import token_spans
 
 _SHORTEST, _LONGEST = 3, 24  # letters of a word that is corrected; of the shortest, letters are missing or exchanged
@@ -73,7 +74,8 @@ def read_query(query: str, systems: Collection[System]) -> ReadQuery:
     every = token_spans(query)
     typed = {word for _, _, word in every}
     spans = [each for each in every if is_plain(query, *each) and each[2][:-1] not in typed]  # sqrt, sqrtf are meant
-    words = list(dict.fromkeys(word for _, _, word in spans))
+    stops = frozenset().union(*(stop_words(system.query_language) for system in systems))
+    words = list(dict.fromkeys(word for _, _, word in spans if word not in stops))
     if not words or not systems:
         return ReadQuery(query)
     unknown = [word for word, known in zip(words, _frequencies(words, systems).tolist(), strict=True) if not known]

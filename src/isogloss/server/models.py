@@ -71,7 +71,7 @@ _REASONS = [
 _TRANSLATIONS = [{"word": "sea", "translations": ["mer", "marin"]}, {"word": "salty", "translations": ["salé"]}]
 _HIT = {
     "rank": 1, "score": 0.58, "language": "fr", "id": "fr-sea", "title": "La mer", "url": "https://example.org/mer",
-    "fields": {"topic": "water"}, "relevance": "relevant", "reranked": False, "chance": None, "bar": 1.0,
+    "fields": {"topic": "water"}, "relevance": "relevant", "reranked": False, "chance": 0.64, "bar": 0.64,
     "snippet": [{"text": "La ", "match": False}, {"text": "mer", "match": True}],
 }  # fmt: skip
 _GLOSS = {
@@ -401,7 +401,7 @@ class ExplainAnswer(BaseModel):
 
     model_config = _example(
         query=_QUERY, read_as=_QUERY, corrected=[], language="fr", id="fr-sea", title="La mer", system="psq",
-        passage=[0, 17], score=0.58, chance=None, explanation=_REASONS, translations=_TRANSLATIONS, unknown_words=[],
+        passage=[0, 17], score=0.58, chance=0.64, explanation=_REASONS, translations=_TRANSLATIONS, unknown_words=[],
     )  # fmt: skip
 
     query: str

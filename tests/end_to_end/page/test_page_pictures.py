@@ -49,7 +49,7 @@ def test_results(site, open_page, scheme):
 def test_gloss(site, open_page):
     """The picture of the README: what somebody sees who reads none of these languages."""
     page = open_page(f"{site}?q=why+do+volcanoes+erupt", viewport=DESKTOP)
-    page.locator(".card").first.locator(".passage ~ .gloss .word").nth(6).focus()
+    page.locator(".card").first.locator(".passage ~ .gloss mark").last.focus()
     expect(page.get_by_role("tooltip")).to_be_visible()
     taken(page, "gloss")
 
@@ -75,7 +75,7 @@ def test_nothing_found(site, open_page):
 
 def test_probably_nothing_here(tmp_path, serve, open_page):
     make_index(
-        tmp_path / "index", "smooth", open_source("demo"), ["fr"], settings={"thresholds": "0.7,0.9", "epochs": "5"}
+        tmp_path / "index", "smooth", open_source("demo"), ["fr"], settings={"thresholds": "0.97,0.99", "epochs": "5"}
     )
     with serve(tmp_path / "index") as address:
         page = open_page(f"{address}?q=animal+with+a+long+trunk", viewport=DESKTOP)
