@@ -106,6 +106,11 @@ def _system():
 _MADE: list = []
 
 
+def test_where_few_words_are_known_a_short_word_with_a_wrong_letter_may_be_right(system):
+    assert not read_query("how bees make firm limbs", [system]).corrected
+    assert read_query("contaimer", [system]).query == "container"
+
+
 def test_a_word_that_is_known_in_any_language_of_the_documents_is_left_alone(system):
     other = make_system("bm25", ("en", "en"), {})
     other.index_texts(["a limt is a limb"])

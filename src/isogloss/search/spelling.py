@@ -10,7 +10,8 @@ P(x | w) takes the four kinds of slips to be alike, and letters beside the right
 all others.
 
 What is known in any way is never changed: a word that is translated, a name that stands in the documents, a stop word,
-a compound of known words. Nor are numbers, codes, words in capitals, short words and words in other scripts.
+a compound of known words. Nor are numbers, codes, words in capitals, short words and words in other scripts. Where few
+words are known, a short one with a wrong letter is left alone too: it may well be right.
 """
 
 from __future__ import annotations
@@ -18,20 +19,22 @@ from __future__ import annotations
 import string
 import unicodedata
 from collections.abc import Collection, Iterator, Sequence
-from itertools import pairwise
 from math import log
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.systems.base import System
+from isogloss.systems.base import NEVER_MEANT, QueryVocabulary, System
 from isogloss.text.compounds import COMPOUNDING, LINKS, SHORTEST_PART
 from isogloss.text.stemming import stem
 from isogloss.text.stopwords import stop_words
 from isogloss.text.tokenizer import token_spans
 
 _SHORTEST, _LONGEST = 3, 24  # letters of a word that is corrected; of the shortest, letters are missing or exchanged
+_FEW_WORDS = 5_000  # of a vocabulary that lacks many common words, which are near to others
+_SURE = 6  # letters of a word that is then corrected only if a letter is missing or two are exchanged
+_MOST_OF_ALPHABET = 100  # letters
 _MOST_LETTERS = 1_000  # of a query: a longer one is a text and was not typed
 _MOST = 8  # words of a query that are corrected: what has more is in another language, or no text
 _WITHIN = ".,;:!?…\"'’`()[]{}<>«»“”‘„¿¡-–—/"  # signs that stand between words; others make a code of them
@@ -121,34 +124,35 @@ def _frequencies(words: Sequence[str], systems: Collection[System]) -> NDArray[n
 
 def _nearest(unknown: Sequence[str], systems: Collection[System]) -> dict[str, str]:
     """What each unknown word is read as; without those that nothing known is near to, and compounds of known ones."""
-    letters = _letters(systems)
-    words = [word for word in unknown if set(letters).issuperset(word)]
+    vocabularies = [system.query_vocabulary() for system in systems]
+    letters, small = _letters(vocabularies), max(each.size for each in vocabularies) < _FEW_WORDS
+    words = [word for word in unknown if set(letters).issuperset(word) and not _is_compound(word, systems)]
     near = [list(one_slip_away(word, letters)) for word in words]
-    compounding = any(system.query_language in COMPOUNDING for system in systems)
-    parts = [list(_parts(word)) if compounding else [] for word in words]
-    every = [each for lists in (near, parts) for of_word in lists for each in of_word]
-    found = _frequencies(every, systems)
-    ends = np.cumsum([0, *(len(of_word) for lists in (near, parts) for of_word in lists)]).tolist()
-    of_each = [found[begin:end] for begin, end in pairwise(ends)]
-    endings = {word: _ending(word, systems) for word in words}
+    found = _frequencies([each for of_word in near for each in of_word], systems) if words else np.zeros(0)
     read = {}
-    for word, candidates, known, of_parts in zip(words, near, of_each, of_each[len(words) :], strict=False):
-        if known.any() and not (of_parts.reshape(-1, 2) > 0).all(axis=1).any():
-            scores = {
-                candidates[i]: log(known[i]) + chance
-                for i in np.flatnonzero(known).tolist()
-                if (chance := likelihood(word, candidates[i], endings[word])) is not None
-            }
-            if scores:
-                read[word] = max(scores, key=lambda each: (scores[each], each))
+    for word, candidates, end in zip(words, near, np.cumsum([len(each) for each in near]).tolist(), strict=True):
+        known, ending = found[end - len(candidates) : end], _ending(word, systems)
+        scores = {
+            candidates[i]: log(known[i]) + chance
+            for i in np.flatnonzero(known > NEVER_MEANT).tolist()
+            if (chance := likelihood(word, candidates[i], ending, _SURE if small else _SHORTEST)) is not None
+        }
+        if scores:
+            read[word] = max(scores, key=lambda each: (scores[each], each))
     return read
 
 
-def _letters(systems: Collection[System]) -> str:
-    """The letters of the words that the systems know, with all of the keyboard where these are Latin, or none."""
-    known = "".join(system.letters() for system in systems)
+def _letters(vocabularies: Collection[QueryVocabulary]) -> str:
+    """The letters of known words, with all of the keyboard where these are Latin, or none are known."""
+    known = "".join(each.letters for each in vocabularies)
     latin = string.ascii_lowercase if not known or not {*string.ascii_lowercase}.isdisjoint(known) else ""
-    return "".join(dict.fromkeys(latin + known))
+    return "".join(dict.fromkeys(latin + known))[:_MOST_OF_ALPHABET]
+
+
+def _is_compound(word: str, systems: Collection[System]) -> bool:
+    """Whether a word consists of two known ones, in a language that writes such words as one."""
+    parts = list(_parts(word)) if any(system.query_language in COMPOUNDING for system in systems) else []
+    return bool(parts) and bool((_frequencies(parts, systems).reshape(-1, 2) > 0).all(axis=1).any())
 
 
 def one_slip_away(word: str, letters: str) -> set[str]:
@@ -164,11 +168,11 @@ def one_slip_away(word: str, letters: str) -> set[str]:
     return (missing | other | exchanged | {head + tail[1:] for head, tail in cuts[:-1]}) - {word}
 
 
-def likelihood(typed: str, meant: str, ending: int | None = None) -> float | None:
+def likelihood(typed: str, meant: str, ending: int | None = None, short: int = _SHORTEST) -> float | None:
     """Ln P(x | w) of a typed word, but for a constant, given one that is one slip away; None if it is too unlikely.
 
-    It is where the slip is within an ``ending`` that the language has, which begins after so many letters. It is too
-    where a letter of a word of three is wrong.
+    It is where the slip is within an ``ending`` that the language has, which begins after so many letters. In a word of
+    no more than ``short`` letters, too many words are one wrong letter away.
     """
     place = _first_difference(typed, meant)
     if ending is not None and place > ending:
@@ -178,7 +182,7 @@ def likelihood(typed: str, meant: str, ending: int | None = None) -> float | Non
         return first  # a letter is missing
     if len(typed) == len(meant) and typed[place + 1 :] != meant[place + 1 :]:
         return first  # two are exchanged
-    if len(typed) == _SHORTEST:
+    if len(typed) <= short:
         return None
     x, around = typed[place], NEIGHBOURS.get(meant[place : place + 1], "")
     if len(typed) > len(meant):

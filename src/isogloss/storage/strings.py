@@ -19,7 +19,7 @@ from isogloss.storage.array_checks import check_offsets, check_type
 from isogloss.storage.arrays import keep_with, load_array, place_of, save_array, save_chunks
 from isogloss.storage.errors import DamagedIndexError
 
-_HEAD = 8  # bytes of a string by which most others are told from it
+_HEAD = 16  # bytes of a string by which most others are told from it
 _TAKEN = 2**16  # strings copied at a time: for each of their bytes a number is needed
 
 
@@ -68,19 +68,21 @@ class StringTable(Sequence[str]):
     def find_all(self, strings: Sequence[str]) -> NDArray[np.int64]:
         """The numbers of many strings in a sorted table, -1 for each that it does not have.
 
-        Most that are not there are told by their first eight bytes: these are numbers in ascending order too.
+        Those that are not there are mostly told by their first bytes.
 
         >>> StringTable.of(["bee", "container", "contains"]).find_all(["contains", "contained", "sea", "bee"])
         array([ 2, -1, -1,  0])
         """
         wanted = [string.encode("utf-8", "surrogatepass") for string in strings]
-        heads = np.asarray(wanted, f"S{_HEAD}").view(">u8").astype(np.uint64)
-        low, high = (np.searchsorted(self._heads, heads, side) for side in ("left", "right"))
         found = np.full(len(wanted), -1)
-        for i in np.flatnonzero(low < high).tolist():
-            number = bisect_left(range(len(self)), wanted[i], int(low[i]), int(high[i]), key=self._bytes)
-            if number < high[i] and self._bytes(number) == wanted[i]:
-                found[i] = number
+        if len(self):
+            heads = np.asarray(wanted, self._heads.dtype)
+            first = np.searchsorted(self._heads, heads)
+            alike = self._heads[np.minimum(first, len(self) - 1)] == heads
+            for i in np.flatnonzero(alike).tolist():
+                number = bisect_left(range(len(self)), wanted[i], int(first[i]), key=self._bytes)
+                if number < len(self) and self._bytes(number) == wanted[i]:
+                    found[i] = number
         return found
 
     def text(self) -> str:
@@ -88,8 +90,14 @@ class StringTable(Sequence[str]):
         return self._decoded(self.data.tobytes())
 
     @cached_property
-    def _heads(self) -> NDArray[np.uint64]:
-        return _heads(self)
+    def _heads(self) -> NDArray[np.bytes_]:
+        """The first bytes of each string; shorter strings are filled up with zeros."""
+        begins, lengths = self.offsets[:-1], np.diff(self.offsets)
+        heads = np.zeros((len(self), _HEAD), np.uint8)
+        for place in range(_HEAD):
+            longer = np.flatnonzero(lengths > place)
+            heads[longer, place] = self.data[begins[longer] + place]
+        return heads.view(f"S{_HEAD}")[:, 0]
 
     def save(self, directory: Path, name: str) -> None:
         """Write ``NAME.bytes.npy`` and ``NAME.offsets.npy``."""
@@ -181,17 +189,6 @@ def taken(tables: Sequence[StringTable], numbers: NDArray[np.int64]) -> StringTa
         source = np.repeat(begins[some] - ends[:-1], lengths[some]) + np.arange(ends[0], ends[-1])
         copied[ends[0] : ends[-1]] = data[source]
     return StringTable(copied, offsets)
-
-
-def _heads(table: StringTable) -> NDArray[np.uint64]:
-    """The first eight bytes of each string as a number; shorter strings are filled up with zeros."""
-    begins, lengths = table.offsets[:-1], np.diff(table.offsets)
-    heads = np.zeros(len(begins), np.uint64)
-    for place in range(_HEAD):
-        heads <<= np.uint64(8)
-        longer = lengths > place
-        heads[longer] |= table.data[begins[longer] + place]
-    return heads
 
 
 def _runs(keep: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:

@@ -43,6 +43,8 @@ FILE_OPTIONS = ("lexicon", "query_vectors", "document_vectors")
 """Options that name files."""
 RARE = 1e-9
 """The frequency of a word that is known but never seen."""
+NEVER_MEANT = 1e-12
+"""The frequency of a word that is known, but that a mistyped word is never read as."""
 VERBATIM = 0.1
 """By how much rarer a word of the documents is in queries that are in another language: it is mostly a name."""
 AUTO = "auto"
@@ -94,6 +96,15 @@ def option(default: Any, text: str, least: float | None = None, most: float | No
     return field(default=default, metadata=metadata)
 
 
+def as_names(shares: NDArray[np.floating], words: Sequence[str], terms: Sequence[str]) -> NDArray[np.float64]:
+    """The frequencies of query words that stand in documents of another language as these terms, with these shares.
+
+    A word that is there in another form is no name, but a word of the other language.
+    """
+    unchanged = [word == term for word, term in zip(words, terms, strict=True)]
+    return np.where(unchanged, VERBATIM * shares, np.minimum(shares, NEVER_MEANT))
+
+
 def numbers(name: str, text: str, like: str) -> list[float]:
     """The numbers of an option that is a list of them, separated by commas."""
     try:
@@ -108,6 +119,13 @@ class Contribution(NamedTuple):
     query_word: str
     document_words: tuple[str, ...]
     score: float
+
+
+class QueryVocabulary(NamedTuple):
+    """The letters of the words that are known of a language, and the number of words."""
+
+    letters: str = ""
+    size: int = 0
 
 
 class System(ABC):
@@ -179,12 +197,11 @@ class System(ABC):
 
         A word counts as known in any form of it that the system takes for the same.
         """
-        unknown = set(self.unknown_words(" ".join(words)))
-        return np.asarray([word not in unknown for word in words], np.float64)
+        return np.asarray([not self.unknown_words(word) for word in words], np.float64)
 
-    def letters(self) -> str:
-        """The letters that words of queries are written with, where the system has seen such words."""
-        return ""
+    def query_vocabulary(self) -> QueryVocabulary:
+        """The letters of the words of queries that the system knows, and how many these are, where that is known."""
+        return QueryVocabulary()
 
     def translations(self, query: str) -> list[tuple[str, list[str]]]:
         """The words of a query with their translations into the documents' language, best first."""

@@ -24,11 +24,12 @@ from numpy.typing import NDArray
 from isogloss.retrieval.bm25 import BM25, BM25Search, Concept, Terms, compile_ahead
 from isogloss.retrieval.postings import JoinedPostings, Postings
 from isogloss.retrieval.ranking import MOST_COUNTED, Allowed, Matches, Ranking, Scores
-from isogloss.systems.base import RARE, Contribution, System, SystemOptions, option
+from isogloss.systems.base import RARE, Contribution, QueryVocabulary, System, SystemOptions, option
 from isogloss.systems.concept_dimensions import concept_name
 from isogloss.systems.sparse import DimensionCounts, SparseSystem, SparseVector, TermStatistics, dimensions_of
 from isogloss.text.alphabet import alphabet
 from isogloss.text.batches import TokenizedTexts, available_cores, tokenize_texts
+from isogloss.text.stemming import as_forms
 from isogloss.text.stopwords import stop_words
 from isogloss.text.tokenizer import Tokenizer, tokenize
 from isogloss.translation.queries import untranslated
@@ -176,10 +177,13 @@ class LexicalSystem(System):
 
     def frequencies(self, words: Sequence[str]) -> NDArray[np.float64]:
         """The share of the documents that have each word; stop words count as known."""
-        stops = stop_words(self.tokenizer.language)
-        found = self.document_frequencies(replace(self.tokenizer, drop_stop_words=False).terms(words))
-        shares = found / max(1, self.texts)
+        stops, terms = stop_words(self.tokenizer.language), self.terms_of(words)
+        shares = as_forms(self.document_frequencies(terms) / max(1, self.texts), words, terms)
         return np.where([word in stops for word in words], np.maximum(shares, RARE), shares)
+
+    def terms_of(self, words: Sequence[str]) -> list[str]:
+        """The term of each word, stop words too."""
+        return replace(self.tokenizer, drop_stop_words=False).terms(words)
 
     @property
     def texts(self) -> int:
@@ -197,10 +201,11 @@ class LexicalSystem(System):
             found[known] += part.offsets[numbers[known] + 1] - part.offsets[numbers[known]]
         return found
 
-    def letters(self) -> str:
+    def query_vocabulary(self) -> QueryVocabulary:
+        tables = [part.terms for part in self._lists.parts]
         if self._letters is None:
-            self._letters = alphabet("".join(part.terms.text() for part in self._lists.parts))
-        return self._letters
+            self._letters = alphabet("".join(table.text() for table in tables))
+        return QueryVocabulary(self._letters, max(map(len, tables), default=0))
 
     def explain(self, query: str, row: int, text: str) -> list[Contribution]:
         """The hits of a search are looked up together, when the first of them is explained."""

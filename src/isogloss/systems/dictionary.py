@@ -17,7 +17,7 @@ from isogloss.retrieval.bm25 import Concept
 from isogloss.storage.errors import InputError
 from isogloss.storage.lines import find_file
 from isogloss.storage.wording import way
-from isogloss.systems.base import RARE, VERBATIM, option
+from isogloss.systems.base import RARE, QueryVocabulary, as_names, option
 from isogloss.systems.bm25 import LexicalOptions, LexicalSystem
 from isogloss.systems.concept_dimensions import ConceptDimensions
 from isogloss.systems.glossers import lexicon_glosser
@@ -93,7 +93,8 @@ class TranslatingSystem(LexicalSystem, SparseSystem):
 
     def frequencies(self, words: Sequence[str]) -> NDArray[np.float64]:
         """The share of documents that have the most frequent translation of a word, or the word itself."""
-        translator, verbatim = self._translator, super().frequencies(words)
+        translator, own = self._translator, self.terms_of(words)
+        verbatim = as_names(self.document_frequencies(own) / max(1, self.texts), words, own)
         found = translator.translate_all(words)
         stops = stop_words(self.query_language)
         terms = [self.tokenizer.terms([word for each in of_word for word in each.phrase]) for of_word in found]
@@ -102,10 +103,10 @@ class TranslatingSystem(LexicalSystem, SparseSystem):
         translated = [shares[begin:end].max(initial=0.0) for begin, end in pairwise(ends.tolist())]
         pairs = zip(found, words, strict=True)
         known = [bool(of_word) or word in translator.words or word in stops for of_word, word in pairs]
-        return np.maximum(np.where(known, np.maximum(translated, RARE), 0.0), VERBATIM * verbatim)
+        return np.maximum(np.where(known, np.maximum(translated, RARE), 0.0), verbatim)
 
-    def letters(self) -> str:
-        return self._translator.letters
+    def query_vocabulary(self) -> QueryVocabulary:
+        return QueryVocabulary(self._translator.letters, len(self._translator.words))
 
     def index_texts(self, texts: Sequence[str]) -> None:
         if not self._is_saved:

@@ -43,7 +43,7 @@ from isogloss.storage.errors import InputError
 from isogloss.storage.progress import track
 from isogloss.storage.strings import StringTable
 from isogloss.storage.wording import way
-from isogloss.systems.base import VERBATIM, Contribution, SystemOptions
+from isogloss.systems.base import Contribution, QueryVocabulary, SystemOptions, as_names
 from isogloss.systems.bridge.characters import CHARACTER_FEATURES
 from isogloss.systems.bridge.documents import Documents, Part, Vectors, number_tokens
 from isogloss.systems.bridge.explaining import explain
@@ -252,18 +252,18 @@ class Bridge(FindsPassages, Trainable, SparseSystem):
     def frequencies(self, words: Sequence[str]) -> NDArray[np.float64]:
         """P(w) of each word: what the translation model expects of it in the collection, or its share there verbatim.
 
-        A form counts the less the more letters its stem leaves out.
+        A form counts the less the more letters its stem leaves out; a name has no forms.
         """
         model, documents = self._ready.translation, self.retriever.documents
         background = (documents.statistics if documents.parts else model).background
         stems, terms = self._query_terms.terms(words), self._document_terms.terms(words)
         numbers = model.query_words.find_all(stems)
         expected = np.where(numbers < 0, 0.0, share_of(background.query_odds[numbers]))
-        verbatim = (VERBATIM / background.size * documents.other_counts(terms)).astype(np.float64)
-        return np.maximum(as_forms(expected, words, stems), as_forms(verbatim, words, terms))
+        verbatim = as_names(documents.other_counts(terms) / background.size, words, terms)
+        return np.maximum(as_forms(expected, words, stems), verbatim)
 
-    def letters(self) -> str:
-        return self._ready.translation.letters
+    def query_vocabulary(self) -> QueryVocabulary:
+        return QueryVocabulary(self._ready.translation.letters, len(self._ready.translation.query_words))
 
     def translations(self, query: str) -> list[tuple[str, list[str]]]:
         model = self._ready.translation
