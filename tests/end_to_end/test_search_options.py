@@ -132,3 +132,22 @@ def test_hits_of_which_none_is_relevant_begin_with_the_doubt(run, hopeless, mate
     assert {hit["relevance"] for hit in answer["hits"]} == {"not relevant"}
     assert "nothing here" not in run("search", mates_index, "honey").out
     assert "doubtful" not in json.loads(run("search", mates_index, "honey", "--json", "-").out)
+
+
+def test_facets_are_counted_by_default_where_the_index_has_some(run, here):
+    (here / "pages.jsonl").write_text(
+        "".join(
+            json.dumps({"id": str(n), "lang": "fr", "text": "le miel", "fields": {"kind": kind}}) + "\n"
+            for n, kind in enumerate(["book", "page", "page"])
+        ),
+        encoding="utf-8",
+    )
+    made = run(
+        "index", "pages.jsonl", "--system", "bm25", "--query-language", "fr", "--facet", "kind", "-o", "index"
+    )  # fmt: skip
+    assert made.code == 0, made.err
+    done = run("search", "index", "miel")
+    assert "kind, of 3 documents found: page 2, book 1" in done.out
+    found = json.loads(run("search", "index", "miel", "--filter", "kind=book", "--json", "-").out)
+    assert found["facets"] == {"counted": 1, "complete": True, "fields": {"kind": [{"value": "book", "count": 1}]}}
+    assert "year, of 3 documents found: none has it" in run("search", "index", "miel", "--facet", "year").out

@@ -150,8 +150,9 @@ def test_without_a_terminal_a_missing_query_is_an_error_at_once(fails_alone, tin
 
 def test_an_answer_shows_the_hits_the_words_nobody_knew_and_the_words_that_stood_for_the_others(talk, index):
     (shown,) = talk(index, "boats of Brisevent and xyzzy", options=("-k", "1", "--no-gloss"))
-    first, snippet, unknown, translations = shown.splitlines()
-    assert re.fullmatch(r"1\. Phare  \[fr\] f3  \d\.\d{3}", first)
+    first, snippet, total, unknown, translations = shown.splitlines()
+    assert first == "1. Phare  [fr] f3  ━━━━━━━━━━"
+    assert re.fullmatch(r"1 of \d documents that match", total)
     assert snippet.strip() == "Le phare Brisevent guide les bateaux pendant la nuit."
     assert unknown == "not known: xyzzy"
     assert translations == "fr: boats → bateaux; brisevent → brisevent"
@@ -172,12 +173,19 @@ def test_k_says_how_many_documents(talk, index):
 
 def test_why_names_the_words_that_met_and_how_much_each_gave(talk, index):
     answer, why = talk(index, "boats guided by Brisevent", ":why 2")
-    second = re.search(r"2\. (\w+)  \[fr\] \w+  ([\d.]+)", answer)
-    heading, *parts = why.splitlines()
+    second = re.search(r"2\. (\w+)  \[fr\] \w+  ([━┄]{10})", answer)
+    heading, *parts, whole = why.splitlines()
     assert heading.split() == [second[2], second[1]]
     found = [re.fullmatch(r"\s+([\d.]+)  (\w+) → (.+)", part).groups() for part in parts]
     assert {(word, met) for _, word, met in found} == {("boats", "bateaux"), ("brisevent", "Brisevent")}
-    assert sum(float(score) for score, _, _ in found) == pytest.approx(float(second[2]), abs=0.002)
+    assert sum(float(score) for score, _, _ in found) == pytest.approx(float(whole.split()[0]), abs=0.002)
+
+
+def test_typing_errors_are_read_as_what_was_meant_until_exact_is_asked_for(talk, index):
+    corrected, exact, again = talk(index, "baots of Brisevent", ":exact", ":exact baots")
+    assert corrected.startswith("Read as: boats of Brisevent. Search for exactly 'baots of Brisevent' with :exact")
+    assert "boats → bateaux" in corrected
+    assert "Read as" not in exact + again and "not known: baots" in exact and "not known: baots" in again
 
 
 @pytest.mark.parametrize("name", ["1", "e1"])
@@ -250,7 +258,8 @@ def test_gloss_switches_and_shows_the_last_answer_again(talk, index):
 
 def test_help_lists_the_commands(talk, index):
     (shown,) = talk(index, ":help")
-    assert re.findall(r"^\s*(:\w+)", shown, re.MULTILINE) == [":k", ":lang", ":doc", ":gloss", ":why", ":help", ":quit"]
+    commands = [":k", ":lang", ":doc", ":gloss", ":exact", ":why", ":help", ":quit"]
+    assert re.findall(r"^\s*(:\w+)", shown, re.MULTILINE) == commands
 
 
 def test_a_query_in_another_language_is_noted_if_that_is_clear(talk, index):

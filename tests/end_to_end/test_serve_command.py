@@ -6,6 +6,7 @@ import signal
 import socket
 import sys
 import threading
+from types import SimpleNamespace
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
@@ -15,6 +16,7 @@ pytest.importorskip("fastapi")
 pytest.importorskip("uvicorn")
 pytest.importorskip("prometheus_client")
 
+LINUX = "linux"
 TOKEN = "a-token-of-tests-0123456789"
 
 
@@ -213,11 +215,40 @@ def test_a_port_that_is_taken_is_reported_in_one_line(serve, fails, tiny_index):
 def test_the_demo_is_served_where_that_is_wished(start):
     small = "import isogloss.cli.demo as demo; demo.LANGUAGES = {'fr': 'French'}; demo.SETTINGS = {'psq': {}}"
     with start("demo", "--system", "psq", "--serve", "--quiet", "--port", "0", script=small) as process:
-        lines = iter(process.stdout.readline, b"")
-        address = next(line for line in lines if line.startswith(b"http://")).decode().strip()
-        with urlopen(f"{address}api/v1/search?q=why+is+the+sea+salty", timeout=60) as answer:
-            assert json.loads(answer.read())["hits"]
+        address = process.stdout.readline().decode().strip()
+        assert address.startswith("http://")  # nothing was evaluated: it is the first line
+        with urlopen(f"{address}api/v1/search?q=why+is+the+sea+salty&gloss=true", timeout=60) as answer:
+            hits = json.loads(answer.read())["hits"]
+            assert hits[0]["gloss"]["language"] == "en"
         with urlopen(f"{address}api/v1/status", timeout=60) as answer:
-            assert json.loads(answer.read())["compare"]["system"] == "bm25-dict"
+            status = json.loads(answer.read())
+        assert status["compare"]["system"] == "bm25-dict"
+        assert "how bees make honey" in status["examples"]
         process.send_signal(signal.SIGINT)
         assert process.wait(60) == 0
+
+
+def test_a_taken_port_is_reported_before_the_demo_makes_its_index(serve, fails, monkeypatch):
+    monkeypatch.setattr("isogloss.index.making.make_index", None)
+    port = serve("--quiet").base.rstrip("/").rpartition(":")[2]
+    assert "in use" in fails("demo", "--serve", "--port", port)
+    assert "--serve" in fails("demo", "--no-browser")
+
+
+@pytest.mark.parametrize(
+    ("display", "terminal", "platform", "opens"),
+    [
+        (":0", True, "linux", True),
+        ("", True, "linux", False),
+        (":0", False, "linux", False),
+        ("", True, "darwin", True),
+    ],
+)
+def test_a_browser_is_opened_only_for_somebody_who_sits_there(monkeypatch, display, terminal, platform, opens):
+    from isogloss.cli.serve import can_browse
+
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    monkeypatch.setenv("DISPLAY", display)
+    monkeypatch.setattr("sys.platform", platform)
+    monkeypatch.setattr("sys.stdout", SimpleNamespace(isatty=lambda: terminal))
+    assert can_browse() is opens

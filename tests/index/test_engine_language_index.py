@@ -35,7 +35,9 @@ def index(tmp_path):
     with kept_engine():
         system = Rescoring(LexicalOptions(), "fr", "fr")
         engine = KeptEngine.create(f"kept:{tmp_path}", 0, name="pages", sparse=True)
-        documents = Collection((Document(id_, text, title=id_) for id_, text in TEXTS.items()), "fr")
+        documents = Collection(
+            (Document(id_, text, title=id_, fields={"n": len(text) // 10}) for id_, text in TEXTS.items()), "fr"
+        )
         for batch, points in for_engine(system).points(documents, ("text",), 0, is_new=True):
             engine.add(in_language(batch, "fr"), points)
         yield EngineLanguageIndex(for_engine(system), engine, "fr", 0, len(documents), ("text",))
@@ -63,3 +65,8 @@ def test_one_that_was_deleted_meanwhile_is_left_out(index, monkeypatch):
 def test_no_document_is_found_for_a_query_without_a_known_word(index):
     assert index.search("zyx", 5) == []
     assert index.search_many([], 5) == []
+
+
+def test_the_values_of_a_field_are_counted_from_what_is_fetched(index):
+    assert index.value_counts("n", ["a", "b", "d", "gone"]) == {"1": 1, "0": 1, "2": 1}
+    assert index.value_counts("other", ["a"]) == {}

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isogloss.search.snippets import make_snippet, passage_of_text, surface_words
+from isogloss.search.snippets import OTHER_WORDS, content_words, make_snippet, passage_of_text, surface_words, told
+from isogloss.systems.base import Contribution
 from isogloss.text.stemming import stem
 from isogloss.text.tokenizer import token_spans, tokenize
 
@@ -118,3 +119,37 @@ def test_a_passage_of_title_and_text_is_one_of_the_text():
     assert passage_of_text((4, 8), "Sea salt water", "salt water") == (0, 4)
     assert passage_of_text((0, 4), "salt", "water") is None
     assert passage_of_text(None, "salt", "salt") is None
+
+
+def test_what_makes_a_heading_or_code_is_not_shown():
+    text = "# Le sel\n\n- un grain\n```\nsel --fin # gros\n```\nC# et -1"
+    snippet = make_snippet(text, {"sel"}.__contains__)
+    assert snippet.text.split() == ["Le", "sel", "un", "grain", "sel", "--fin", "#", "gros", "C#", "et", "-1"]
+    assert [snippet.text[begin:end] for begin, end in snippet.marks] == ["sel", "sel"]
+    assert snippet.span == (0, len(text))
+
+
+lines = st.lists(
+    st.builds(
+        Contribution, st.sampled_from(["the", "of", "sea", "salt", "(length)", "how"]),
+        st.sampled_from([(), ("mer",), ("le",), ("sel", "mer")]), st.floats(-10, 10),
+    )
+)  # fmt: skip
+
+
+@settings(deadline=None)
+@given(lines)
+def test_every_line_that_is_told_says_something_and_the_sum_stays(parts):
+    shown = told(parts, "en")
+    assert sum(part.score for part in shown) == pytest.approx(sum(part.score for part in parts))
+    assert all(part.document_words or part.query_word.startswith("(") for part in shown)
+    content = [part for part in shown if part.document_words]
+    if any(part.query_word in ("sea", "salt") for part in content):
+        assert not any(part.query_word in ("the", "of", "how") for part in content)
+
+
+def test_words_of_the_query_without_stop_words_unless_there_are_no_others():
+    assert content_words("How salt is the sea", "en") == ["salt", "sea"]
+    assert content_words("to be or not to be", "en") == ["to", "be", "or", "not", "to", "be"]
+    parts = [Contribution("to", ("à",), 1.0), Contribution("be", (), 2.0)]
+    assert told(parts, "en") == [parts[0], Contribution(OTHER_WORDS, (), 2.0)]

@@ -57,10 +57,10 @@ def test_the_status_names_the_languages_of_queries_and_what_the_system_does(clie
     ],
 )
 def test_a_query_is_searched_in_its_language(client, query, named, language, found):
-    answer = client.get(SEARCH, params={"q": query, "query_lang": named}).json()
+    answer = client.get(SEARCH, params={"q": query, "query_lang": named, "exact": "true"}).json()
     assert (answer["query_language"], answer["expected_language"], answer["note"]) == (language, language, "")
     assert ids(answer) == found
-    posted = client.post(SEARCH, json={"q": query, "query_language": named}).json()
+    posted = client.post(SEARCH, json={"q": query, "query_language": named, "exact": True}).json()
     assert posted["hits"] == answer["hits"]
 
 
@@ -74,7 +74,8 @@ def test_a_language_that_the_index_does_not_take_is_noted(client):
 def test_each_query_of_a_batch_has_its_language_unless_one_is_named(client):
     answer = client.post(SEARCH, json={"queries": ["salt", "sel"]}).json()
     assert [ids(result) for result in answer["results"]] == [{"i1", "f1"}] * 2
-    answer = client.post(SEARCH, json={"queries": ["salt", "sel"], "query_language": "fr"}).json()
+    named = {"queries": ["salt", "sel"], "query_language": "fr", "exact": True}
+    answer = client.post(SEARCH, json=named).json()
     assert [ids(result) for result in answer["results"]] == [set(), {"i1", "f1"}]
     refused = client.post(SEARCH, json={"queries": ["salt"], "query_language": "de"})
     assert refused.status_code == 422

@@ -56,6 +56,16 @@ def test_pages_follow_each_other(client):
     assert found(client.get(SEARCH, params={"q": "salt sea wind", "offset": 100})) == []
 
 
+def test_the_values_of_a_field_are_counted_on_request(client):
+    assert client.get(SEARCH, params={"q": "salt"}).json()["facets"] is None
+    got = client.get(SEARCH, params={"q": "salt", "facet": ["topic", "none"]}).json()["facets"]
+    topics = [{"value": "water", "count": 2}, {"value": "food", "count": 1}]
+    assert got == {"counted": 4, "complete": True, "fields": {"topic": topics, "none": []}}
+    body = {"q": "salt", "facets": ["topic"], "languages": ["it"]}
+    assert client.post(SEARCH, json=body).json()["facets"]["fields"] == {"topic": [{"value": "water", "count": 1}]}
+    assert client.get(SEARCH, params={"q": "salt", "facet": [str(n) for n in range(11)]}).status_code == 422
+
+
 def test_a_filter_leaves_only_what_has_the_field(client):
     assert set(found(client.get(SEARCH, params={"q": "salt", "filter": "topic:water"}))) == {"f1", "i1"}
     assert found(client.post(SEARCH, json={"q": "salt", "filters": {"topic": "food"}})) == ["f3"]

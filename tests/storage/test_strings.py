@@ -98,3 +98,12 @@ def test_what_is_kept_is_written_as_one_table(tmp_path_factory, parts, data):
     save_joined([StringTable.of(part) for part in parts], np.asarray(keep, dtype=bool), folder, "pages")
     kept = [string for string, wanted in zip(strings, keep, strict=True) if wanted]
     assert list(StringTable.load(folder, "pages")) == kept
+
+
+@modest
+@given(st.sets(any_string), st.lists(any_string))
+def test_many_strings_are_found_at_once_as_each_alone(strings, others):
+    table = StringTable.of(sorted(strings))
+    wanted = [*strings, *others]
+    found = [table.find(string) for string in wanted]
+    assert table.find_all(wanted).tolist() == [-1 if number is None else number for number in found]

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from isogloss.cli.options import add_json, add_overwrite
 from isogloss.cli.output import check_outputs, console, note, print_table, write_json
-from isogloss.cli.serve import add_address, serve_index
-from isogloss.storage.errors import import_extra
+from isogloss.cli.serve import add_address, can_browse, serve_index
+from isogloss.storage.errors import InputError, import_extra
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -47,54 +47,91 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"evaluate {_LONG} too, trained with its own defaults: two to three minutes of a core for each of the six "
         "languages; needs the extra train",
     )  # fmt: skip
-    parser.add_argument("--serve", action="store_true", help="then open the page, to search with a browser")
+    parser.add_argument(
+        "--serve", action="store_true",
+        help="open the page on the encyclopedia instead, to search with a browser; nothing is evaluated unless "
+        "--all or --json asks for it",
+    )  # fmt: skip
+    parser.add_argument("--no-browser", action="store_true", help="with --serve: print the address and open no browser")
     add_address(parser)
     add_json(parser, "the measures")
     add_overwrite(parser)
 
 
 def run(options: argparse.Namespace) -> None:
-    """Evaluate the systems on the bundled collection, then search it in six languages at once."""
+    """Evaluate the systems on the bundled collection and search it in six languages at once, or serve its page."""
     # Matrices this small gain nothing from threads; on a busy machine threads that wait for each other lose minutes.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from isogloss.cli.prompt import Prompt
     from isogloss.data.readers.demo import Demo
     from isogloss.index.making import make_index
-    from isogloss.index.reader import open_index
-    from isogloss.search.searcher import Searcher
-    from isogloss.server import check_extra
 
     check_outputs(options.overwrite, options.output, options.json)
     if options.serve:
-        check_extra()
+        _check_service(options)
+    elif options.no_browser:
+        raise InputError("demo: --no-browser is for --serve")
     if options.all:
         import_extra("torch", "train", f"--all: {_LONG}")
-    results = _evaluate({name: own for name, own in SETTINGS.items() if options.all or name != _LONG})
+    evaluated = bool(not options.serve or options.all or options.json)
+    chosen = {name: own for name, own in SETTINGS.items() if options.all or name != _LONG}
+    results = _evaluate(chosen) if evaluated else []
+    quick = options.system == "bridge" and not evaluated and not options.output
     with tempfile.TemporaryDirectory(prefix="isogloss-demo-") as scratch:
         path = Path(options.output or Path(scratch) / "index")
-        settings = SETTINGS[options.system]
+        settings = SETTINGS[options.system] | ({"without": "weights"} if quick else {})
         make_index(path, options.system, Demo(), list(LANGUAGES), settings=settings, overwrite=options.overwrite)
         if options.json:
             write_json(options.json, results, options.overwrite)
-        if options.json != "-":
-            out = console()
-            _print_results(out, results)
-            index = open_index(path)
-            searcher = Searcher(index)
-            _answer(out, searcher)
-        where = options.output or "demo-index"
-        if not options.output:
-            note(f"Keep the index:       isogloss demo -o {where}", options.quiet)
-        note(f"Search in it:         isogloss search {where} 'why is the sea salty'", options.quiet)
-        note("Your own documents:   isogloss index FOLDER -o my-index", options.quiet)
-        note("Your own queries:     isogloss evaluate --help", options.quiet)
+        if evaluated and options.json != "-":
+            _print_results(console(), results)
         if options.serve:
-            other = "psq" if options.system == "bm25-dict" else "bm25-dict"  # to compare rankings with
-            compare = Path(scratch) / other
-            make_index(compare, other, Demo(), list(LANGUAGES))
-            serve_index(path, options, browse=sys.stdout.isatty(), compare=compare, log=False)
-        elif options.json != "-" and sys.stdin and sys.stdin.isatty() and sys.stdout.isatty():
-            Prompt(index.manifest, searcher, console(), k=5).run("the demo")
+            if quick:
+                note("The index was made in a hurry, with default weights; 'isogloss index' fits them.", options.quiet)
+            _serve(path, options, Path(scratch))
+        else:
+            _search(path, options)
+
+
+def _search(path: Path, options: argparse.Namespace) -> None:
+    """Answer a few queries; then those that are typed, where there is a terminal."""
+    from isogloss.cli.prompt import Prompt
+    from isogloss.index.reader import open_index
+    from isogloss.search.searcher import Searcher
+
+    index = open_index(path)
+    searcher = Searcher(index)
+    if options.json != "-":
+        _answer(console(), searcher)
+    where = options.output or "demo-index"
+    if not options.output:
+        note(f"Keep the index:       isogloss demo -o {where}", options.quiet)
+    note(f"Search in it:         isogloss search {where} 'why is the sea salty'", options.quiet)
+    note("Search on a page:     isogloss demo --serve", options.quiet)
+    note("Your own documents:   isogloss index FOLDER -o my-index", options.quiet)
+    note("Your own queries:     isogloss evaluate --help", options.quiet)
+    if options.json != "-" and sys.stdin and sys.stdin.isatty() and sys.stdout.isatty():
+        Prompt(index.manifest, searcher, console(), k=5).run("the demo")
+
+
+def _check_service(options: argparse.Namespace) -> None:
+    """Raise now, and not when the index is made, if the page cannot be served."""
+    from isogloss.server import check_extra
+
+    check_extra()
+    from isogloss.server.running import listen
+
+    listen(options.host, options.port).close()
+
+
+def _serve(path: Path, options: argparse.Namespace, scratch: Path) -> None:
+    """Serve the page, with another system to compare rankings with."""
+    from isogloss.data.readers.demo import Demo
+    from isogloss.index.making import make_index
+
+    other = "psq" if options.system == "bm25-dict" else "bm25-dict"
+    make_index(scratch / other, other, Demo(), list(LANGUAGES))
+    browse = not options.no_browser and can_browse()
+    serve_index(path, options, browse=browse, compare=scratch / other, log=False, examples=_QUERIES)
 
 
 def _evaluate(settings: Mapping[str, Mapping[str, str]]) -> list[dict[str, Any]]:

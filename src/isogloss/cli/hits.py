@@ -9,17 +9,20 @@ from typing import Any, NamedTuple
 from rich.console import Console
 from rich.text import Text
 
+from isogloss.search.facets import Facets
 from isogloss.search.gloss import Gloss, Twin
 from isogloss.search.glosses import Glosses, twin_of
 from isogloss.search.hits import Hit, Hits
 from isogloss.search.searcher import Searcher
-from isogloss.search.snippets import Reason, Snippet, reasons_of, snippet_of
+from isogloss.search.snippets import Reason, Snippet, content_parts, reasons_of, snippet_of
+from isogloss.text.stopwords import stop_words
 from isogloss.translation.glossing import Piece
 
 _MARKED_PARTS = 10  # a query may be a whole document: only what counted most is marked,
 _MOST_PARTS = 20  # explained
 _MOST_LISTED = 12  # and listed
 _GLOSS, _UNKNOWN = "≈", "?"
+_BAR = 10  # characters of a full bar
 _DOUBT = "probably nothing here: even the best result scores below what counts as relevant"
 
 
@@ -60,6 +63,8 @@ def hit_object(searcher: Searcher, hit: Hit, glossed: HitGloss | None = None) ->
         "title": hit.document.title,
         "snippet": _snippet(searcher, hit).text,
         "relevance": hit.relevance,
+        "chance": hit.chance,
+        "bar": hit.bar,
         **({"reranked": True} if hit.reranked else {}),
         "explanation": [
             {"query_word": word, "document_words": list(words), "score": score}
@@ -75,12 +80,22 @@ def _gloss_object(glossed: HitGloss) -> dict[str, Any]:
 
 
 def print_hits(
-    out: Console, searcher: Searcher, query: str, hits: Hits, explain: bool, glosses: HitGlosses | None = None
+    out: Console,
+    searcher: Searcher,
+    query: str,
+    hits: Hits,
+    explain: bool,
+    exactly: str = "--exact",
+    glosses: HitGlosses | None = None,
 ) -> None:
     """The hits with the words that matched marked; before them, whether there is probably nothing to be found.
 
-    In a re-ranked hit that is not explained, the words are marked by which it was found.
+    ``exactly`` says how to search without corrections. In a re-ranked hit that is not explained, the words are marked
+    by which it was found.
     """
+    if hits.corrected:
+        again = f"Search for exactly {query!r} with {exactly}"
+        out.print(Text(f"Read as: {hits.read_as}. {again}", "magenta"), soft_wrap=True)
     if not hits:
         out.print("nothing found")
     if hits.doubtful:
@@ -89,11 +104,11 @@ def print_hits(
     for hit, (gloss, twin) in zip(hits, of_hits, strict=True):
         heading = Text.assemble(
             (f"{hit.rank:>3}. ", "dim"), (hit.document.title or hit.document.id, "bold"),
-            (f"  [{hit.language}] {hit.document.id}  {hit.score:.3f}{scored_by(searcher, hit)}", "dim"),
+            (f"  [{hit.language}] {hit.document.id}  {bar(hit)}{scored_by(searcher, hit)}", "dim"),
             (f"  {hit.relevance}" if hit.relevance else "", "green"),
         )  # fmt: skip
         out.print(heading)
-        snippet = _snippet(searcher, _as_found(searcher, query, hit))
+        snippet = _snippet(searcher, _as_found(searcher, hits.read_as or query, hit))
         text = Text(snippet.text)
         for begin, end in snippet.marks:
             text.stylize("bold yellow", begin, end)
@@ -101,6 +116,9 @@ def print_hits(
         print_gloss(out, gloss, twin)
         if explain:
             print_explanation(out, searcher, hit)
+    if hits.total > len(hits):
+        least = "" if hits.total_is_exact else "at least "
+        out.print(Text(f"{len(hits)} of {least}{hits.total:,} documents that match", "dim"))
     if glosses:
         print_gloss_note(out, [gloss for gloss, _ in of_hits if gloss], glosses.note)
 
@@ -138,6 +156,22 @@ def _gloss_line(pieces: Sequence[Piece]) -> Text:
     return line
 
 
+def bar(hit: Hit) -> str:
+    """How good a hit is, as a person reads it: a bar, and the chance that it is relevant, where that is known."""
+    full = round(_BAR * hit.bar)
+    chance = "" if hit.chance is None else f" {_percent(hit.chance)}"
+    return "━" * full + "┄" * (_BAR - full) + chance
+
+
+def _percent(chance: float) -> str:
+    """A probability in per cent; never 0 and never 100, which nothing is.
+
+    >>> _percent(0.834), _percent(1e-9), _percent(0.999)
+    ('83 %', '<1 %', '>99 %')
+    """
+    return "<1 %" if chance < 0.01 else ">99 %" if chance > 0.99 else f"{100 * chance:.0f} %"
+
+
 def scored_by(searcher: Searcher, hit: Hit) -> str:
     """Whose score it is, if it is not that of the system which found the hit."""
     return f" by {searcher.reranker.name}" if hit.reranked and searcher.reranker else ""
@@ -147,10 +181,12 @@ def print_explanation(out: Console, searcher: Searcher, hit: Hit) -> None:
     """Which query word met which document words, and how much each gave; of many, those that gave most."""
     parts = _reasons(searcher, hit)
     for word, words, score in parts[:_MOST_PARTS]:
-        out.print(Text(f"     {score:8.3f}  {word} → {', '.join(words)}", "cyan"))
+        out.print(Text(f"     {score:8.3f}  {word}{' → ' if words else ''}{', '.join(words)}", "cyan"))
     if len(parts) > _MOST_PARTS:
         rest = sum(score for _, _, score in parts[_MOST_PARTS:])
         out.print(Text(f"     {rest:8.3f}  by {len(parts) - _MOST_PARTS} more words", "cyan"))
+    if parts:
+        out.print(Text(f"     {hit.score:8.3f}  in all", "cyan"))
 
 
 def print_unknown(out: Console, words: Sequence[str]) -> None:
@@ -167,6 +203,23 @@ def print_translations(out: Console, translations: Mapping[str, Sequence[tuple[s
             out.print(Text(f"{language}: {listed}", "dim"))
 
 
+def facets_object(facets: Facets) -> dict[str, Any]:
+    """Facets as plain values."""
+    fields = {
+        name: [{"value": value, "count": count} for value, count in values] for name, values in facets.values.items()
+    }
+    return {"counted": facets.counted, "complete": facets.complete, "fields": fields}
+
+
+def print_facets(out: Console, facets: Facets) -> None:
+    """A line for each field: its values, and how many documents have each."""
+    noun = "document" if facets.counted == 1 else "documents"
+    of_which = f"{noun} found" if facets.complete else f"best {noun}"
+    for name, values in facets.values.items():
+        listed = _listed([f"{value} {count:,}" for value, count in values], ", ") or "none has it"
+        out.print(Text(f"{name}, of {facets.counted:,} {of_which}: {listed}", "dim"), soft_wrap=True)
+
+
 def _as_found(searcher: Searcher, query: str, hit: Hit) -> Hit:
     """A re-ranked hit without an explanation with that of the system that found it, where the system has it quickly."""
     if hit.explanation or not hit.reranked or not searcher.languages[hit.language].system.explains_quickly:
@@ -175,9 +228,10 @@ def _as_found(searcher: Searcher, query: str, hit: Hit) -> Hit:
 
 
 def _snippet(searcher: Searcher, hit: Hit) -> Snippet:
-    term_of = searcher.term_of(hit.language, hit.reranked)
-    terms = {term for _, words, _ in hit.explanation[:_MARKED_PARTS] for term in words}
-    return snippet_of(searcher, hit, lambda token: term_of(token) in terms)
+    term_of, stops = searcher.term_of(hit.language, hit.reranked), stop_words(hit.language)
+    parts = content_parts(hit.explanation, searcher.query_language)
+    terms = {term for _, words, _ in parts[:_MARKED_PARTS] for term in words}
+    return snippet_of(searcher, hit, lambda token: token not in stops and term_of(token) in terms)
 
 
 def _reasons(searcher: Searcher, hit: Hit) -> list[Reason]:

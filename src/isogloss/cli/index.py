@@ -26,6 +26,7 @@ EXAMPLE = """\
   isogloss index manuals -o manuals.index --set lexicon=en-de.txt
   isogloss index docs/es -o docs.index --translations docs/en
   isogloss index pages.jsonl -o pages.index --language fr --language it --set 'lexicon=dictionaries/{pair}.txt'
+  isogloss index articles.jsonl -o articles.index --facet product --facet year
   isogloss index demo -o my-index --language fr --system my-run --engine postgresql://localhost/pages"""
 
 
@@ -57,6 +58,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fields", default="title,text", help="what is searched: text, title or title,text (default title,text)"
     )
+    parser.add_argument(
+        "--facet", action="append", default=[], metavar="FIELD",
+        help="a field of the documents whose values are counted among the hits of a search, to narrow it (repeatable)",
+    )  # fmt: skip
     shared.add_skip_bad(parser, "documents that are wrong, and count them,")
     parser.add_argument(
         "--no-source-documents", action="store_true",
@@ -99,6 +104,7 @@ def run(options: argparse.Namespace) -> None:
             Path(options.output), system, source, options.language, query_languages, parse_fields(options.fields),
             settings, options.overwrite, problems,
             not options.no_source_documents, options.engine or "", encode, _translations(options),
+            options.facet,
         )  # fmt: skip
     if settings.get("lexicon") == AUTO:
         starter = system_type(system).uses_starter

@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rich.text import Text
 
-from isogloss.cli.hits import HitGlosses, print_explanation, print_hits, print_translations, print_unknown, scored_by
+from isogloss.cli.hits import (
+    HitGlosses,
+    bar,
+    print_explanation,
+    print_hits,
+    print_translations,
+    print_unknown,
+    scored_by,
+)
 from isogloss.data.documents import joined_fields
 from isogloss.search.hits import Hits
 from isogloss.search.query_language import QueryLanguage, query_language_note, read_query_language
@@ -36,13 +44,13 @@ class Prompt:
     def __init__(
         self, manifest: Manifest, searcher: Searcher, out: Console, k: int = 10, languages: list[str] | None = None,
         explain: bool = False, language: str | None = None, filters: Mapping[str, str] | None = None,
-        gloss: bool | None = None, translator: str = "",
+        gloss: bool | None = None, translator: str = "", exact: bool = False,
     ) -> None:  # fmt: skip
         self.manifest, self.searcher, self.out = manifest, searcher, out
         self.k, self.languages, self.language = k, languages, language
-        self.explain, self.filters = explain, filters
+        self.explain, self.filters, self.exact = explain, filters, exact
         self.gloss, self.translator = gloss is not False, translator
-        self.query, self.hits = "", Hits()
+        self.typed, self.query, self.hits = "", "", Hits()
         searcher.index.choose(languages)  # a language that is not there is an error now, not at every query
 
     def run(self, name: str) -> None:
@@ -68,23 +76,26 @@ class Prompt:
             raise InputError(f":{name} is not a command; :help lists them (a query starts without a colon)")
         _COMMANDS[name].do(self, argument.strip())
 
-    def _answer(self, query: str, document_language: str = "") -> None:
+    def _answer(self, query: str, document_language: str = "", exact: bool = False) -> None:
         language = QueryLanguage(document_language, document_language)
         if not document_language:
             language = read_query_language(query, self.searcher.index, self.language or "")
         self.searcher = self.searcher.asked_in(language.searched)
         explain = self.explain or self.searcher.explains_quickly(self.languages)
-        self.query = query
-        self.hits = self.searcher.search(query, self.k, self.languages, self.filters, explain=explain)
+        self.typed = "" if document_language else query
+        exact = exact or self.exact or bool(document_language)
+        self.hits = self.searcher.search(query, self.k, self.languages, self.filters, explain=explain, exact=exact)
+        self.query = self.hits.read_as
         self._show()
-        print_unknown(self.out, self.searcher.unknown_words(query, self.languages))
+        print_unknown(self.out, self.searcher.unknown_words(self.query, self.languages))
         if not document_language:
-            print_translations(self.out, self.searcher.translations(query, self.languages))
+            print_translations(self.out, self.searcher.translations(self.query, self.languages))
             self._say(query_language_note(language, self.searcher.index), "magenta")
 
     def _show(self) -> None:
         glosses = HitGlosses(self.searcher, self.query, self.translator) if self.gloss else None
-        print_hits(self.out, self.searcher, self.query, self.hits, self.explain, glosses)
+        query = self.typed or self.query
+        print_hits(self.out, self.searcher, query, self.hits, self.explain, ":exact", glosses)
 
     def switch_gloss(self, argument: str) -> None:
         """``:gloss``, ``:gloss on`` or ``:gloss off``; the last answer is shown again."""
@@ -115,6 +126,13 @@ class Prompt:
         self._say(f"searching with {document.id}: {document.title or document.text[:60]}", "bold")
         self._answer(joined_fields(document, self.manifest.fields), document.language)
 
+    def search_exactly(self, argument: str) -> None:
+        """``:exact vulcano``; alone: the last query again, as it was typed."""
+        query = argument or self.typed
+        if not query:
+            raise InputError(":exact needs a query, like :exact vulcano; alone it repeats the last one")
+        self._answer(query, exact=True)
+
     def explain_hit(self, argument: str) -> None:
         """``:why 3``."""
         if not self.hits:
@@ -123,7 +141,7 @@ class Prompt:
         if rank > len(self.hits):
             raise InputError(f":why {rank}: the last answer ends with result {len(self.hits)}")
         hit = self.searcher.explained(self.query, self.hits[rank - 1])
-        self._say(f"{hit.score:13.3f}{scored_by(self.searcher, hit)}  {hit.document.title or hit.document.id}", "bold")
+        self._say(f"{bar(hit)}{scored_by(self.searcher, hit)}  {hit.document.title or hit.document.id}", "bold")
         print_explanation(self.out, self.searcher, hit)
         if not hit.explanation:
             self._say("this score cannot be explained")
@@ -150,6 +168,7 @@ _COMMANDS = {
     "lang": _Command(Prompt.set_languages, "fr sw", "search documents in these languages; ':lang' alone: in all"),
     "doc": _Command(Prompt.search_with_document, "17", "search with document 17 (or an id) of the query language"),
     "gloss": _Command(Prompt.switch_gloss, "", "switch glosses on or off, and show the last answer again"),
+    "exact": _Command(Prompt.search_exactly, "query", "search without correcting typing errors; alone: the last query"),
     "why": _Command(Prompt.explain_hit, "3", "explain result 3: which words met, and how much they gave"),
     "help": _Command(Prompt.help, "", "this list"),
 }

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 EXAMPLE = """\
   isogloss search my-index 'how do volcanoes erupt' -k 5 --explain
   isogloss search my-index 'erupting volcano' --filter kind=manual --language fr
+  isogloss search my-index 'erupting volcano' --facet kind    # how many hits of each kind
   isogloss search my-index 'erupting volcano' --translator apertium     # snippets translated by Apertium
+  isogloss search my-index 'vulcano' --exact     # as it is typed: no typing error is corrected
   isogloss search my-index --doc 17              # with the text of a document in the query language
   isogloss search my-index                       # a prompt; ':help' lists its commands"""
 
@@ -45,6 +47,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--filter", action="append", default=[], metavar="NAME=VALUE",
         help="only documents that have this field with this value (repeatable)",
     )  # fmt: skip
+    parser.add_argument(
+        "--facet", action="append", metavar="FIELD",
+        help="count the values of this field among the hits (repeatable; default: the facets of the index)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--exact", action="store_true", help="search for exactly what is typed: correct no typing errors"
+    )
     parser.add_argument("--skip-damaged", action="store_true", help="search what is whole of an index that is damaged")
     add_reranking(parser)
     parser.add_argument("--explain", action="store_true", help="show which words made each score")
@@ -93,7 +102,8 @@ def run(options: argparse.Namespace) -> None:
             from isogloss.cli.prompt import Prompt
 
             named = None if options.query_language == "detect" else options.query_language
-            how = options.k, options.language, options.explain, named, filters, options.gloss, options.translator
+            glossing = options.gloss, options.translator, options.exact
+            how = options.k, options.language, options.explain, named, filters, *glossing
             Prompt(index.manifest, searcher, console(), *how).run(options.index)
 
 
@@ -109,8 +119,9 @@ def parse_filters(filters: Sequence[str]) -> dict[str, str]:
 
 
 def _answer(manifest: Manifest, searcher: Searcher, options: argparse.Namespace, filters: dict[str, str]) -> None:
-    from isogloss.cli.hits import HitGlosses, hit_object, print_hits, print_unknown
+    from isogloss.cli.hits import HitGlosses, facets_object, hit_object, print_facets, print_hits, print_unknown
     from isogloss.data.documents import joined_fields
+    from isogloss.search.facets import count_facets
     from isogloss.search.query_language import QueryLanguage, query_language_note, read_query_language
 
     named = "" if options.query_language in (None, "detect") else options.query_language
@@ -122,22 +133,31 @@ def _answer(manifest: Manifest, searcher: Searcher, options: argparse.Namespace,
         language = read_query_language(query, searcher.index, named)
     searcher = searcher.asked_in(language.searched)
     explain = bool(options.explain or options.json) or searcher.explains_quickly(options.language)
-    hits = searcher.search(query, options.k, options.language, filters, explain=explain)
-    unknown = searcher.unknown_words(query, options.language)
+    exact = options.exact or document is not None
+    hits = searcher.search(query, options.k, options.language, filters, explain=explain, exact=exact)
+    read = hits.read_as
+    unknown = searcher.unknown_words(read, options.language)
+    names = manifest.facets if options.facet is None else options.facet
+    facets = count_facets(searcher, read, names, options.language, filters) if names else None
     out = console()
     wanted = (out.is_terminal and options.json != "-") if options.gloss is None else options.gloss
-    glosses = HitGlosses(searcher, query, options.translator) if wanted else None
+    glosses = HitGlosses(searcher, read, options.translator) if wanted else None
     if options.json:
         of_hits = glosses.of(hits) if glosses and options.gloss else [None] * len(hits)
         objects = [hit_object(searcher, hit, gloss) for hit, gloss in zip(hits, of_hits, strict=True)]
         found = {"query": query, "hits": objects, "unknown_words": unknown}
+        found |= {"read_as": read, "corrected": [each._asdict() for each in hits.corrected]}
+        found |= {"total": hits.total, "total_is_exact": hits.total_is_exact}
         found |= {"gloss_note": glosses.note} if glosses and options.gloss else {}
         found |= {"doubtful": True} if hits.doubtful else {}
+        found |= {"facets": facets_object(facets)} if facets else {}
         found |= {"document": document.id} if document else {}
         found |= {"query_language": language.seems} if detects else {}
         write_json(options.json, found, options.overwrite)
     if options.json != "-":
-        print_hits(out, searcher, query, hits, options.explain, glosses)
+        print_hits(out, searcher, query, hits, options.explain, glosses=glosses)
         print_unknown(out, unknown)
+        if facets:
+            print_facets(out, facets)
         if remark := query_language_note(language, searcher.index):
             out.print(remark, style="magenta", markup=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +97,12 @@ def serve_index(index: str | Path, options: argparse.Namespace, browse: bool = F
     serve(
         index, options.host, options.port, workers=workers, announce=announce, hosts=options.allow_host, **settings
     )  # fmt: skip
+
+
+def can_browse() -> bool:
+    """Whether somebody sits at a terminal on a desktop: elsewhere no browser is opened."""
+    desktop = sys.platform in ("darwin", "win32") or any(map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY")))
+    return desktop and sys.stdout.isatty()
 
 
 def _token(file: str | None) -> str:

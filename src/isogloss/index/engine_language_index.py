@@ -4,6 +4,7 @@ fuses is re-scored and fused here, from the texts and scores that the engine giv
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any
@@ -14,7 +15,8 @@ from isogloss.data.documents import Document, joined_fields
 from isogloss.engines.base import Approximating, EngineHit, IndexEngine
 from isogloss.index.engine_systems import EngineSystem, padded
 from isogloss.index.language_index import Candidate, Filters
-from isogloss.retrieval.ranking import Ranking
+from isogloss.retrieval.field_lists import field_keys
+from isogloss.retrieval.ranking import Matches, Ranking
 from isogloss.systems.base import Contribution, System
 from isogloss.systems.hybrid import BothShares
 
@@ -28,6 +30,8 @@ class EngineLanguageIndex:
 
     ``dimension`` is that of the engine: shorter vectors are padded with zeros, which change no inner product.
     """
+
+    countable = 100  # what is counted is fetched
 
     def __init__(
         self, encoder: EngineSystem, engine: IndexEngine, language: str, dimension: int, count: int,
@@ -58,6 +62,10 @@ class EngineLanguageIndex:
         else:
             found = self._dense(queries, k, filters)
         return [[Candidate(id_, score, id_) for id_, score in hits] for hits in found]
+
+    def count_matches(self, query: str, filters: Filters | None = None) -> Matches:
+        """Unknown: an engine returns the best, and does not count the others."""
+        return Matches(0, False)
 
     def documents(self, keys: Sequence[str]) -> list[Document | None]:
         found = self._engine.get(self._language, keys)
@@ -93,6 +101,10 @@ class EngineLanguageIndex:
             return None
         document = self._recent.get(key) or self.documents([key])[0]
         return None if document is None else self._alone(key, joined_fields(document, self._fields)).passage(query, 0)
+
+    def value_counts(self, name: str, keys: Sequence[str]) -> Counter[str]:
+        found = (key for document in self.documents(keys) if document for key in field_keys(document))
+        return Counter(key[len(name) + 1 :] for key in found if key.startswith(f"{name}="))
 
     def about(self) -> dict[str, Any]:
         """The measured recall, where the language is searched approximately."""

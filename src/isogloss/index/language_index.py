@@ -6,6 +6,7 @@ a row or an id. Other code only passes keys back to it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
@@ -14,9 +15,9 @@ import numpy as np
 
 from isogloss.data.documents import Document
 from isogloss.index.documents import JoinedDocuments
-from isogloss.retrieval.field_lists import matching_rows
+from isogloss.retrieval.field_lists import matching_rows, value_counts
 from isogloss.retrieval.postings import JoinedPostings
-from isogloss.retrieval.ranking import Allowed, Ranking
+from isogloss.retrieval.ranking import Allowed, Matches, Ranking
 from isogloss.systems.base import Contribution, System
 
 Filters = Mapping[str, str]
@@ -48,6 +49,9 @@ class LanguageIndex(Protocol[Key]):
     def search_many(self, queries: Sequence[str], k: int, filters: Filters | None = None) -> list[list[Candidate[Key]]]:
         """The same for each of many queries, faster."""
 
+    def count_matches(self, query: str, filters: Filters | None = None) -> Matches:
+        """How many documents match, as far as that is known."""
+
     def documents(self, keys: Sequence[Key]) -> list[Document | None]:
         """Documents by their keys; None for a document that was deleted after it was found."""
 
@@ -66,6 +70,13 @@ class LanguageIndex(Protocol[Key]):
     def passage(self, query: str, key: Key) -> tuple[int, int] | None:
         """Begin and end of the document's best passage in its indexed text, where the system knows it."""
 
+    @property
+    def countable(self) -> int:
+        """How many of the best documents can be counted in about the time of a search."""
+
+    def value_counts(self, name: str, keys: Sequence[Key]) -> Counter[str]:
+        """The values of a field that some documents have, and how many of them have each."""
+
     def about(self) -> dict[str, Any]:
         """How the documents are stored, as plain values."""
 
@@ -78,6 +89,7 @@ class MappedLanguageIndex:
     store: JoinedDocuments
     fields: JoinedPostings
     live: Allowed | None = None
+    countable: int = 1_000
 
     @property
     def count(self) -> int:
@@ -88,6 +100,9 @@ class MappedLanguageIndex:
 
     def search_many(self, queries: Sequence[str], k: int, filters: Filters | None = None) -> list[list[Candidate[int]]]:
         return [self._candidates(each) for each in self.system.search_texts(queries, k, self.allowed(filters))]
+
+    def count_matches(self, query: str, filters: Filters | None = None) -> Matches:
+        return self.system.count_matches(query, self.allowed(filters))
 
     def documents(self, keys: Iterable[int]) -> list[Document | None]:
         return [self.store[row] for row in keys]
@@ -117,6 +132,9 @@ class MappedLanguageIndex:
 
     def passage(self, query: str, key: int) -> tuple[int, int] | None:
         return self.system.passage(query, key)
+
+    def value_counts(self, name: str, keys: Sequence[int]) -> Counter[str]:
+        return value_counts(self.fields, name, np.asarray(keys, np.int64))
 
     def about(self) -> dict[str, Any]:
         return self.system.about()

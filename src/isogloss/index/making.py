@@ -6,6 +6,7 @@ documents can only be added with the model that has encoded the others; or all a
 
 from __future__ import annotations
 
+import logging
 import secrets
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -51,21 +52,24 @@ from isogloss.storage.wording import way
 from isogloss.systems.registry import system_names
 from isogloss.text.language import identify_language, normalize_language
 
+_MOST_NAMED = 20
+
 
 def make_index(
     path: Path, name: str, source: Source, languages: Sequence[str] = (), query_language: str | Sequence[str] = "en",
     fields: tuple[str, ...] = ("title", "text"), settings: Mapping[str, str] | None = None,
     overwrite: bool = False, problems: Problems | None = None, source_documents: bool = True,
     engine: str = "", encode: Encode | None = None, translations: OwnTranslations | None = None,
-    remember: bool = True,
+    facets: Sequence[str] = (), remember: bool = True,
 ) -> Manifest:  # fmt: skip
     """Index the documents of some languages for queries in others. The index appears when it is complete.
 
     Where no languages are named, those of the documents are detected (:mod:`isogloss.index.detecting`).
     ``source_documents``: documents in the language of the queries, where the source has some, are stored to search
     with. ``engine``: the address of an engine that stores documents and vectors (:mod:`isogloss.engines.registry`).
-    ``translations`` are trained on. What the index is made of is recorded in it, and remembered on this machine with
-    ``remember`` (:mod:`isogloss.index.origins`), so that it can be synced.
+    ``translations`` are trained on. ``facets``: fields whose values are counted among the hits of a search. What the
+    index is made of is recorded in it, and remembered on this machine with ``remember``
+    (:mod:`isogloss.index.origins`), so that it can be synced.
     """
     query_languages = _named_once([query_language] if isinstance(query_language, str) else query_language, "queries")
     if engine and len(query_languages) > 1:
@@ -92,7 +96,7 @@ def make_index(
         stack.enter_context(dropping_the_old_engine_index(path))
         in_engine = stack.enter_context(new_engine_index(engine, path, systems)) if engine else None
         partial = stack.enter_context(replacing(path, overwrite))
-        builder = IndexBuilder(partial, query_languages, fields, encode=encode, in_engine=in_engine)
+        builder = IndexBuilder(partial, query_languages, fields, encode=encode, in_engine=in_engine, facets=facets)
         for number, language in enumerate(languages):
             documents = load_collection(source, language, problems)  # once, for fitting and for indexing
             of_language = (
@@ -128,8 +132,9 @@ class IndexBuilder:
 
     def __init__(
         self, directory: Path, query_languages: Sequence[str], fields: tuple[str, ...], generation: int = 1,
-        encode: Encode | None = None, in_engine: NewEngineIndex | None = None,
+        encode: Encode | None = None, in_engine: NewEngineIndex | None = None, facets: Sequence[str] = (),
     ) -> None:  # fmt: skip
+        self._facets, self._names = tuple(dict.fromkeys(facets)), set[str]()
         self._directory, self._fields, self._generation = directory, fields, generation
         self._query_languages, self._encode, self._in_engine = tuple(query_languages), encode, in_engine
         self._systems: dict[str, dict[str, Any]] = {}
@@ -140,6 +145,7 @@ class IndexBuilder:
     def add(self, language: str, systems: LanguageSystems, documents: Collection) -> None:
         """Index the documents of a language."""
         self._counts[language] = len(documents)
+        self._names.update(name for document in documents for name in document.fields)
         self._languages[language] = self._write(language, systems, documents)
         shared = self._directory / SHARED / language
         shared.mkdir(parents=True)
@@ -160,9 +166,10 @@ class IndexBuilder:
         manifest = Manifest(
             system, options, self._query_languages, self._fields, self._counts,
             f"isogloss {isogloss.__version__}", sources=sources, identity=secrets.token_hex(8),
-            engine=self._in_engine.note if self._in_engine else None,
+            engine=self._in_engine.note if self._in_engine else None, facets=self._facets,
         )  # fmt: skip
         self._save(manifest)
+        self._warn_of_facets()
         if sources and len(self._languages) > 1:
             with closing(open_index(self._directory)) as opened:
                 manifest = replace(manifest, usual=usual_scores(opened))
@@ -171,6 +178,11 @@ class IndexBuilder:
         if self._in_engine:
             finish_engine(self._in_engine.engine)  # before the index appears
         return manifest
+
+    def _warn_of_facets(self) -> None:
+        known = f"they have {', '.join(sorted(self._names)[:_MOST_NAMED])}" if self._names else "they have no fields"
+        for facet in (facet for facet in self._facets if facet not in self._names):
+            logging.getLogger("isogloss").warning("facet: no document has the field %r; %s", facet, known)
 
     def _write(self, language: str, systems: LanguageSystems, documents: Collection) -> LanguageEntry:
         """Write the documents of a language and the systems' parts of them."""
@@ -255,7 +267,10 @@ def re_encode(
         old = stack.enter_context(closing(open_index(path)))
         if list(old.languages) != languages:
             raise InputError(f"{path}: another process has added a language meanwhile; try again")
-        builder = IndexBuilder(partial, query_languages, old.manifest.fields, old.generation + 1, in_engine=in_engine)
+        builder = IndexBuilder(
+            partial, query_languages, old.manifest.fields, old.generation + 1, in_engine=in_engine,
+            facets=old.manifest.facets,
+        )  # fmt: skip
         for language, of_language in zip(languages, in_engine.systems if in_engine else systems, strict=True):
             builder.add(language, of_language, Collection(old.documents(language), language))
         if old.manifest.sources:

@@ -36,7 +36,7 @@ class Manifest:
 
     ``sources`` are the numbers of stored documents in languages of the queries, which can be used as queries.
     ``identity`` distinguishes an index from one that replaced it. ``usual`` scores, for each language of the queries,
-    make languages of documents comparable.
+    make languages of documents comparable. ``facets`` are fields whose values are counted among the hits of a search.
     ``documents`` change with every commit, so they are not written: they are counted when the index is opened.
     """
 
@@ -51,6 +51,7 @@ class Manifest:
     identity: str = ""
     usual: dict[str, dict[str, float]] = field(default_factory=dict)
     engine: EngineNote | None = None
+    facets: tuple[str, ...] = ()
 
     @property
     def query_language(self) -> str:
@@ -69,7 +70,7 @@ class Manifest:
 
     @property
     def _content(self) -> bytes:
-        left_out = {"documents", "engine" if self.engine is None else ""}
+        left_out = {"documents", "engine" if self.engine is None else "", "" if self.facets else "facets"}
         content = {name: value for name, value in asdict(self).items() if name not in left_out}
         return (json.dumps(content, ensure_ascii=False, indent=2) + "\n").encode()
 
@@ -95,7 +96,8 @@ class Manifest:
                 raise InputError(f"{path}: {what}; make the index again with 'isogloss index'")
             engine = EngineNote(**content["engine"]) if content.get("engine") else None
             lists = {name: tuple(content[name]) for name in ("fields", "query_languages")}
-            manifest = cls(**{"documents": {}, **content, **lists, "engine": engine})
+            facets = tuple(content.get("facets", ()))
+            manifest = cls(**{"documents": {}, **content, **lists, "engine": engine, "facets": facets})
             check_manifest(manifest)
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise DamagedFileError(path, f"does not describe an index ({error})") from error

@@ -7,6 +7,7 @@ are written as in JSON. Values of more than 200 characters are left out.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -49,6 +50,17 @@ def matching_rows(lists: JoinedPostings, filters: Mapping[str, str]) -> NDArray[
         found[lists[f"{name}={value}"].documents] = True
         matching &= found
     return matching
+
+
+def value_counts(lists: JoinedPostings, name: str, rows: NDArray[np.int64]) -> Counter[str]:
+    """The values of a field that some rows have, and how many of them have each.
+
+    >>> pages = [Document("1", "", fields={"kind": ["manual", "guide"]}), Document("2", "", fields={"kind": "guide"})]
+    >>> value_counts(JoinedPostings([build_field_lists(pages)]), "kind", np.array([0, 1])).most_common()
+    [('guide', 2), ('manual', 1)]
+    """
+    counts = lists.counts_within(rows, f"{name}=", f"{name}>")  # ">" is the character after "="
+    return Counter({key[len(name) + 1 :]: count for key, count in counts.items()})
 
 
 def filter_text(value: Any) -> str | None:

@@ -7,7 +7,9 @@ of documents in the parts before it. Deleted documents keep their number, but ar
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
 from itertools import pairwise
 from pathlib import Path
@@ -129,6 +131,18 @@ class Postings:
         begin, end = self.span(term)
         return Posting(self.documents[begin:end], self.frequencies[begin:end])
 
+    def counts_within(self, chosen: Live, prefix: str, after: str) -> Iterator[tuple[str, int]]:
+        """Each term from ``prefix`` up to ``after`` that some of the ``chosen`` documents contain, and how many do."""
+        first, last = bisect_left(self.terms, prefix), bisect_left(self.terms, after)
+        if self._checks is not None:
+            for number in range(first, last):
+                self._checks.check(number)
+        offsets = self.offsets[first : last + 1]
+        found = np.concatenate([[0], np.cumsum(chosen[self.documents[offsets[0] : offsets[-1]]])])
+        counts = np.diff(found[offsets - offsets[0]])
+        for number in np.flatnonzero(counts).tolist():
+            yield self.terms[first + number], int(counts[number])
+
     def check_all(self) -> Postings:
         """These lists, all of which are checked; a ``ValueError`` if one is damaged."""
         if self._checks is not None:
@@ -211,6 +225,15 @@ class JoinedPostings:
         if len(found) == 1:
             return Posting(*found[0])
         return Posting(*(np.concatenate(arrays) for arrays in zip(*found, strict=True)))
+
+    def counts_within(self, rows: Numbers, prefix: str, after: str) -> Counter[str]:
+        """For each term from ``prefix`` up to ``after``: how many of some documents contain it."""
+        chosen = np.zeros(self.document_count, dtype=bool)
+        chosen[rows] = True
+        counts = Counter[str]()
+        for part, (start, end) in zip(self.parts, pairwise(self._starts.tolist()), strict=True):
+            counts.update(dict(part.counts_within(chosen[start:end], prefix, after)))
+        return counts
 
     def document_frequency(self, term: str) -> int:
         """The number of documents that contain a term."""

@@ -99,9 +99,8 @@ def glossed(searcher: Searcher, query: str, hits: Hits, translator: str = "") ->
     """The hits, each with its gloss and its twin."""
     snippet_of = SnippetMaker(searcher, query, searcher.query_language)
     glosses = Glosses(searcher, translator).of(query, [(hit, snippet_of(hit)) for hit in hits])
-    return Hits(
-        replace(hit, gloss=gloss, twin=twin_of(searcher, hit)) for hit, gloss in zip(hits, glosses, strict=True)
-    )
+    hits[:] = [replace(hit, gloss=gloss, twin=twin_of(searcher, hit)) for hit, gloss in zip(hits, glosses, strict=True)]
+    return hits
 
 
 def shown_title(hit: Hit) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 from isogloss.data.documents import Document
 from isogloss.search.gloss import Gloss, Twin
+from isogloss.search.spelling import Correction
 from isogloss.storage.errors import import_extra
 from isogloss.systems.base import Contribution
 from isogloss.text.html_tables import html_table, marked_html
@@ -32,7 +33,8 @@ class Hit:
     one of ``CLASSES``, both where the system knows them. ``reranked``: score, class and explanation are those of a
     re-ranker, not of the system that found the document. ``snippet_of`` makes the snippet when it is first looked at.
     ``gloss``: title and snippet in the language of the query, and ``twin``: the page that is the document's translation
-    into it, both where they are asked for and known.
+    into it, both where they are asked for and known. ``chance`` is the probability that the document is relevant, where
+    the system is calibrated; ``bar``, from 0 to 1, is the chance, or else the share of the best hit's score.
     """
 
     rank: int
@@ -45,6 +47,8 @@ class Hit:
     reranked: bool = False
     gloss: Gloss | None = None
     twin: Twin | None = None
+    chance: float | None = None
+    bar: float = 0.0
     snippet_of: Callable[[Hit], Snippet] | None = field(default=None, compare=False)
 
     @property
@@ -115,6 +119,13 @@ class Hit:
 
 class Hits(list[Hit]):
     """The hits of a search, the best first: a list, which notebooks show as a table."""
+
+    read_as: str = ""
+    """The query that was searched for; ``corrected`` has the typing errors of the user's query that it is without."""
+    corrected: tuple[Correction, ...] = ()
+    total: int = 0
+    """The number of documents that match; where it is not exact, there are at least so many."""
+    total_is_exact: bool = False
 
     @property
     def doubtful(self) -> bool:

@@ -29,6 +29,7 @@ from isogloss.translation.lexicon import Lexicon
 if TYPE_CHECKING:
     from isogloss.data.translations import Translations
     from isogloss.index.syncing import Synced
+    from isogloss.search.facets import Facets
 
 LexiconLike = str | Path | Mapping[str, str | Sequence[str]]
 """A file, the name of a way to get a lexicon (``"induced"``), or words with their translations, the best first."""
@@ -70,7 +71,8 @@ class Index:
         cls, documents: Documents, language: str | Sequence[str] | None = None, *, path: Path | str | None = None,
         system: str | Path = DEFAULT_SYSTEM, query_language: str | Sequence[str] = "en",
         lexicon: LexiconLike | None = None, translations: Translations | None = None, translation_key: str = "",
-        fields: tuple[str, ...] = ("title", "text"), overwrite: bool = False, engine: str = "", **options: Any,
+        fields: tuple[str, ...] = ("title", "text"), overwrite: bool = False, engine: str = "",
+        facets: Sequence[str] = (), **options: Any,
     ) -> Index:  # fmt: skip
         """Index documents for queries in one language or several, as ``isogloss index`` does.
 
@@ -81,8 +83,8 @@ class Index:
 
         ``system`` is the name of a system or the path of a run. ``engine`` is the address of an engine that stores the
         documents and vectors. ``translations``: a folder or a file as for ``isogloss index --translations``, documents
-        with the ids of those that they translate, or pairs of texts, query language first. Other options are those of
-        the system (``isogloss systems NAME``).
+        with the ids of those that they translate, or pairs of texts, query language first. ``facets`` are fields whose
+        values ``facets`` and the page count. Other options are those of the system (``isogloss systems NAME``).
         """
         from isogloss.data.translations import OwnTranslations
         from isogloss.index.making import make_index
@@ -100,7 +102,7 @@ class Index:
             languages = [language] if isinstance(language, str) else list(language or ())
             make_index(
                 where, str(system), as_source(documents), languages, query_language, fields, settings, overwrite,
-                engine=engine, translations=own, remember=path is not None,
+                engine=engine, translations=own, facets=facets, remember=path is not None,
             )  # fmt: skip
             index = cls.open(where)
         except BaseException:
@@ -203,13 +205,14 @@ class Index:
     def search(
         self, query: str, k: int = 10, languages: str | Sequence[str] | None = None,
         filters: Filters | None = None, offset: int = 0, explain: bool = False,
-        query_language: str | None = None, gloss: bool = False, translator: str = "",
+        query_language: str | None = None, exact: bool = False, gloss: bool = False, translator: str = "",
     ) -> Hits:  # fmt: skip
         """The ``k`` best documents after the first ``offset``, of these languages or of all.
 
         ``filters``: only documents that have these fields with these values. ``explain``: each hit with the words that
         made its score, which takes longer; for one hit there is :meth:`explain`. ``query_language``: where the index
-        takes queries in several languages, that of the query; it is detected unless it is named. ``gloss``: each hit
+        takes queries in several languages, that of the query; it is detected unless it is named. Typing errors are
+        corrected (``hits.corrected``) unless the query is to be searched for ``exact`` as it is. ``gloss``: each hit
         has its title and snippet word for word in the language of the query (``hit.gloss``) and the page that is its
         translation (``hit.twin``); ``translator`` names what translates them too (``isogloss search --translator``). A
         query without words finds nothing.
@@ -217,17 +220,17 @@ class Index:
         _check_query(query)
         k, offset = _count("k", k), _count("offset", offset)
         searcher = self.searcher.for_query(query, query_language)
-        hits = searcher.search(query, k, _several(languages), _filter_texts(filters), offset, explain)
-        hits = _with_snippets(hits, SnippetMaker(searcher, query, searcher.query_language))
+        hits = searcher.search(query, k, _several(languages), _filter_texts(filters), offset, explain, exact)
+        hits = _with_snippets(hits, SnippetMaker(searcher, hits.read_as, searcher.query_language))
         if not gloss:
             return hits
         from isogloss.search.glosses import glossed
 
-        return glossed(searcher, query, hits, translator)
+        return glossed(searcher, hits.read_as, hits, translator)
 
     def search_many(
         self, queries: Iterable[str], k: int = 10, languages: str | Sequence[str] | None = None,
-        filters: Filters | None = None, query_language: str | None = None,
+        filters: Filters | None = None, query_language: str | None = None, exact: bool = False,
     ) -> list[Hits]:  # fmt: skip
         """The ``k`` best documents for each query, without explanations; on all cores where that is faster."""
         if isinstance(queries, str):
@@ -236,15 +239,41 @@ class Index:
         for query in queries:
             _check_query(query)
         k, searcher = _count("k", k), self.searcher
-        found = searcher.search_each(queries, k, _several(languages), _filter_texts(filters), query_language)
-        makers = [SnippetMaker(searcher, query, query_language) for query in queries]
-        return [_with_snippets(hits, maker) for hits, maker in zip(found, makers, strict=True)]
+        found = searcher.search_each(queries, k, _several(languages), _filter_texts(filters), query_language, exact)
+        return [_with_snippets(hits, SnippetMaker(searcher, hits.read_as, query_language)) for hits in found]
+
+    def facets(
+        self, query: str, names: Sequence[str] | None = None, languages: str | Sequence[str] | None = None,
+        filters: Filters | None = None, query_language: str | None = None, exact: bool = False,
+    ) -> Facets:  # fmt: skip
+        """How many of the documents that a query finds have each value of a field.
+
+        ``names`` are fields of the documents; without them, those that the index was made with.
+
+        >>> manuals = [
+        ...     Document("1", "Las abejas hacen miel.", fields={"kind": "book"}),
+        ...     Document("2", "La miel dura años.", fields={"kind": "page"}),
+        ...     Document("3", "La miel es dulce.", fields={"kind": "page"}),
+        ... ]
+        >>> index = Index.make(manuals, "es", system="bm25-dict", lexicon={"honey": "miel"}, facets=["kind"])
+        >>> index.facets("honey").values
+        {'kind': [('page', 2), ('book', 1)]}
+        """
+        from isogloss.search.facets import count_facets
+
+        _check_query(query)
+        searcher = self.searcher.for_query(query, query_language)
+        named = self._opened.manifest.facets if names is None else names
+        read = query if exact else searcher.read(query, _several(languages)).query
+        return count_facets(searcher, read, named, _several(languages), _filter_texts(filters))
 
     def explain(
         self, query: str, id_: str, language: str | None = None, reranked: bool = False,
-        query_language: str | None = None,
+        query_language: str | None = None, exact: bool = False,
     ) -> tuple[Contribution, ...]:  # fmt: skip
         """The words of the query, the words of a document that match each, and their parts of the score.
+
+        Typing errors are corrected unless ``exact``, as ``search`` does.
 
         ``reranked``: of the score that the run of ``rerank`` gives, which hits that are ``reranked`` have.
         """
@@ -254,6 +283,7 @@ class Index:
             language = language or self._reranker.languages[1]
         holding = (name for name in self.languages if language is None and self.searcher.get(id_, name) is not None)
         searcher = self.searcher.for_query(query, query_language)
+        query = query if exact else searcher.read(query).query
         return searcher.explain(query, language or next(holding, self.languages[0]), id_, reranked)
 
     def get(self, id_: str, language: str | None = None) -> Document | None:
@@ -372,7 +402,8 @@ def _filter_texts(filters: Filters | None) -> dict[str, str] | None:
 
 def _with_snippets(hits: Hits, snippet_of: SnippetMaker) -> Hits:
     """The hits, each with what makes its snippet when it is looked at."""
-    return Hits(replace(hit, snippet_of=snippet_of) for hit in hits)
+    hits[:] = [replace(hit, snippet_of=snippet_of) for hit in hits]
+    return hits
 
 
 def _lexicon_setting(lexicon: LexiconLike | None, scratch: Path) -> dict[str, str]:

@@ -61,10 +61,14 @@ class Reranker:
         """
         positions = [number for number, hit in enumerate(hits[: self.depth]) if self.reads(hit.language)]
         scores = self.score(query, [hits[position].document.text for position in positions])
+        best = float(scores.max(initial=0.0)) or 1.0
         scored = [
-            replace(hits[i], score=score, explanation=(), relevance=relevance_of(score, self.thresholds), reranked=True)
+            replace(
+                hits[i], score=score, explanation=(), relevance=relevance_of(score, self.thresholds), reranked=True,
+                chance=None, bar=max(0.0, score / best),
+            )
             for i, score in zip(positions, scores.tolist(), strict=True)
-        ]
+        ]  # fmt: skip
         scored.sort(key=lambda hit: (-hit.score, hit.document.id))
         reordered = list(hits)
         for position, hit in zip(positions, scored, strict=True):

@@ -10,9 +10,11 @@ from isogloss.data.documents import Document, joined_fields
 from isogloss.index.language_index import Candidate, Filters, LanguageIndex
 from isogloss.index.reader import OpenIndex
 from isogloss.index.score_scales import STANDARD_DEPTH, by_system, divisors, standard_scores
+from isogloss.retrieval.ranking import Matches
 from isogloss.search.hits import Hit, Hits, relevance_of
 from isogloss.search.query_language import detect_query_language
 from isogloss.search.reranking import Reranker
+from isogloss.search.spelling import ReadQuery, read_query
 from isogloss.storage.deadline import check
 from isogloss.storage.errors import InputError
 from isogloss.systems.base import Contribution
@@ -21,13 +23,14 @@ _TOGETHER = 32  # queries that are searched at once: systems remember what they 
 
 
 class _Scored(NamedTuple):
-    """A candidate of a language: its comparable score, and the divisor that made it comparable."""
+    """A candidate of a language: its comparable score, the divisor that made it so, and its share of the best."""
 
     score: float
     id: str
     language: str
     key: Any
     divisor: float
+    share: float = 0.0
 
 
 class Searcher:
@@ -71,24 +74,34 @@ class Searcher:
 
     def search(
         self, query: str, k: int = 10, languages: Sequence[str] | None = None, filters: Filters | None = None,
-        offset: int = 0, explain: bool = True,
+        offset: int = 0, explain: bool = True, exact: bool = False,
     ) -> Hits:  # fmt: skip
         """The ``k`` best documents after the first ``offset``, of these languages or of all.
 
-        ``filters``: only documents that have these fields with these values.
+        ``filters``: only documents that have these fields with these values. Typing errors are corrected unless the
+        query is to be searched for ``exact`` as it is; explanations are those of the corrected query.
         """
-        wanted = max(offset + k, self._depth)
-        found = {}
+        read = ReadQuery(query) if exact else self.read(query, languages)
+        query, wanted = read.query, max(offset + k, self._depth)
+        found, matches = {}, []
         for language, language_index in self.choose(languages).items():
             check()
             found[language] = language_index.search(query, wanted, filters)
+            counted = len(found[language]), len(found[language]) < wanted
+            matches.append(max(Matches(*counted), language_index.count_matches(query, filters)))
         ranked = self._ranked(query, found)
         if self.reranker is None:
             listed = ranked[offset : offset + k]
-            return Hits(self._hits(query, listed, self._documents(listed), offset + 1, explain))
-        hits = self._hits(query, ranked[:wanted], self._documents(ranked[:wanted]), 1, False)
-        shown = self.reranker.reorder(query, hits)[offset : offset + k]
-        return Hits([self.explained(query, hit) for hit in shown] if explain else shown)
+            hits = self._hits(query, listed, self._documents(listed), offset + 1, explain)
+        else:
+            every = self._hits(query, ranked[:wanted], self._documents(ranked[:wanted]), 1, False)
+            hits = self.reranker.reorder(query, every)[offset : offset + k]
+            hits = [self.explained(query, hit) for hit in hits] if explain else hits
+        return _answer(hits, read, matches)
+
+    def read(self, query: str, languages: Sequence[str] | None = None) -> ReadQuery:
+        """A query without its typing errors, by what the systems of these languages, or of all, know of words."""
+        return read_query(query, [each.system for each in self.choose(languages).values()])
 
     def reranked_by(self, reranker: Reranker) -> Searcher:
         """A searcher that re-orders the first hits of each search."""
@@ -102,15 +115,17 @@ class Searcher:
 
     def search_many(
         self, queries: Sequence[str], k: int = 10, languages: Sequence[str] | None = None,
-        filters: Filters | None = None,
+        filters: Filters | None = None, exact: bool = False,
     ) -> list[Hits]:  # fmt: skip
         """The ``k`` best documents for each query: what ``search`` gives, without explanations, faster."""
-        groups = (queries[begin : begin + _TOGETHER] for begin in range(0, len(queries), _TOGETHER))
+        reads = [ReadQuery(query) if exact else self.read(query, languages) for query in queries]
+        groups = (reads[begin : begin + _TOGETHER] for begin in range(0, len(reads), _TOGETHER))
         return [hits for group in groups for hits in self._search_group(group, k, languages, filters)]
 
     def _search_group(
-        self, queries: Sequence[str], k: int, languages: Sequence[str] | None, filters: Filters | None
+        self, reads: Sequence[ReadQuery], k: int, languages: Sequence[str] | None, filters: Filters | None
     ) -> Iterator[Hits]:
+        queries = [read.query for read in reads]
         wanted = max(k, self._depth)
         chosen = self.choose(languages)
         per_language = []
@@ -121,21 +136,22 @@ class Searcher:
         found = [dict(zip(chosen, of_query, strict=True)) for of_query in per_query]
         ranked = [self._ranked(query, each)[:wanted] for query, each in zip(queries, found, strict=True)]
         documents = self._documents(hit for of_query in ranked for hit in of_query)
-        for query, of_query in zip(queries, ranked, strict=True):
+        for read, of_query, lists in zip(reads, ranked, found, strict=True):
             check()
-            hits = self._hits(query, of_query, documents, 1, False)
-            yield Hits((self.reranker.reorder(query, hits) if self.reranker else hits)[:k])
+            hits = self._hits(read.query, of_query, documents, 1, False)
+            matches = [Matches(len(each), len(each) < wanted) for each in lists.values()]
+            yield _answer((self.reranker.reorder(read.query, hits) if self.reranker else hits)[:k], read, matches)
 
     def search_each(
         self, queries: Sequence[str], k: int = 10, languages: Sequence[str] | None = None,
-        filters: Filters | None = None, query_language: str | None = None,
+        filters: Filters | None = None, query_language: str | None = None, exact: bool = False,
     ) -> list[Hits]:  # fmt: skip
         """The same, but each query is in its own language, which is detected where it is not named."""
         searchers = [self.for_query(query, query_language) for query in queries]
         results = [Hits() for _ in queries]
         for language in dict.fromkeys(searcher.query_language for searcher in searchers):
             numbers = [i for i, searcher in enumerate(searchers) if searcher.query_language == language]
-            own = searchers[numbers[0]].search_many([queries[i] for i in numbers], k, languages, filters)
+            own = searchers[numbers[0]].search_many([queries[i] for i in numbers], k, languages, filters, exact)
             for number, hits in zip(numbers, own, strict=True):
                 results[number] = hits
         return results
@@ -191,6 +207,13 @@ class Searcher:
         """The name of the system whose score a hit in a language has."""
         return self._reranker_of(language).name if reranked else self.languages[language].system.name
 
+    def chance(self, score: float, language: str, reranked: bool = False) -> float | None:
+        """The chance that a document of a language with this score is relevant, where the system is calibrated.
+
+        Calibrated scores of several languages are comparable as they are.
+        """
+        return None if reranked else self.languages[language].system.chance(score)
+
     def term_of(self, language: str, reranked: bool = False) -> Callable[[str], str | None]:
         """A function from a word of a document to its term in explanations of a language; the re-ranker's are words."""
         return str if reranked else self.languages[language].system.term_of
@@ -237,7 +260,7 @@ class Searcher:
                 _Scored(each.score / scales[language], each.id, language, each.key, scales[language])
                 for each in candidates
             )
-        ranked = [sorted(each, key=lambda hit: (-hit.score, hit.id, hit.language)) for each in lists.values()]
+        ranked = [_ordered(each) for each in lists.values()]
         if len(ranked) < 2:
             return ranked[0] if ranked else []
         placed = [
@@ -267,11 +290,15 @@ class Searcher:
             document = documents.get((candidate.language, candidate.key))
             if document is not None:
                 check()
-                score, _, language, key, divisor = candidate
+                score, _, language, key, divisor, share = candidate
                 explanation = self._explain(query, language, key, document, divisor) if explain else ()
-                passage = self.languages[language].passage(query, key)
-                relevance = relevance_of(score * divisor, self.languages[language].system.thresholds())
-                hits.append(Hit(first + len(hits), score, language, document, explanation, passage, relevance))
+                passage, system = self.languages[language].passage(query, key), self.languages[language].system
+                relevance, chance = relevance_of(score * divisor, system.thresholds()), system.chance(score * divisor)
+                bar = share if chance is None else chance
+                rank = first + len(hits)
+                hits.append(
+                    Hit(rank, score, language, document, explanation, passage, relevance, chance=chance, bar=bar)
+                )
         return hits
 
     def _explain(
@@ -285,3 +312,18 @@ class Searcher:
         usual = self.index.manifest.usual.get(self.query_language, {})
         groups = by_system({language: each.system for language, each in self.languages.items()})
         return {language: scale for group in groups for language, scale in divisors(query, group, usual).items()}
+
+
+def _ordered(candidates: Sequence[_Scored]) -> list[_Scored]:
+    """The candidates of one system, the best first, each with its share of the best score."""
+    best = max((each.score for each in candidates), default=0.0)
+    ordered = sorted(candidates, key=lambda hit: (-hit.score, hit.id, hit.language))
+    return [each._replace(share=max(0.0, each.score / best)) for each in ordered] if best > 0 else ordered
+
+
+def _answer(found: Iterable[Hit], read: ReadQuery, matches: Iterable[Matches]) -> Hits:
+    """The hits of a query, as it was read, and how many documents match in all languages."""
+    hits, every = Hits(found), list(matches)
+    hits.read_as, hits.corrected = read
+    hits.total, hits.total_is_exact = sum(each.number for each in every), all(each.is_exact for each in every)
+    return hits

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -12,19 +13,27 @@ from isogloss.search.hits import Hit
 from isogloss.search.searcher import Searcher
 from isogloss.systems.base import Contribution
 from isogloss.text.passages import Span
+from isogloss.text.stopwords import stop_words
 from isogloss.text.tokenizer import token_spans, tokenize
 
+OTHER_WORDS = "(other words)"
+_MARKS = re.compile(r"^(?:#{1,6}(?=[ \t])|```[^\n]*+|-(?= ))", re.MULTILINE)
+"""What makes a line a heading, code or an item of a list."""
 _MOST_CHARACTERS = 20_000  # of a document without a known passage are searched for a window
 _PARTS = 10  # a query may be a whole document: only what counted most is shown
 
 
 @dataclass(frozen=True)
 class Snippet:
-    """A span of text, the positions of the matching words in it, and those words as they are written."""
+    """A span of text, the positions of the matching words in it, and those words as they are written.
+
+    ``span`` is where it begins and ends in the whole text.
+    """
 
     text: str
     marks: tuple[tuple[int, int], ...]
     words: tuple[str, ...]
+    span: Span = (0, 0)
 
 
 def make_snippet(text: str, is_match: Callable[[str], bool], width: int = 30, passage: Span | None = None) -> Snippet:
@@ -32,13 +41,14 @@ def make_snippet(text: str, is_match: Callable[[str], bool], width: int = 30, pa
 
     Where the system knows the best passage, the window lies within it; a shorter passage is shown whole.
     """
+    text = _MARKS.sub(lambda found: " " * len(found[0]), text)  # as many characters: positions stay what they are
     spans = token_spans(text)
     low, high = _words_within(spans, passage)
     matched = [token if is_match(token) else None for _, _, token in spans[low:high]]
     start = low + _best_start(matched, width)
     window = spans[start : min(start + width, high)]
     if not window:
-        return Snippet(text, (), ())
+        return Snippet(text, (), (), (0, len(text)))
     first = 0 if start == 0 else window[0][0]
     last = len(text) if window[-1] is spans[-1] else window[-1][1]
     shown = [(b, e) for (b, e, _), token in zip(window, matched[start - low :], strict=False) if token is not None]
@@ -48,6 +58,7 @@ def make_snippet(text: str, is_match: Callable[[str], bool], width: int = 30, pa
         before + text[first:last] + after,
         tuple((begin + shift, end + shift) for begin, end in shown),
         tuple(dict.fromkeys(text[begin:end] for begin, end in shown)),
+        (first, last),
     )
 
 
@@ -97,6 +108,40 @@ def surface_words(text: str, terms: Collection[str], to_term: Callable[[str], st
     return tuple(dict.fromkeys(text[begin:end] for begin, end, token in spans if to_term(token) in terms))
 
 
+def told(parts: Sequence[Contribution], query_language: str) -> list[Contribution]:
+    """An explanation whose lines all say something; the others are added up in one line at the end.
+
+    Lines say nothing that are of stop words, or of words that match none. Remarks, in parentheses, are kept.
+    """
+    kept = content_parts(parts, query_language)
+    rest = [part for part in parts if part not in kept]
+    return [*kept, *([Contribution(OTHER_WORDS, (), sum(part.score for part in rest))] if rest else [])]
+
+
+def content_parts(parts: Sequence[Contribution], query_language: str) -> list[Contribution]:
+    """The lines of an explanation that say something; those of stop words do where there are no others."""
+    matching = [part for part in parts if part.document_words]
+    content = [part for part in matching if not is_stop_word(part.query_word, query_language)] or matching
+    return [part for part in parts if part in content or part.query_word.startswith("(")]
+
+
+def is_stop_word(words: str, language: str) -> bool:
+    """Whether words of a query are stop words, all of them."""
+    tokens = tokenize(words)
+    return bool(tokens) and stop_words(language).issuperset(tokens)
+
+
+def without_stop_words(words: Sequence[str], language: str) -> tuple[str, ...]:
+    """Words of a document that are no stop words; all where there are no others."""
+    return tuple(word for word in words if not is_stop_word(word, language)) or tuple(words)
+
+
+def content_words(query: str, language: str) -> list[str]:
+    """The words of a query that are no stop words; all where there are no others."""
+    words = tokenize(query)
+    return [word for word in words if word not in stop_words(language)] or words
+
+
 class Reason(NamedTuple):
     """A word of the query, the matching words as the document writes them, and their part of the score."""
 
@@ -111,14 +156,11 @@ def reasons_of(
     """An explanation, of the re-ranker if ``reranked``, with words as the document writes them."""
     term_of = searcher.term_of(language, reranked)
     text = f"{document.title} {document.text}"
-    return [
-        Reason(
-            part.query_word,
-            surface_words(text, set(part.document_words), term_of) or part.document_words,
-            float(part.score),
-        )
-        for part in parts
+    written = [
+        (part, surface_words(text, set(part.document_words), term_of) or part.document_words)
+        for part in told(parts, searcher.query_language)
     ]
+    return [Reason(part.query_word, without_stop_words(words, language), float(part.score)) for part, words in written]
 
 
 def snippet_of(searcher: Searcher, hit: Hit, is_match: Callable[[str], bool]) -> Snippet:
@@ -131,13 +173,14 @@ def snippet_of(searcher: Searcher, hit: Hit, is_match: Callable[[str], bool]) ->
 
 
 def translated_terms(
-    query: str, translations: Sequence[tuple[str, Sequence[str]]], term_of: Callable[[str], str | None]
+    words: Sequence[str], translations: Sequence[tuple[str, Sequence[str]]], term_of: Callable[[str], str | None]
 ) -> frozenset[str | None]:
-    """The terms of the translations of a query's words, and of those words that have none."""
-    known = {word for words, _ in translations for word in tokenize(words)}
-    words = [word for _, others in translations for other in others for word in tokenize(other)]
-    words += [word for word in tokenize(query) if word not in known]
-    return frozenset(map(term_of, words)) - {None}
+    """The terms of the translations of some words of a query, and of those words that have none."""
+    wanted = [(tokenize(word), others) for word, others in translations]
+    wanted = [(tokens, others) for tokens, others in wanted if not {*tokens}.isdisjoint(words)]
+    known = {token for tokens, _ in wanted for token in tokens}
+    found = [word for _, others in wanted for other in others for word in tokenize(other)]
+    return frozenset(map(term_of, [*found, *(word for word in words if word not in known)])) - {None}
 
 
 class SnippetMaker:
@@ -157,11 +200,13 @@ class SnippetMaker:
 
     def __call__(self, hit: Hit) -> Snippet:
         """The snippet of a hit."""
-        terms: Collection[str | None] = {term for part in hit.explanation[:_PARTS] for term in part.document_words}
+        parts = content_parts(hit.explanation, self._searcher.query_language)[:_PARTS]
+        terms: Collection[str | None] = {term for part in parts for term in part.document_words}
         term_of = self._searcher.term_of(hit.language, hit.reranked and bool(hit.explanation))
-        terms = terms or self._translated(hit.language)
-        return snippet_of(self._searcher, hit, lambda token: term_of(token) in terms)
+        terms, stops = terms or self._translated(hit.language), stop_words(hit.language)
+        return snippet_of(self._searcher, hit, lambda token: token not in stops and term_of(token) in terms)
 
     def _translated_terms(self, language: str) -> frozenset[str | None]:
         translations = self._searcher.translations(self._query, [language])[language]
-        return translated_terms(self._query, translations, self._searcher.term_of(language))
+        words = content_words(self._query, self._searcher.query_language)
+        return translated_terms(words, translations, self._searcher.term_of(language))

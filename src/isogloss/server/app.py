@@ -68,7 +68,7 @@ class Settings:
 
     ``rerank``: a run or a cross-encoder by which the first ``rerank_depth`` hits are re-ranked. ``translator``: what
     translates snippets for readers who ask for glosses (:mod:`isogloss.translation.machine`). ``hosts``: names it
-    answers to besides those of loopback; None for any name.
+    answers to besides those of loopback; None for any name. ``examples``: queries that the page suggests.
     """
 
     index: Path
@@ -82,6 +82,7 @@ class Settings:
     log: bool = True
     log_queries: bool = False
     page: Path = PAGE
+    examples: tuple[str, ...] = ()
 
 
 class Backend:
@@ -91,7 +92,9 @@ class Backend:
         limits = settings.limits
         reranker = load_reranker(settings.rerank, settings.rerank_depth) if settings.rerank else None
         self.limits = limits
-        self.service = Service(settings.index, settings.compare, limits, reranker, settings.translator)
+        self.service = Service(
+            settings.index, settings.compare, limits, reranker, settings.translator, settings.examples
+        )
         self.writer = Writer(self.service.main)
         self.metrics = Metrics(lambda: self.service.main.seen)
         self.writable = bool(settings.token)
@@ -385,7 +388,8 @@ def _search_and_cost(body: bytearray) -> tuple[models.SearchRequest | models.Bat
 
 def _search_cost(request: models.SearchRequest) -> float:
     explained, glossed = (request.k if wanted else 0 for wanted in (request.explain, request.gloss))
-    return cost_of([request.q], request.k, request.offset, explained, glossed)
+    counted = 10 + 2 * len(request.facets) if request.facets else 0  # milliseconds, as the others
+    return cost_of([request.q], request.k, request.offset, explained, glossed) + counted
 
 
 def _client_of(http: Request) -> str:

@@ -26,6 +26,8 @@ Language = Annotated[str, Field(min_length=2, max_length=35, pattern=r"^[A-Za-z0
 Languages = Annotated[list[Language], Field(max_length=100, description="only documents in these; none named: in all")]
 Filter = Annotated[str, Field(max_length=1000, pattern="^[^:]+:", description="name:value of a field")]
 Filters = Annotated[dict[str, str], Field(max_length=20, description="field names and their values")]
+Facet = Annotated[str, Field(min_length=1, max_length=200, description="a field whose values are counted")]
+FacetNames = Annotated[list[Facet], Field(max_length=10, examples=[["topic"]])]
 DocumentId = Annotated[str, Field(min_length=1, max_length=ID_LENGTH, description="the id of a document")]
 _QUERY_LANGUAGE = "the language of the query; 'detect' (the default) has it detected among those of the index"
 QueryLanguage = Annotated[str, Field(max_length=35, description=_QUERY_LANGUAGE, examples=["en"])]
@@ -33,6 +35,7 @@ WithGloss = Annotated[
     bool, Field(description="whether each hit has its title and snippet in the language of the query", examples=[True])
 ]
 Explain = Annotated[bool, Field(description="whether each hit has the words that made its score", examples=[True])]
+Exact = Annotated[bool, Field(description="whether to correct no typing errors of the query", examples=[False])]
 IndexName = Annotated[
     Literal["main", "compare"],
     Field(description="the index of the service, or the second one (--compare)", examples=["main"]),
@@ -45,7 +48,7 @@ LINES = "application/x-ndjson"
 _MOST_PARAMETERS = 200
 _MOST_VALUES = 10_000  # of a search
 _MOST_OF_DOCUMENTS = 1_000_000
-_REPEATED = ("lang", "filter")
+_REPEATED = ("lang", "filter", "facet")
 _Model = TypeVar("_Model", bound=BaseModel)
 
 
@@ -68,7 +71,7 @@ _REASONS = [
 _TRANSLATIONS = [{"word": "sea", "translations": ["mer", "marin"]}, {"word": "salty", "translations": ["salé"]}]
 _HIT = {
     "rank": 1, "score": 0.58, "language": "fr", "id": "fr-sea", "title": "La mer", "url": "https://example.org/mer",
-    "fields": {"topic": "water"}, "relevance": "relevant", "reranked": False,
+    "fields": {"topic": "water"}, "relevance": "relevant", "reranked": False, "chance": 0.64, "bar": 0.64,
     "snippet": [{"text": "La ", "match": False}, {"text": "mer", "match": True}],
 }  # fmt: skip
 _GLOSS = {
@@ -87,7 +90,7 @@ _DOCUMENT = {
 _INDEX = {
     "name": "my-index", "system": "psq", "summary": "probabilistic structured queries",
     "systems": {"fr": "psq", "sw": "psq"}, "query_languages": ["en"], "documents": {"fr": 104, "sw": 104},
-    "generation": 7, "about": {"deleted": 3, "segments": 2},
+    "sources": {"en": 104}, "facets": ["topic"], "generation": 7, "about": {"deleted": 3, "segments": 2},
 }  # fmt: skip
 
 
@@ -111,6 +114,7 @@ class OneSearch(Parameters):
     offset: Offset = 0
     explain: Explain = False
     gloss: WithGloss = False
+    exact: Exact = False
     index: IndexName = "main"
 
 
@@ -119,6 +123,7 @@ class SearchParameters(OneSearch):
 
     lang: Annotated[Languages, Field(examples=[["fr"]])] = []
     filter: Annotated[list[Filter], Field(max_length=20, examples=[["topic:water"]])] = []
+    facet: FacetNames = []
     query_lang: QueryLanguage = "detect"
 
 
@@ -130,6 +135,7 @@ class ExplainParameters(Parameters):
     id: Annotated[DocumentId, Field(examples=["fr-sea"])]
     index: IndexName = "main"
     query_lang: QueryLanguage = "detect"
+    exact: Exact = False
     reranked: Annotated[bool, Field(description="explain the score of the re-ranker", examples=[False])] = False
 
 
@@ -142,10 +148,11 @@ class DocumentParameters(Parameters):
 class SearchRequest(OneSearch, RequestBody):
     """One query, as the body of ``POST /search``."""
 
-    model_config = _example(q=_QUERY, k=5, languages=["fr"], filters={"topic": "water"}, explain=True)
+    model_config = _example(q=_QUERY, k=5, languages=["fr"], filters={"topic": "water"}, facets=["topic"], explain=True)
 
     languages: Languages = []
     filters: Filters = {}
+    facets: FacetNames = []
     query_language: QueryLanguage = "detect"
 
 
@@ -159,6 +166,7 @@ class BatchRequest(RequestBody):
     languages: Languages = []
     filters: Filters = {}
     query_language: QueryLanguage = "detect"
+    exact: Exact = False
     index: IndexName = "main"
 
 
@@ -274,11 +282,22 @@ class HitMessage(BaseModel):
         Field(description="'relevant', 'partially relevant', 'not relevant'; null where the system has none"),
     ]
     reranked: Annotated[bool, Field(description="whether score and class are the re-ranker's (--rerank)")]
+    chance: Annotated[
+        float | None, Field(description="the probability that it is relevant; null where the system is not calibrated")
+    ]
+    bar: Annotated[float, Field(description="0 to 1, for people: the chance, or else the share of the best score")]
     explanation: Annotated[list[Reason] | None, Field(exclude_if=_is_none, description="only where requested")] = None
     gloss: Annotated[GlossMessage | None, Field(exclude_if=_is_none, description="only where requested and known")] = (
         None
     )
     twin: Annotated[TwinMessage | None, Field(exclude_if=_is_none, description="only with a gloss, where known")] = None
+
+
+class CorrectionMessage(BaseModel):
+    """A word of the query with a typing error, and the word that it was read as."""
+
+    word: str
+    read_as: str
 
 
 class Translations(BaseModel):
@@ -288,6 +307,27 @@ class Translations(BaseModel):
     translations: list[str]
 
 
+class FacetValue(BaseModel):
+    """A value of a field, and how many documents have it."""
+
+    value: str
+    count: int
+
+
+class FacetsMessage(BaseModel):
+    """How many of the documents that were found have each value of a field."""
+
+    counted: Annotated[int, Field(description="how many documents were counted")]
+    complete: Annotated[bool, Field(description="whether these are all that match; else the best of each language")]
+    fields: Annotated[dict[str, list[FacetValue]], Field(description="the most frequent values first, at most 20")]
+
+
+ReadAs = Annotated[str, Field(description="the query that was searched for, without typing errors")]
+Corrected = Annotated[list[CorrectionMessage], Field(description="what was corrected in the query")]
+Total = Annotated[int, Field(description="how many documents match, or at least so many")]
+TotalIsExact = Annotated[bool, Field(description="whether total is exact; otherwise more documents may match")]
+
+
 class SearchAnswer(BaseModel):
     """The best documents for a query."""
 
@@ -295,7 +335,8 @@ class SearchAnswer(BaseModel):
         query=_QUERY, query_language="en", expected_language="en", note="", languages=["fr"], offset=0, more=True,
         hits=[{**_HIT, "explanation": _REASONS, "gloss": _GLOSS, "twin": _TWIN}], gloss_note="",
         unknown_words=[], translations={"fr": _TRANSLATIONS},
-        doubtful=False, generation=7, milliseconds=3.4,
+        doubtful=False, facets={"counted": 57, "complete": True, "fields": {"topic": [{"value": "water", "count": 9}]}},
+        read_as=_QUERY, corrected=[], total=17, total_is_exact=True, generation=7, milliseconds=3.4,
     )  # fmt: skip
 
     query: str
@@ -310,6 +351,11 @@ class SearchAnswer(BaseModel):
     unknown_words: list[str]
     translations: dict[str, list[Translations]]
     doubtful: Doubtful
+    facets: Annotated[FacetsMessage | None, Field(description="of the fields that 'facet' names; null without any")]
+    read_as: ReadAs
+    corrected: Corrected
+    total: Total
+    total_is_exact: TotalIsExact
     generation: int
     milliseconds: float
 
@@ -320,13 +366,29 @@ class BatchResult(BaseModel):
     query: str
     hits: list[HitMessage]
     doubtful: Doubtful
+    read_as: ReadAs
+    corrected: Corrected
+    total: Total
+    total_is_exact: TotalIsExact
 
 
 class BatchAnswer(BaseModel):
     """The best documents for each query of a batch, in the order of the queries."""
 
     model_config = _example(
-        results=[{"query": _QUERY, "hits": [_HIT], "doubtful": False}], generation=7, milliseconds=5.1
+        results=[
+            {
+                "query": _QUERY,
+                "hits": [_HIT],
+                "doubtful": False,
+                "read_as": _QUERY,
+                "corrected": [],
+                "total": 3,
+                "total_is_exact": False,
+            }
+        ],
+        generation=7,
+        milliseconds=5.1,
     )
 
     results: list[BatchResult]
@@ -338,16 +400,20 @@ class ExplainAnswer(BaseModel):
     """What made the score of a document."""
 
     model_config = _example(
-        query=_QUERY, language="fr", id="fr-sea", title="La mer", system="psq", score=0.58, explanation=_REASONS,
-        translations=_TRANSLATIONS, unknown_words=[],
+        query=_QUERY, read_as=_QUERY, corrected=[], language="fr", id="fr-sea", title="La mer", system="psq",
+        passage=[0, 17], score=0.58, chance=0.64, explanation=_REASONS, translations=_TRANSLATIONS, unknown_words=[],
     )  # fmt: skip
 
     query: str
+    read_as: ReadAs
+    corrected: Corrected
     language: str
     id: str
     title: str
     system: Annotated[str, Field(description="whose score it is: the system of the index, or that of the re-ranker")]
+    passage: Annotated[tuple[int, int], Field(description="begin and end, in characters, of what to read first")]
     score: Annotated[float, Field(description="the sum of what the words added")]
+    chance: Annotated[float | None, Field(description="the probability that it is relevant; null where not known")]
     explanation: list[Reason]
     translations: list[Translations]
     unknown_words: list[str]
@@ -387,6 +453,8 @@ class IndexStatus(BaseModel):
     systems: Annotated[dict[str, str], Field(description="what ranks the documents of each language")]
     query_languages: Annotated[list[str], Field(description="the languages that queries can be in, the default first")]
     documents: Annotated[dict[str, int], Field(description="how many documents of each language")]
+    sources: Annotated[dict[str, int], Field(description="how many pages in languages of the queries are kept to read")]
+    facets: Annotated[list[str], Field(description="the fields whose values the page counts (--facet)")]
     generation: int
     about: Annotated[dict[str, Any], Field(description="segments, deleted documents, bytes, recall measured at build")]
 
@@ -411,6 +479,7 @@ class StatusAnswer(BaseModel):
         version="0.1.0", index=_INDEX, compare=_INDEX, writable=True, uptime_seconds=86400.0,
         limits={"query_length": 4000, "query_words": 1000, "k": 1000, "depth": 10_000, "batch": 256, "cost": 20_000,
                 "body_bytes": 4_194_304, "seconds": 10.0},
+        examples=["how bees make honey"],
     )  # fmt: skip
 
     version: str
@@ -419,6 +488,7 @@ class StatusAnswer(BaseModel):
     writable: bool
     uptime_seconds: float
     limits: LimitsMessage
+    examples: Annotated[list[str], Field(description="queries that the page suggests")]
 
 
 class HealthAnswer(BaseModel):
@@ -456,7 +526,8 @@ def search_request(parameters: SearchParameters) -> SearchRequest:
             raise Refusal(422, f"filter: {name[:50]!r} cannot have two values")
     return SearchRequest.model_construct(
         q=parameters.q, k=parameters.k, offset=parameters.offset, languages=parameters.lang, filters=filters,
-        query_language=parameters.query_lang, explain=parameters.explain, gloss=parameters.gloss,
+        facets=parameters.facet, query_language=parameters.query_lang, explain=parameters.explain,
+        gloss=parameters.gloss, exact=parameters.exact,
         index=parameters.index,
     )  # fmt: skip
 

@@ -12,11 +12,25 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import PydanticSerializationError, to_json
 
 from isogloss.data.documents import Document
-from isogloss.search.hits import Hit
+from isogloss.search.facets import Facets
+from isogloss.search.hits import Hit, Hits
 from isogloss.search.searcher import Searcher
-from isogloss.search.snippets import Snippet, reasons_of, snippet_of, translated_terms
-from isogloss.server.models import DocumentMessage, HitMessage, Reason, SnippetPart, Translations
+from isogloss.search.snippets import Snippet, content_parts, content_words, reasons_of, snippet_of, translated_terms
+from isogloss.search.spelling import Correction
+from isogloss.server.models import (
+    CorrectionMessage,
+    DocumentMessage,
+    ExplainParameters,
+    FacetsMessage,
+    FacetValue,
+    HitMessage,
+    Reason,
+    SnippetPart,
+    Translations,
+)
 from isogloss.systems.base import Contribution
+from isogloss.text.stopwords import stop_words
+from isogloss.text.tokenizer import tokenize
 
 _PARTS = 10  # of a long query only what counted most is marked
 _SECONDS = 0.25  # for explanations that are made only to mark words
@@ -39,17 +53,25 @@ class Marking:
     """
 
     def __init__(self, searcher: Searcher, query: str, translations: Mapping[str, WordTranslations]) -> None:
-        self._searcher, self._query, self._translations = searcher, query, translations
+        self._searcher, self._query = searcher, query
+        self._words = content_words(query, searcher.query_language)
+        self._translations = {
+            language: [each for each in words if not {*tokenize(each[0])}.isdisjoint(self._words)]
+            for language, words in translations.items()
+        }
         self._translated: dict[str, frozenset[str | None]] = {}
         self._until = time.monotonic() + _SECONDS
         self._term_of = {language: cache(part.system.term_of) for language, part in searcher.languages.items()}
 
     def of(self, hit: Hit) -> Callable[[str], bool]:
         """Whether a word of a hit is to be marked."""
+        stops = stop_words(hit.language)
+        terms: Collection[str | None]
         if hit.reranked and hit.explanation:
-            return _terms_met(hit.explanation).__contains__
+            terms = self._terms_met(hit.explanation)
+            return lambda word: word in terms and word not in stops
         terms, term_of = self._terms(hit), self._term_of[hit.language]
-        return lambda word: term_of(word) in terms
+        return lambda word: word not in stops and term_of(word) in terms
 
     def _terms(self, hit: Hit) -> Collection[str | None]:
         explanation = hit.explanation
@@ -58,17 +80,17 @@ class Marking:
             return self._from_translations(hit.language)
         if not explanation and time.monotonic() < self._until:
             explanation = self._searcher.explain(self._query, hit.language, hit.document.id)
-        return _terms_met(explanation)
+        return self._terms_met(explanation)
 
     def _from_translations(self, language: str) -> frozenset[str | None]:
         if language not in self._translated:
-            translations = self._translations[language]
-            self._translated[language] = translated_terms(self._query, translations, self._term_of[language])
+            own = self._translations[language]
+            self._translated[language] = translated_terms(self._words, own, self._term_of[language])
         return self._translated[language]
 
-
-def _terms_met(explanation: Sequence[Contribution]) -> set[str]:
-    return {term for part in explanation[:_PARTS] for term in part.document_words}
+    def _terms_met(self, explanation: Sequence[Contribution]) -> set[str]:
+        parts = content_parts(explanation, self._searcher.query_language)
+        return {term for part in parts[:_PARTS] for term in part.document_words}
 
 
 def hit_message(
@@ -81,7 +103,7 @@ def hit_message(
     values: dict[str, Any] = {
         "rank": rank, "score": float(hit.score), "language": hit.language, "id": document.id,
         "url": document.url, "fields": _Shortened(_MOST_LETTERS).value(dict(document.fields)),
-        "relevance": hit.relevance, "reranked": hit.reranked,
+        "relevance": hit.relevance, "reranked": hit.reranked, "chance": hit.chance, "bar": float(hit.bar),
     }  # fmt: skip
     values["title"], values["url"] = cut(document.title), cut(document.url)
     try:
@@ -152,6 +174,18 @@ def snippet_parts(snippet: Snippet) -> list[SnippetPart]:
     return [SnippetPart(text=text, match=match) for text, match in parts if text]
 
 
+def passage_shown(
+    searcher: Searcher, query: str, request: ExplainParameters, document: Document, parts: Sequence[Contribution],
+    translations: Mapping[str, WordTranslations],
+) -> tuple[int, int]:  # fmt: skip
+    """Begin and end, in the text of a document, of what a snippet with this explanation shows."""
+    language_index = searcher.languages[request.language]
+    key = language_index.find(request.id)
+    passage = None if key is None else language_index.passage(query, key)
+    hit = Hit(1, 0.0, request.language, document, tuple(parts), passage, None, request.reranked)
+    return snippet_of(searcher, hit, Marking(searcher, query, translations).of(hit)).span
+
+
 def reasons(
     searcher: Searcher, language: str, document: Document, parts: Sequence[Contribution], reranked: bool
 ) -> list[Reason]:
@@ -160,9 +194,33 @@ def reasons(
     return [Reason(query_word=word, document_words=list(words), score=score) for word, words, score in found]
 
 
+def about_hits(hits: Hits) -> dict[str, Any]:
+    """What an answer says of all hits of a query."""
+    return {
+        "doubtful": hits.doubtful, "read_as": hits.read_as, "corrected": corrections_message(hits.corrected),
+        "total": hits.total, "total_is_exact": hits.total_is_exact,
+    }  # fmt: skip
+
+
+def corrections_message(corrected: Sequence[Correction]) -> list[CorrectionMessage]:
+    """The typing errors that were corrected."""
+    return [CorrectionMessage(word=word, read_as=read_as) for word, read_as in corrected]
+
+
 def translations_message(translations: WordTranslations) -> list[Translations]:
     """Words of a query and their translations."""
     return [Translations(word=word, translations=list(others)) for word, others in translations]
+
+
+def facets_message(facets: Facets) -> FacetsMessage:
+    """Values of fields and how many documents have each."""
+    return FacetsMessage(
+        counted=facets.counted, complete=facets.complete,
+        fields={
+            name: [FacetValue(value=value, count=count) for value, count in values]
+            for name, values in facets.values.items()
+        },
+    )  # fmt: skip
 
 
 def document_message(document: Document, language: str) -> DocumentMessage:

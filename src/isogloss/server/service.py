@@ -14,16 +14,25 @@ import isogloss
 from isogloss.index.lock import IndexBusyError
 from isogloss.index.reader import OpenIndex, open_index
 from isogloss.index.writer import IndexWriter
+from isogloss.search.facets import count_facets
 from isogloss.search.query_language import query_language_note, read_query_language
 from isogloss.search.reranking import Reranker
 from isogloss.search.searcher import Searcher
 from isogloss.search.snippets import snippet_of
+from isogloss.search.spelling import ReadQuery
 from isogloss.server import models, presenting
 from isogloss.server.errors import Refusal, opening_refusal, write_refusal
 from isogloss.server.glossing import add_glosses
 from isogloss.server.limits import BATCH, COST, DEPTH, EXPLAINED, MOST_HITS, QUERY_LENGTH, QUERY_WORDS, Limits
 from isogloss.server.log import write_line
-from isogloss.server.presenting import Marking, hit_message, translations_message
+from isogloss.server.presenting import (
+    Marking,
+    about_hits,
+    corrections_message,
+    facets_message,
+    hit_message,
+    translations_message,
+)
 from isogloss.storage.deadline import check
 from isogloss.storage.errors import InputError
 from isogloss.systems.registry import system_type
@@ -88,12 +97,12 @@ class Service:
 
     def __init__(
         self, index: Path, compare: Path | None = None, limits: Limits | None = None,
-        reranker: Reranker | None = None, translator: str = "",
+        reranker: Reranker | None = None, translator: str = "", examples: Sequence[str] = (),
     ) -> None:  # fmt: skip
         self.main = FreshIndex(index)
         self.compare = FreshIndex(compare) if compare else None
         self._limits = limits or Limits()
-        self._reranker, self.translator = reranker, translator
+        self._reranker, self.translator, self._examples = reranker, translator, list(examples)
         self._started = time.monotonic()
 
     def index(self, which: str = "main") -> OpenIndex:
@@ -116,17 +125,19 @@ class Service:
         index = self.index(request.index)
         language = read_query_language(request.q, index, _named(request.query_language))
         searcher = self.searcher(index, request.index).asked_in(language.searched)
-        languages = request.languages or None
+        languages, filters = request.languages or None, request.filters or None
         wanted = request.k + 1  # one more, to know whether there are more
-        hits = searcher.search(request.q, wanted, languages, request.filters or None, request.offset, request.explain)
-        translations = searcher.translations(request.q, languages)
-        marking = Marking(searcher, request.q, translations)
+        hits = searcher.search(request.q, wanted, languages, filters, request.offset, request.explain, request.exact)
+        read = hits.read_as
+        facets = count_facets(searcher, read, request.facets, languages, filters) if request.facets else None
+        translations = searcher.translations(read, languages)
+        marking = Marking(searcher, read, translations)
         shown = [(hit, snippet_of(searcher, hit, marking.of(hit))) for hit in hits[: request.k]]
         messages = [
             hit_message(searcher, hit, rank, marking.of(hit), request.explain, snippet)
             for rank, (hit, snippet) in enumerate(shown, start=request.offset + 1)
         ]
-        note = add_glosses(searcher, request.q, shown, messages, self.translator) if request.gloss else ""
+        note = add_glosses(searcher, read, shown, messages, self.translator) if request.gloss else ""
         return models.SearchAnswer(
             query=request.q,
             query_language=language.seems,
@@ -137,11 +148,12 @@ class Service:
             more=len(hits) > request.k,
             hits=messages,
             gloss_note=note,
-            unknown_words=searcher.unknown_words(request.q, languages),
+            unknown_words=searcher.unknown_words(read, languages),
             translations={language: translations_message(words) for language, words in translations.items()},
-            doubtful=hits.doubtful,
+            facets=facets_message(facets) if facets else None,
             generation=index.generation,
             milliseconds=_milliseconds(started),
+            **about_hits(hits),
         )
 
     def search_batch(self, request: models.BatchRequest) -> models.BatchAnswer:
@@ -154,12 +166,13 @@ class Service:
             check()
             queries = request.queries[begin : begin + _TOGETHER]
             named = _named(request.query_language) or None
-            found = searcher.search_each(queries, request.k, request.languages or None, request.filters or None, named)
+            languages, filters = request.languages or None, request.filters or None
+            found = searcher.search_each(queries, request.k, languages, filters, named, request.exact)
             for query, hits in zip(queries, found, strict=True):  # batches are for programs: nothing is marked
                 shown = [
                     hit_message(searcher, hit, rank, lambda word: False, False) for rank, hit in enumerate(hits, 1)
                 ]
-                results.append(models.BatchResult(query=query, hits=shown, doubtful=hits.doubtful))
+                results.append(models.BatchResult(query=query, hits=shown, **about_hits(hits)))
         return models.BatchAnswer(results=results, generation=index.generation, milliseconds=_milliseconds(started))
 
     def searcher(self, index: OpenIndex, which: str) -> Searcher:
@@ -174,18 +187,25 @@ class Service:
         document = searcher.get(request.id, request.language)
         if document is None:
             raise _no_such_document(request.language, request.id)
-        parts = searcher.explain(request.q, request.language, request.id, request.reranked)
         languages = [request.language]
+        read = ReadQuery(request.q) if request.exact else searcher.read(request.q)
+        parts = searcher.explain(read.query, request.language, request.id, request.reranked)
+        score = float(sum(part.score for part in parts))
+        translations = searcher.translations(read.query, languages)
         return models.ExplainAnswer(
             query=request.q,
+            read_as=read.query,
+            corrected=corrections_message(read.corrected),
             language=request.language,
             id=request.id,
             title=document.title,
             system=searcher.name_of_system(request.language, request.reranked),
-            score=float(sum(part.score for part in parts)),
+            passage=presenting.passage_shown(searcher, read.query, request, document, parts, translations),
+            score=score,
+            chance=searcher.chance(score, request.language, request.reranked),
             explanation=presenting.reasons(searcher, request.language, document, parts, request.reranked),
-            translations=translations_message(searcher.translations(request.q, languages)[request.language]),
-            unknown_words=searcher.unknown_words(request.q, languages),
+            translations=translations_message(translations[request.language]),
+            unknown_words=searcher.unknown_words(read.query, languages),
         )
 
     def get(self, language: str, id_: str, which: str = "main") -> models.DocumentMessage:
@@ -202,7 +222,7 @@ class Service:
 
     def warm(self) -> None:
         """Read and compile what the first search would otherwise wait for."""
-        query = "what is known about water and stones"
+        query = "what is knwon about water and stones"  # with a typing error, so that words can be looked up
         names: tuple[models.IndexName, ...] = ("main", "compare") if self.compare else ("main",)
         for name in names:
             for of_query in self.index(name).by_query_language.values():
@@ -230,6 +250,7 @@ class Service:
             writable=writable,
             uptime_seconds=round(time.monotonic() - self._started, 3),
             limits=limits,
+            examples=self._examples,
         )
 
 
@@ -250,7 +271,7 @@ def _status_of(index: OpenIndex) -> models.IndexStatus:
         name=index.path.name, system=manifest.system, summary=_summary(manifest.system),
         systems={language: each.system.name for language, each in index.languages.items()},
         query_languages=list(manifest.query_languages), documents=dict(manifest.documents),
-        generation=index.generation, about=about,
+        sources=dict(manifest.sources), facets=list(manifest.facets), generation=index.generation, about=about,
     )  # fmt: skip
 
 

@@ -6,7 +6,9 @@ Several tables are searched as one (``JoinedStrings``), or copied into one table
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 
@@ -17,6 +19,7 @@ from isogloss.storage.array_checks import check_offsets, check_type
 from isogloss.storage.arrays import keep_with, load_array, place_of, save_array, save_chunks
 from isogloss.storage.errors import DamagedIndexError
 
+_HEAD = 16  # bytes of a string by which most others are told from it
 _TAKEN = 2**16  # strings copied at a time: for each of their bytes a number is needed
 
 
@@ -61,6 +64,40 @@ class StringTable(Sequence[str]):
             else:
                 high = middle
         return low if low < len(self) and self._bytes(low) == wanted else None
+
+    def find_all(self, strings: Sequence[str]) -> NDArray[np.int64]:
+        """The numbers of many strings in a sorted table, -1 for each that it does not have.
+
+        Those that are not there are mostly told by their first bytes.
+
+        >>> StringTable.of(["bee", "container", "contains"]).find_all(["contains", "contained", "sea", "bee"])
+        array([ 2, -1, -1,  0])
+        """
+        wanted = [string.encode("utf-8", "surrogatepass") for string in strings]
+        found = np.full(len(wanted), -1)
+        if len(self):
+            heads = np.asarray(wanted, self._heads.dtype)
+            first = np.searchsorted(self._heads, heads)
+            alike = self._heads[np.minimum(first, len(self) - 1)] == heads
+            for i in np.flatnonzero(alike).tolist():
+                number = bisect_left(range(len(self)), wanted[i], int(first[i]), key=self._bytes)
+                if number < len(self) and self._bytes(number) == wanted[i]:
+                    found[i] = number
+        return found
+
+    def text(self) -> str:
+        """All strings, one after the other."""
+        return self._decoded(self.data.tobytes())
+
+    @cached_property
+    def _heads(self) -> NDArray[np.bytes_]:
+        """The first bytes of each string; shorter strings are filled up with zeros."""
+        begins, lengths = self.offsets[:-1], np.diff(self.offsets)
+        heads = np.zeros((len(self), _HEAD), np.uint8)
+        for place in range(_HEAD):
+            longer = np.flatnonzero(lengths > place)
+            heads[longer, place] = self.data[begins[longer] + place]
+        return heads.view(f"S{_HEAD}")[:, 0]
 
     def save(self, directory: Path, name: str) -> None:
         """Write ``NAME.bytes.npy`` and ``NAME.offsets.npy``."""

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from isogloss.data.dataset import Dataset
 from isogloss.data.documents import Collection, Query
-from isogloss.retrieval.ranking import Allowed, Ranking, Scores, top_k
+from isogloss.retrieval.ranking import Allowed, Matches, Ranking, Scores, top_k
 from isogloss.storage.arrays import load_array, save_array
 from isogloss.storage.errors import InputError
 from isogloss.storage.progress import track
@@ -43,6 +43,12 @@ FILE_OPTIONS = ("lexicon", "query_vectors", "document_vectors")
 """Options that name files."""
 _NOW = ("download",)
 """Options for the moment, of which no index is made."""
+RARE = 1e-9
+"""The frequency of a word that is known but never seen."""
+NEVER_MEANT = 1e-12
+"""The frequency of a word that is known, but that a mistyped word is never read as."""
+VERBATIM = 0.1
+"""By how much rarer a word of the documents is in queries that are in another language: it is mostly a name."""
 AUTO = "auto"
 """The lexicon that is found: see :func:`isogloss.systems.lexicons.auto_lexicon`."""
 
@@ -93,6 +99,15 @@ def option(default: Any, text: str, least: float | None = None, most: float | No
     return field(default=default, metadata=metadata)
 
 
+def as_names(shares: NDArray[np.floating], words: Sequence[str], terms: Sequence[str]) -> NDArray[np.float64]:
+    """The frequencies of query words that stand in documents of another language as these terms, with these shares.
+
+    A word that is there in another form is no name, but a word of the other language.
+    """
+    unchanged = [word == term for word, term in zip(words, terms, strict=True)]
+    return np.where(unchanged, VERBATIM * shares, np.minimum(shares, NEVER_MEANT))
+
+
 def numbers(name: str, text: str, like: str) -> list[float]:
     """The numbers of an option that is a list of them, separated by commas."""
     try:
@@ -107,6 +122,13 @@ class Contribution(NamedTuple):
     query_word: str
     document_words: tuple[str, ...]
     score: float
+
+
+class QueryVocabulary(NamedTuple):
+    """The letters of the words that are known of a language, and the number of words."""
+
+    letters: str = ""
+    size: int = 0
 
 
 class System(ABC):
@@ -173,6 +195,17 @@ class System(ABC):
         """The words of a query that are out of the system's vocabulary."""
         return []
 
+    def frequencies(self, words: Sequence[str]) -> NDArray[np.float64]:
+        """How frequent each word of queries is, by what the system knows; 0 for one that it does not know.
+
+        A word counts as known in any form of it that the system takes for the same.
+        """
+        return np.asarray([not self.unknown_words(word) for word in words], np.float64)
+
+    def query_vocabulary(self) -> QueryVocabulary:
+        """The letters of the words of queries that the system knows, and how many these are, where that is known."""
+        return QueryVocabulary()
+
     def translations(self, query: str) -> list[tuple[str, list[str]]]:
         """The words of a query with their translations into the documents' language, best first."""
         return []
@@ -196,6 +229,16 @@ class System(ABC):
     def thresholds(self) -> tuple[float, ...]:
         """The scores that separate the grades of relevance, ascending; none where scores are only relative."""
         return ()
+
+    def chance(self, score: float) -> float | None:
+        """The probability that a document with this score is relevant; None where the system is not calibrated."""
+        return None
+
+    def count_matches(self, query: str, allowed: Allowed | None = None) -> Matches:
+        """How many documents match a query, as far as that is known without scoring them all."""
+        if self.found_above > -np.inf:
+            return Matches(0, False)
+        return Matches(len(self.id_order) if allowed is None else int(np.count_nonzero(allowed)), True)
 
     def search(self, query: str, k: int, allowed: Allowed | None = None) -> Ranking:
         """The best ``k`` of all indexed documents, or of those whose row is ``allowed``."""

@@ -14,7 +14,7 @@ import math
 from abc import abstractmethod
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
@@ -23,11 +23,14 @@ from numpy.typing import NDArray
 
 from isogloss.retrieval.bm25 import BM25, BM25Search, Concept, Terms, compile_ahead
 from isogloss.retrieval.postings import JoinedPostings, Postings
-from isogloss.retrieval.ranking import Allowed, Ranking, Scores
-from isogloss.systems.base import Contribution, System, SystemOptions, option
+from isogloss.retrieval.ranking import MOST_COUNTED, Allowed, Matches, Ranking, Scores
+from isogloss.systems.base import RARE, Contribution, QueryVocabulary, System, SystemOptions, option
 from isogloss.systems.concept_dimensions import concept_name
-from isogloss.systems.sparse import DimensionCounts, SparseSystem, SparseVector, TermStatistics
+from isogloss.systems.sparse import DimensionCounts, SparseSystem, SparseVector, TermStatistics, dimensions_of
+from isogloss.text.alphabet import alphabet
 from isogloss.text.batches import TokenizedTexts, available_cores, tokenize_texts
+from isogloss.text.stemming import as_forms
+from isogloss.text.stopwords import stop_words
 from isogloss.text.tokenizer import Tokenizer, tokenize
 from isogloss.translation.queries import untranslated
 
@@ -96,6 +99,7 @@ class LexicalSystem(System):
     """The first hits of queries; their explanations, once one of them was explained."""
     statistics: TermStatistics | None = None
     _observed: TermStatistics | None = None
+    _letters: str | None
 
     def __init__(self, options: LexicalOptions, query_language: str, document_language: str) -> None:
         super().__init__(options, query_language, document_language)
@@ -143,6 +147,16 @@ class LexicalSystem(System):
         self._shown[query] = ranking.rows[:_SHOWN].astype(np.int64), None
         return ranking
 
+    def count_matches(self, query: str, allowed: Allowed | None = None) -> Matches:
+        """The documents in any list of the query, if these are short; else those in the longest."""
+        terms = dict.fromkeys(term for concept in self.concepts(query) for term, weight in concept.terms if weight)
+        sizes = {term: self._lists.document_frequency(term) for term in terms}
+        is_exact = sum(sizes.values()) <= MOST_COUNTED
+        found = np.zeros(self._lists.document_count, bool)
+        for term in sizes if is_exact else [max(sizes, key=sizes.__getitem__)]:
+            found[self._lists[term].documents] = True
+        return Matches(int(np.count_nonzero(found if allowed is None else found & allowed)), is_exact)
+
     def search_texts(self, queries: Sequence[str], k: int, allowed: Allowed | None = None) -> list[Ranking]:
         """In a large collection, one thread a query: numpy releases the interpreter lock."""
         if len(queries) < 2 or self._lists.document_count < _MANY_DOCUMENTS:
@@ -160,6 +174,38 @@ class LexicalSystem(System):
 
     def term_of(self, word: str) -> str | None:
         return next(iter(self.tokenizer.terms([word])), None)
+
+    def frequencies(self, words: Sequence[str]) -> NDArray[np.float64]:
+        """The share of the documents that have each word; stop words count as known."""
+        stops, terms = stop_words(self.tokenizer.language), self.terms_of(words)
+        shares = as_forms(self.document_frequencies(terms) / max(1, self.texts), words, terms)
+        return np.where([word in stops for word in words], np.maximum(shares, RARE), shares)
+
+    def terms_of(self, words: Sequence[str]) -> list[str]:
+        """The term of each word, stop words too."""
+        return replace(self.tokenizer, drop_stop_words=False).terms(words)
+
+    @property
+    def texts(self) -> int:
+        """The number of documents."""
+        return self._lists.counted if self.statistics is None else self.statistics.texts
+
+    def document_frequencies(self, terms: Sequence[str]) -> NDArray[np.int64]:
+        """The number of documents that have each of many terms, deleted ones included."""
+        if self.statistics is not None:
+            return self.statistics.frequencies(dimensions_of(terms))
+        found = np.zeros(len(terms), np.int64)
+        for part in self._lists.parts:
+            numbers = part.terms.find_all(terms)
+            known = numbers >= 0
+            found[known] += part.offsets[numbers[known] + 1] - part.offsets[numbers[known]]
+        return found
+
+    def query_vocabulary(self) -> QueryVocabulary:
+        tables = [part.terms for part in self._lists.parts]
+        if self._letters is None:
+            self._letters = alphabet("".join(table.text() for table in tables))
+        return QueryVocabulary(self._letters, max(map(len, tables), default=0))
 
     def explain(self, query: str, row: int, text: str) -> list[Contribution]:
         """The hits of a search are looked up together, when the first of them is explained."""
@@ -213,7 +259,7 @@ class LexicalSystem(System):
         return self
 
     def _use(self, postings: JoinedPostings) -> None:
-        self._lists = postings
+        self._lists, self._letters = postings, None
         self._shown = {}
         if self.statistics is None:
             self._bm25 = BM25(postings, self.options.k1, self.options.b, self.expected_df)

@@ -5,21 +5,26 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
 
 from isogloss.data.dataset import Dataset
 from isogloss.retrieval.bm25 import Concept
 from isogloss.storage.errors import InputError
 from isogloss.storage.lines import find_file
 from isogloss.storage.wording import way
-from isogloss.systems.base import option
+from isogloss.systems.base import RARE, QueryVocabulary, as_names, option
 from isogloss.systems.bm25 import LexicalOptions, LexicalSystem
 from isogloss.systems.concept_dimensions import ConceptDimensions
 from isogloss.systems.glossers import lexicon_glosser
 from isogloss.systems.lexicons import BUNDLED, INDUCED, LEXICON_HELP, fill_languages, induce_from
 from isogloss.systems.sparse import DimensionCounts, SparseSystem
 from isogloss.text.batches import TokenizedTexts
+from isogloss.text.stopwords import stop_words
 from isogloss.translation.glossing import Glosser
 from isogloss.translation.lexicon import Lexicon, Phrase
 from isogloss.translation.queries import QueryTranslator
@@ -85,6 +90,23 @@ class TranslatingSystem(LexicalSystem, SparseSystem):
 
     def glosser(self) -> Glosser:
         return lexicon_glosser(self._translator.lexicon, self.query_language, self.document_language)
+
+    def frequencies(self, words: Sequence[str]) -> NDArray[np.float64]:
+        """The share of documents that have the most frequent translation of a word, or the word itself."""
+        translator, own = self._translator, self.terms_of(words)
+        verbatim = as_names(self.document_frequencies(own) / max(1, self.texts), words, own)
+        found = translator.translate_all(words)
+        stops = stop_words(self.query_language)
+        terms = [self.tokenizer.terms([word for each in of_word for word in each.phrase]) for of_word in found]
+        shares = self.document_frequencies([term for of_word in terms for term in of_word]) / max(1, self.texts)
+        ends = np.cumsum([0, *map(len, terms)])
+        translated = [shares[begin:end].max(initial=0.0) for begin, end in pairwise(ends.tolist())]
+        pairs = zip(found, words, strict=True)
+        known = [bool(of_word) or word in translator.words or word in stops for of_word, word in pairs]
+        return np.maximum(np.where(known, np.maximum(translated, RARE), 0.0), verbatim)
+
+    def query_vocabulary(self) -> QueryVocabulary:
+        return QueryVocabulary(self._translator.letters, len(self._translator.words))
 
     def index_texts(self, texts: Sequence[str]) -> None:
         if not self._is_saved:

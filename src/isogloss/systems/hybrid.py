@@ -27,7 +27,7 @@ from isogloss.retrieval.fusion import FUSIONS, Doubles, Shared, best_weight
 from isogloss.retrieval.ranking import Allowed, Ranking, Scores, top_k
 from isogloss.storage.errors import InputError
 from isogloss.storage.files import atomic_file, read_json
-from isogloss.systems.base import Contribution, System, SystemOptions, option
+from isogloss.systems.base import RARE, Contribution, QueryVocabulary, System, SystemOptions, option
 from isogloss.systems.explanations import merged
 from isogloss.systems.lexicons import LEXICON_HELP
 from isogloss.systems.passages import FindsPassages, by_passages
@@ -311,6 +311,14 @@ class Hybrid(FindsPassages):
     def unknown_words(self, query: str) -> list[str]:
         dense, lexical = (part.unknown_words(query) for part in self._parts.values())
         return [word for word in lexical if word in dense]
+
+    def frequencies(self, words: Sequence[str]) -> NDArray[np.float64]:
+        """Those of the lexical part; words that only the other part knows are rare."""
+        dense, lexical = (part.frequencies(words) for part in self._parts.values())
+        return np.maximum(lexical, RARE * dense)
+
+    def query_vocabulary(self) -> QueryVocabulary:
+        return max((part.query_vocabulary() for part in self._parts.values()), key=lambda each: each.size)
 
     def translations(self, query: str) -> list[tuple[str, list[str]]]:
         """Those of the lexicon; the nearest words where the lexicon has none."""

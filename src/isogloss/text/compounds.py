@@ -15,8 +15,8 @@ from math import prod
 
 COMPOUNDING = ("da", "de", "fi", "hu", "is", "nb", "nl", "nn", "sv")
 """Languages that write compounds as one word."""
-_LINKS = ("", "s", "es", "n", "en", "er", "e")
-_SHORTEST = 4  # letters of a part
+LINKS = ("", "s", "es", "n", "en", "er", "e")
+SHORTEST_PART = 4  # letters of a part
 _MOST = 3  # parts
 
 
@@ -41,9 +41,9 @@ def _ways(term: str, counts: Mapping[str, int], most: int) -> Iterator[list[str]
         yield [term]
     if most == 1:
         return
-    for end in range(_SHORTEST, len(term) - _SHORTEST + 1):
+    for end in range(SHORTEST_PART, len(term) - SHORTEST_PART + 1):
         head, rest = term[:end], term[end:]
         if counts.get(head, 0) > 0:
-            for link in _LINKS:
-                if rest.startswith(link) and len(rest) - len(link) >= _SHORTEST:
+            for link in LINKS:
+                if rest.startswith(link) and len(rest) - len(link) >= SHORTEST_PART:
                     yield from ([head, *parts] for parts in _ways(rest[len(link) :], counts, most - 1))

@@ -13,6 +13,9 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from isogloss.text.hebrew import hebrew_stem
 from isogloss.text.korean import korean_stem
 
@@ -43,6 +46,13 @@ def stem(words: Sequence[str], language: str | None) -> list[str]:
     return [found or word for found, word in zip(stems, words, strict=True)]  # the stem of some short words is empty
 
 
+def as_forms(frequencies: NDArray[np.float64], words: Sequence[str], stems: Sequence[str]) -> NDArray[np.float64]:
+    """The frequencies of words by those of their stems: half as much for each letter that the stem leaves out."""
+    for i in np.flatnonzero(frequencies).tolist():
+        frequencies[i] *= 0.5 ** max(0, len(words[i]) - len(stems[i]))
+    return frequencies
+
+
 def stemmer_name(language: str) -> str:
     """What makes the stems of a language; empty where it has none.
 
@@ -62,6 +72,7 @@ def snowball(language: str) -> Any:
 
     code = _SNOWBALL_CODES.get(language, language)
     try:
-        return Stemmer.Stemmer(code) if len(code) == 2 else None  # Snowball knows the codes of ISO 639-1
+        # Snowball knows the codes of ISO 639-1. Its cache costs more than stemming, as soon as words are many.
+        return Stemmer.Stemmer(code, 0) if len(code) == 2 else None
     except KeyError:
         return None

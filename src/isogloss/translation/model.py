@@ -41,6 +41,7 @@ from isogloss.storage.array_checks import check_offsets, check_type, check_withi
 from isogloss.storage.arrays import keep_with, load_array, place_of, save_array
 from isogloss.storage.errors import InputError
 from isogloss.storage.strings import StringTable
+from isogloss.text.alphabet import alphabet
 from isogloss.text.batches import TokenizedTexts, tokenize_texts
 from isogloss.text.stopwords import stop_words
 from isogloss.text.tokenizer import Tokenizer
@@ -129,6 +130,11 @@ class TranslationModel:
     def unknown(self) -> int:
         """The number of unknown words of documents."""
         return len(self.document_words)
+
+    @cached_property
+    def letters(self) -> str:
+        """The letters of the query words."""
+        return alphabet(self.query_words.text())
 
     @cached_property
     def number_of(self) -> Mapping[str, int]:
@@ -223,6 +229,11 @@ def _check(directory: Path, arrays: Mapping[str, NDArray[Any]], query_words: int
 def odds_of(share: Any) -> Any:
     """(1 - lambda) / (lambda P) of probabilities P."""
     return np.float32((1 - LAMBDA) / LAMBDA) / np.asarray(share, np.float32)
+
+
+def share_of(odds: Any) -> Any:
+    """P of (1 - lambda) / (lambda P)."""
+    return (1 - LAMBDA) / LAMBDA / np.asarray(odds, np.float64)
 
 
 class Numbered(NamedTuple):

@@ -16,6 +16,7 @@ from functools import cached_property, lru_cache
 from itertools import chain, islice
 
 from isogloss.retrieval.bm25 import Concept, Terms
+from isogloss.text.alphabet import alphabet
 from isogloss.text.stemming import stem
 from isogloss.text.stopwords import stop_words
 from isogloss.text.tokenizer import Tokenizer, tokenize
@@ -77,6 +78,22 @@ class QueryTranslator:
         if self._is_stop_word(phrase):
             return ()
         return self._translations_of(self._by_stem.get(tuple(stem(phrase, self.query_language)), ()))
+
+    def translate_all(self, words: Sequence[str]) -> list[tuple[Translation, ...]]:
+        """What ``translate`` gives for each of many words."""
+        stems = zip(words, stem(words, self.query_language), strict=True)
+        known = [(word,) in self.lexicon or (of_word,) in self._by_stem for word, of_word in stems]
+        return [self.translate((word,)) if each else () for word, each in zip(words, known, strict=True)]
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """The words of all phrases of the lexicon."""
+        return frozenset(chain.from_iterable(self.lexicon))
+
+    @cached_property
+    def letters(self) -> str:
+        """The letters of these words."""
+        return alphabet("".join(self.words))
 
     def every_concept(self) -> Iterable[Terms]:
         """The terms of every concept that the lexicon makes of a phrase, or of phrases with the same stem."""

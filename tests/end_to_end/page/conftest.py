@@ -32,6 +32,56 @@ OWN_PAGES = [
 ]  # fmt: skip
 
 
+GUIDE = (
+    """Une introduction au sel.
+
+## Le sel gris
+
+Le sel est gris.
+
+```
+sel --gris --fort
+  # pas un titre
+```
+
+#### Trop profond
+
+- un grain de sel
+- deux grains
+
+1. laver
+2. sécher
+
+fin | petit grain
+gros | grand grain
+
+"""
+    + "\n\n".join(f"Paragraphe {number} sans rien d'utile." for number in range(40))
+    + """
+
+## La fin
+
+Ici le sel et la mer se retrouvent: sel, mer, sel, mer, sel 🧂 mer.
+
+```
+jamais fermé
+"""
+)
+MANUALS = [
+    {"id": "guide/sel.md", "lang": "fr", "title": "Guide du sel", "text": GUIDE,
+     "fields": {"kind": "guide", "year": 2020}},
+    *(
+        {"id": f"p{number}", "lang": "fr", "title": f"Page {number}", "text": "Le sel, encore du sel.",
+         "url": f"pages/{number}.html", "fields": {"kind": f"kind {number % 9}", "path": f"pages/{number}.md"}}
+        for number in range(24)
+    ),
+    {"id": "q.md", "lang": "fr", "title": "Ailleurs", "text": "Du sel.", "url": "//example.org/x",
+     "fields": {"path": "loin/q.md", "kind": "guide"}},
+    {"id": "r", "lang": "fr", "title": "Barre", "text": "Du sel.", "url": "/\\example.org/x",
+     "fields": {"kind": "guide"}},
+]  # fmt: skip
+
+
 @pytest.fixture(scope="session")
 def demo_indexes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with indexes of the bundled collection, named by their systems."""
@@ -59,6 +109,19 @@ def own_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     source = open_source(f"jsonl:{folder / 'pages.jsonl'}")
     settings = {"lexicon": str(folder / "{pair}.tsv")}
     make_index(folder / "index", "bm25-dict", source, ["fr", "ar"], settings=settings)
+    with served(folder / "index") as address:
+        yield address
+
+
+@pytest.fixture(scope="session")
+def manuals_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a service over documents with headings, code, paths and fields to narrow a search by."""
+    folder = tmp_path_factory.mktemp("manuals-site")
+    lines = "".join(json.dumps(page, ensure_ascii=False) + "\n" for page in MANUALS)
+    (folder / "pages.jsonl").write_text(lines, encoding="utf-8")
+    (folder / "en-fr.tsv").write_text("sea\tmer\nsalt\tsel\n", encoding="utf-8")
+    source, settings = open_source(f"jsonl:{folder / 'pages.jsonl'}"), {"lexicon": str(folder / "en-fr.tsv")}
+    make_index(folder / "index", "bm25-dict", source, ["fr"], settings=settings, facets=["kind", "year", "none"])
     with served(folder / "index") as address:
         yield address
 

@@ -23,7 +23,7 @@ def test_markup_in_documents_is_shown_as_it_is_written(own_site, open_page, ask)
     expect(hostile.locator(".title")).to_have_text(HOSTILE)
     expect(hostile.locator(".passage")).to_contain_text(HOSTILE)
     hostile.locator(".toggle").click()
-    expect(hostile.locator(".why table")).to_be_visible()
+    expect(hostile.locator(".why .pairs")).to_be_visible()
     nothing_was_made_of_it(page)
     hostile.locator(".title").click()
     expect(page.locator(".document h2")).to_have_text(HOSTILE)
@@ -73,7 +73,7 @@ def test_words_are_marked_beside_letters_beyond_the_first_plane(own_site, open_p
     page = open_page(own_site)
     ask(page, "sea")
     card = page.locator(".card", has=page.locator(".title", has_text="fr-3"))  # without a title the id stands for it
-    assert card.locator("mark").all_inner_texts() == ["Mer", "mer"]
+    assert card.locator(".passage mark").all_inner_texts() == ["Mer", "mer"]
     expect(card.locator(".passage")).to_contain_text("🌊𝒳")
 
 

@@ -23,9 +23,9 @@ def test_from_the_box_to_a_document_and_back_by_keys_alone(demo_site, open_page)
     keys.press("ArrowUp")
     expect(titles.nth(0)).to_be_focused()
     keys.press("w")
-    expect(page.locator(".why table").first).to_be_visible()
+    expect(page.locator(".why .pairs").first).to_be_visible()
     keys.press("Escape")
-    expect(page.locator(".why table").first).to_be_hidden()
+    expect(page.locator(".why .pairs").first).to_be_hidden()
     expect(page.locator(".toggle").first).to_be_focused()
     keys.press("j")
     keys.press("Enter")
@@ -77,7 +77,7 @@ def test_every_control_is_reached_by_tab(demo_site, open_page, ask):
     page.keyboard.press("Enter")
     expect(page.locator("main")).to_be_focused()
     reached = set()
-    for _ in range(40):
+    for _ in range(80):
         page.keyboard.press("Tab")
         reached.add(page.evaluate("document.activeElement.id || document.activeElement.className"))
     assert {"query", "from", "compare", "title", "quiet toggle", "button"} <= reached

@@ -7,6 +7,7 @@ from itertools import pairwise
 import pytest
 
 expect = pytest.importorskip("playwright.sync_api").expect
+Axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe
 
 VIEWS = {
     "start": "",
@@ -55,7 +56,7 @@ def test_nothing_is_wider_than_the_window(demo_site, open_page, view, width):
     page = open_page(demo_site + VIEWS[view], viewport={"width": width, "height": 640})
     for toggle in page.locator(".toggle").all()[:2]:
         toggle.click()
-        expect(page.locator(".why table").first).to_be_visible()
+        expect(page.locator(".why .pairs").first).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     cut = "element => element.getBoundingClientRect().right <= innerWidth + 1"
     assert all(element.evaluate(cut) for element in page.locator("main p, main a, main button, header *").all()[:60])
@@ -73,7 +74,7 @@ def test_every_text_stands_out_from_its_ground(demo_site, open_page, view, schem
     page = open_page(demo_site + VIEWS[view], color_scheme=scheme, reduced_motion="reduce")
     for toggle in page.locator(".toggle").all()[:1]:
         toggle.click()
-        expect(page.locator(".why table").first).to_be_visible()
+        expect(page.locator(".why .pairs").first).to_be_visible()
     assert page.evaluate(CONTRAST) == []
 
 
@@ -112,3 +113,17 @@ def test_colours_that_the_reader_forces_keep_the_choices_apart(demo_site, open_p
     assert page.locator(".choice", has_text="French").evaluate(width) != page.locator(
         ".choice", has_text="All"
     ).evaluate(width)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("view", [*VIEWS, "manuals", "manual"])
+def test_axe_finds_nothing_that_keeps_people_out(demo_site, manuals_site, open_page, view, scheme):
+    own = {"manuals": "?q=salt+sea", "manual": "?q=salt+sea&language=fr&id=guide%2Fsel.md"}
+    address = manuals_site + own[view] if view in own else demo_site + VIEWS[view]
+    page = open_page(address, color_scheme=scheme, reduced_motion="reduce")
+    for toggle in page.locator(".toggle").all()[:1]:
+        toggle.click()
+        expect(page.locator(".why .pairs").first).to_be_visible()
+        page.get_by_text("In numbers").first.click()
+    found = Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()

@@ -24,12 +24,12 @@ PHONE = {"width": 320, "height": 680}
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory, serve):
-    """The bundled collection under a lexical and a learned system."""
+    """The bundled collection under two systems."""
     folder = tmp_path_factory.mktemp("pictures")
-    for system in ("psq", "smooth"):
+    for system in ("bridge", "psq"):
         make_index(folder / system, system, open_source("demo"), ["es", "fr", "sw", "zh"])
-    with serve(folder / "psq", folder / "smooth") as address:
-        urlopen(f"{address}api/v1/search{QUERY}").close()  # the first answer takes longer, which is not what to show
+    with serve(folder / "bridge", folder / "psq") as address:
+        urlopen(f"{address}api/v1/search{QUERY}&gloss=true").close()  # the first answer takes longer than others
         yield address
 
 
@@ -46,17 +46,25 @@ def test_results(site, open_page, scheme):
     taken(page, f"results-{scheme}")
 
 
+def test_gloss(site, open_page):
+    """The picture of the README: what somebody sees who reads none of these languages."""
+    page = open_page(f"{site}?q=why+do+volcanoes+erupt", viewport=DESKTOP)
+    page.locator(".card").first.locator(".passage ~ .gloss mark").last.focus()
+    expect(page.get_by_role("tooltip")).to_be_visible()
+    taken(page, "gloss")
+
+
 def test_why(site, open_page):
     page = open_page(site + QUERY, viewport=DESKTOP)
     page.locator(".toggle").first.click()
-    expect(page.locator(".why table").first).to_be_visible()
+    expect(page.locator(".why .pairs").first).to_be_visible()
     taken(page, "why")
 
 
 def test_narrow(site, open_page):
     page = open_page(site + QUERY, viewport=PHONE, color_scheme="light", has_touch=True, is_mobile=True)
     page.locator(".toggle").first.click()
-    expect(page.locator(".why table").first).to_be_visible()
+    expect(page.locator(".why .pairs").first).to_be_visible()
     page.locator(".card").first.scroll_into_view_if_needed()
     taken(page, "narrow")
 
@@ -67,7 +75,7 @@ def test_nothing_found(site, open_page):
 
 def test_probably_nothing_here(tmp_path, serve, open_page):
     make_index(
-        tmp_path / "index", "smooth", open_source("demo"), ["fr"], settings={"thresholds": "0.7,0.9", "epochs": "5"}
+        tmp_path / "index", "smooth", open_source("demo"), ["fr"], settings={"thresholds": "0.97,0.99", "epochs": "5"}
     )
     with serve(tmp_path / "index") as address:
         page = open_page(f"{address}?q=animal+with+a+long+trunk", viewport=DESKTOP)

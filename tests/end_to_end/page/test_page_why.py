@@ -51,18 +51,23 @@ def test_the_parts_sum_to_the_score(request, site, open_page, ask):
     expect(button).to_have_attribute("aria-expanded", "false")
     button.click()
     expect(button).to_have_attribute("aria-expanded", "true")
-    table = card.get_by_role("table")
+    pairs = card.locator(".pairs")
+    expect(pairs).to_be_visible()
+    assert set(pairs.locator("tbody th").all_inner_texts()) <= {"water", "animal", "species", "food"}
+    widths = [bar.bounding_box()["width"] for bar in pairs.locator(".bar").all()]
+    assert widths == sorted(widths, reverse=True)
+    table = card.locator(".numbers table")
+    expect(table).to_be_hidden()
+    card.get_by_text("In numbers").click()
     expect(table).to_be_visible()
     parts = [number(text) for text in table.locator("tbody .number").all_inner_texts()]
     total = number(table.locator("tfoot .number").inner_text())
     assert len(parts) > 1
     assert sum(parts) == pytest.approx(total, abs=0.001 * len(parts))
-    assert total == number(card.locator(".score").text_content().removeprefix("score "))
-    assert set(table.locator("tbody th").all_inner_texts()) <= {"water", "animal", "species", "food"}
-    widths = [bar.bounding_box()["width"] for bar in table.locator(".bar").all()]
-    assert widths == sorted(widths, reverse=True)
+    asked = page.request.get(page.url.replace("/?", "/api/v1/search?")).json()
+    assert total == pytest.approx(asked["hits"][0]["score"], abs=0.001)
     button.click()
-    expect(table).to_be_hidden()
+    expect(pairs).to_be_hidden()
 
 
 def test_it_is_fetched_once_and_only_when_it_is_opened(demo_site, open_page, ask):
@@ -73,10 +78,10 @@ def test_it_is_fetched_once_and_only_when_it_is_opened(demo_site, open_page, ask
     assert asked == []
     button = page.locator(".toggle").first
     button.click()
-    expect(page.locator(".why table").first).to_be_visible()
+    expect(page.locator(".why .pairs").first).to_be_visible()
     button.click()
     button.click()
-    expect(page.locator(".why table").first).to_be_visible()
+    expect(page.locator(".why .pairs").first).to_be_visible()
     assert len(asked) == 1
 
 
@@ -100,10 +105,14 @@ def test_what_single_words_do_not_explain_is_a_row_of_its_own(demo_site, open_pa
     ask(page, "sea salt")
     expect(page.locator(".relevance")).to_have_text("partially relevant")
     page.locator(".toggle").click()
-    rows = page.locator(".why tbody tr")
+    pairs = page.locator(".why .pairs tbody tr")
+    expect(pairs).to_have_count(1)  # what speaks against a document is not drawn as a bar
+    expect(pairs.nth(0)).to_contain_text("mer")
+    expect(pairs.nth(0)).not_to_contain_text("Mer")
+    expect(page.locator(".why > .fine")).to_have_text("Also counted: 1 word that fit badly.")
+    page.get_by_text("In numbers").click()
+    rows = page.locator(".numbers tbody tr")
     expect(rows).to_have_count(3)
-    expect(rows.nth(0)).to_contain_text("mer")
-    expect(rows.nth(0)).not_to_contain_text("Mer")
     expect(rows.nth(1).locator(".number")).to_have_text("−0.250")
     expect(rows.nth(2)).to_contain_text("not by single words")
     expect(page.locator(".why tfoot .number")).to_have_text("1.000")
@@ -116,8 +125,28 @@ def test_many_words_are_folded_into_one_row(demo_site, open_page, ask):
     answering(page, "explain", {"explanation": reasons, "total": 1.0, "translations": [], "unknown_words": []})
     ask(page, "many words")
     page.locator(".toggle").click()
-    expect(page.locator(".why tbody tr")).to_have_count(13)
-    expect(page.locator(".why tbody tr").last).to_contain_text("8 more words")
+    expect(page.locator(".pairs tbody tr")).to_have_count(12)
+    expect(page.locator(".why > .fine")).to_have_text("Also counted: 8 more words.")
+    page.get_by_text("In numbers").click()
+    expect(page.locator(".numbers tbody tr")).to_have_count(13)
+    expect(page.locator(".numbers tbody tr").last).to_contain_text("8 more")
+
+
+def test_what_met_no_word_is_folded_into_one_line(demo_site, open_page, ask):
+    page = open_page(demo_site)
+    reasons = [
+        {"query_word": "sea", "document_words": ["mer"], "score": 2.0},
+        {"query_word": "(length)", "document_words": [], "score": -0.5},
+        {"query_word": "(other words)", "document_words": [], "score": -0.5},
+    ]
+    answering(page, "search", ANSWER)
+    answering(page, "explain", {"explanation": reasons, "translations": [], "unknown_words": []})
+    ask(page, "the sea")
+    page.locator(".toggle").click()
+    expect(page.locator(".pairs tbody tr")).to_have_count(1)
+    expect(page.locator(".why > .fine")).to_have_text("Also counted: length and other words.")
+    page.get_by_text("In numbers").click()
+    expect(page.locator(".numbers tfoot .number")).to_have_text("1.000")
 
 
 def test_a_system_without_explanations_shows_a_remark(demo_site, open_page, ask):
@@ -139,7 +168,7 @@ def test_an_answer_that_did_not_come_is_fetched_again(demo_site, open_page, ask)
     page.unroute("**/api/v1/explain?*")
     button.click()
     button.click()
-    expect(page.locator(".why table").first).to_be_visible()
+    expect(page.locator(".why .pairs").first).to_be_visible()
 
 
 def test_a_re_ranked_hit_is_explained_by_the_re_ranker_which_is_named(demo_site, open_page, ask):
@@ -154,10 +183,11 @@ def test_a_re_ranked_hit_is_explained_by_the_re_ranker_which_is_named(demo_site,
         cards.nth(0).locator(".toggle").click()
     why = cards.nth(0).locator(".why")
     expect(why).to_contain_text("The score is that of a-matcher, which put the first results in their order.")
+    why.get_by_text("In numbers").click()
     expect(why.locator("tfoot .number")).to_have_text("1.000")
     expect(why.locator(".absent")).to_have_count(0)
     with page.expect_request(lambda request: "/explain" in request.url and "reranked" not in request.url):
         cards.nth(1).locator(".toggle").click()
-    expect(cards.nth(1).locator(".why table")).to_be_visible()
+    expect(cards.nth(1).locator(".why .pairs")).to_be_visible()
     expect(cards.nth(1).locator(".why")).not_to_contain_text("a-matcher")
     expect(cards.nth(1).locator(".absent")).to_contain_text("salt → sel")

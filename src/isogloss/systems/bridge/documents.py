@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isogloss.retrieval.impacts import ImpactLists, ImpactQuery, search_impacts
-from isogloss.retrieval.ranking import Allowed, Ranking
+from isogloss.retrieval.ranking import MOST_COUNTED, Allowed, Matches, Ranking
 from isogloss.storage.array_checks import check_offsets, check_type, check_within
 from isogloss.storage.arrays import has_array, keep_with, load_array, place_of, save_array
 from isogloss.storage.strings import StringTable
@@ -181,6 +181,14 @@ class Documents:
         found = ((part.number_of(term), times) for part, times in zip(self.parts, self._times, strict=True))
         return sum(int(times[number]) for number, times in found if number is not None)
 
+    def other_counts(self, terms: Sequence[str]) -> Numbers:
+        """The same for each of many terms, 0 for those that the translation model knows."""
+        found = np.zeros(len(terms), np.int64)
+        for part, times in zip(self.parts, self._times, strict=True):
+            numbers = part.others.find_all(terms)
+            found += np.where(numbers < 0, 0, times[part.translation.unknown + 1 + numbers])
+        return found
+
     def rows_with(self, term: str, most: int) -> list[int]:
         """The live documents that have a term; none if there are more than ``most``."""
         found: list[int] = []
@@ -220,6 +228,21 @@ class Documents:
         """The first stage: the documents with the highest scores by their expansion, in integers."""
         compiled = COMPILED.functions(0) is not None
         return search_impacts(self.lists, self.impact_query(query), count, id_order, allowed, compiled)
+
+    def count_matches(self, query: QueryStatistics, allowed: Allowed | None) -> Matches:
+        """The documents in any list of a query, if these are short; else those in the longest."""
+        wanted = self.impact_query(query)
+        sizes = np.zeros((len(self.parts), len(wanted.tables)), np.int64)
+        for row, part, numbers in zip(sizes, self.parts, wanted.dimensions, strict=True):
+            row[:] = [part.lists.count(number) if number >= 0 else 0 for number in numbers.tolist()]
+        is_exact = int(sizes.sum()) <= MOST_COUNTED
+        used = np.flatnonzero(sizes.any(axis=0)) if is_exact else sizes.sum(axis=0).argmax(keepdims=True)
+        found = [np.zeros(0, bool)]
+        for part, numbers in zip(self.parts, wanted.dimensions, strict=True):
+            here = used[numbers[used] >= 0]
+            found.append(part.lists.scores(numbers[here], wanted.tables[here]) > 0)
+        matching = np.concatenate(found)
+        return Matches(int(np.count_nonzero(matching if allowed is None else matching & allowed)), is_exact)
 
     def impact_query(self, query: QueryStatistics) -> ImpactQuery:
         """The dimensions and tables of a query: without the most common words, where there are others."""

@@ -140,6 +140,10 @@ class FetchedDocuments(Documents):
     def count_of(self, term: str) -> int:
         return int(self._frozen.of_terms([term])[0, 0])
 
+    def other_counts(self, terms: Sequence[str]) -> Numbers:
+        known = self._frozen.translation.document_words.find_all(terms) >= 0
+        return np.where(known, 0, self._frozen.of_terms(terms)[0])
+
     def rows_with(self, term: str, most: int) -> list[int]:
         (part,), count = self.parts, int(self._frozen.of_terms([term])[1, 0])
         number = part.number_of(term)

@@ -22,6 +22,7 @@ code) puts one of them among the first three.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 from copy import copy
@@ -36,12 +37,12 @@ from numpy.typing import NDArray
 
 from isogloss.data.dataset import Dataset
 from isogloss.data.documents import Collection
-from isogloss.retrieval.ranking import Allowed, Ranking, Rows, Scores, top_k
+from isogloss.retrieval.ranking import Allowed, Matches, Ranking, Rows, Scores, top_k
 from isogloss.storage.errors import InputError
 from isogloss.storage.progress import track
 from isogloss.storage.strings import StringTable
 from isogloss.storage.wording import way
-from isogloss.systems.base import Contribution, SystemOptions
+from isogloss.systems.base import Contribution, QueryVocabulary, SystemOptions, as_names
 from isogloss.systems.bridge.characters import CHARACTER_FEATURES
 from isogloss.systems.bridge.documents import Documents, Part, Vectors, number_tokens
 from isogloss.systems.bridge.encoder_feature import EncoderFeature
@@ -75,9 +76,10 @@ from isogloss.systems.passages import FindsPassages
 from isogloss.systems.sparse import SparseSystem, SparseVector
 from isogloss.systems.trained import Trainable, hold_out
 from isogloss.text.passages import Span, cut_texts, passage_spans
+from isogloss.text.stemming import as_forms
 from isogloss.text.tokenizer import Tokenizer, tokenize
 from isogloss.translation.glossing import Glosser
-from isogloss.translation.model import Knowledge
+from isogloss.translation.model import Knowledge, share_of
 
 if TYPE_CHECKING:
     from isogloss.training.distributed import Team
@@ -180,6 +182,14 @@ class Bridge(FindsPassages, Trainable, SparseSystem):
         self._last = query, placed
         return ranking
 
+    def count_matches(self, query: str, allowed: Allowed | None = None) -> Matches:
+        if self.statistics is not None:
+            return Matches(0, False)
+        return self.documents.count_matches(self.retriever.query_features(query).statistics, allowed)
+
+    def chance(self, score: float) -> float | None:
+        return None if self._ready.calibration is None else 1 / (1 + math.exp(-max(-700.0, score)))
+
     def warm(self) -> None:
         COMPILED.begin()
         if self.statistics is not None and find_spec("numba") is not None:  # then each query reads many texts
@@ -240,6 +250,22 @@ class Bridge(FindsPassages, Trainable, SparseSystem):
         }
         words = tokenize(query)
         return [word for word, term in zip(words, self._query_terms.terms(words), strict=True) if term in unknown]
+
+    def frequencies(self, words: Sequence[str]) -> NDArray[np.float64]:
+        """P(w) of each word: what the translation model expects of it in the collection, or its share there verbatim.
+
+        A form counts the less the more letters its stem leaves out; a name has no forms.
+        """
+        model, documents = self._ready.translation, self.retriever.documents
+        background = (documents.statistics if documents.parts else model).background
+        stems, terms = self._query_terms.terms(words), self._document_terms.terms(words)
+        numbers = model.query_words.find_all(stems)
+        expected = np.where(numbers < 0, 0.0, share_of(background.query_odds[numbers]))
+        verbatim = as_names(documents.other_counts(terms) / background.size, words, terms)
+        return np.maximum(as_forms(expected, words, stems), verbatim)
+
+    def query_vocabulary(self) -> QueryVocabulary:
+        return QueryVocabulary(self._ready.translation.letters, len(self._ready.translation.query_words))
 
     def translations(self, query: str) -> list[tuple[str, list[str]]]:
         model = self._ready.translation

@@ -3,6 +3,7 @@
 const BASE = "api/v1/";
 const PATIENCE = 30_000; // milliseconds; the service gives up earlier by itself
 const KEPT = 40;
+const TAKES = { exact: true, gloss: true }; // what the service can be asked for
 const kept = new Map(); // the last answers, so that going back shows at once what was there
 
 /** Why there is no answer: `kind` is one of unreachable, late, busy, long, missing, refused, broken. */
@@ -22,24 +23,34 @@ export async function askStatus(signal) {
     longest: found.limits?.query_length ?? Infinity,
     deepest: found.limits?.depth ?? Infinity,
     most: found.limits?.k ?? Infinity,
+    examples: found.examples ?? [],
     other: found.compare ? described(found.compare) : null,
   };
 }
 
 /** The hits of a state's page (and whether there are more), of the index or of the one it is compared with. */
-export async function askSearch(state, size, { signal, other = false, remembered = false } = {}) {
+export async function askSearch(state, size, { signal, other = false, remembered = false, facets = [] } = {}) {
   const parameters = [
     ["q", state.query],
     ["k", String(size)],
     ["offset", String(state.offset)],
     ...state.languages.map((language) => ["lang", language]),
     ...state.filters.map((filter) => ["filter", filter]),
+    ...facets.map((name) => ["facet", name]),
+    ...(TAKES.exact && state.exact ? [["exact", "true"]] : []),
+    ...(TAKES.gloss && state.gloss !== "original" ? [["gloss", "true"]] : []),
     ...(state.from ? [["query_lang", state.from]] : []),
     ...(other ? [["index", "compare"]] : []),
   ];
   const found = await ask("search", parameters, signal, remembered);
   return {
-    hits: found.hits.map(hitOf),
+    hits: withBars(found.hits.map(hitOf)),
+    total: found.total ?? null,
+    totalIsExact: found.total_is_exact ?? true,
+    corrected: found.corrected ?? [],
+    readAs: found.read_as ?? found.query,
+    glossNote: found.gloss_note ?? "",
+    facets: found.facets ?? null,
     more: found.more ?? found.hits.length === size,
     language: found.query_language ?? "",
     expected: found.expected_language ?? "",
@@ -51,8 +62,8 @@ export async function askSearch(state, size, { signal, other = false, remembered
 }
 
 /**
- * What made the score of a document: parts (word, words, score), what stands for the words of the query, and the system
- * whose score it is: the re-ranker's for a hit that is `reranked`.
+ * What made the score of a document: parts (word, words, score), what stands for the words of the query, the system
+ * whose score it is (the re-ranker's for a hit that is `reranked`), and where the best passage of its text is.
  */
 export async function askWhy(state, { language, id, reranked = false }, { signal, other = false } = {}) {
   const parameters = [
@@ -62,12 +73,14 @@ export async function askWhy(state, { language, id, reranked = false }, { signal
     ...(state.from ? [["query_lang", state.from]] : []),
     ...(other ? [["index", "compare"]] : []),
     ...(reranked ? [["reranked", "true"]] : []),
+    ...(TAKES.exact && state.exact ? [["exact", "true"]] : []),
   ];
   const found = await ask("explain", parameters, signal, true);
   return {
     parts: found.explanation.map((part) => ({ word: part.query_word, words: part.document_words, score: part.score })),
     translations: (found.translations ?? []).map((entry) => ({ word: entry.word, meanings: entry.translations })),
     system: found.system ?? "",
+    passage: found.passage ?? null,
   };
 }
 
@@ -93,11 +106,28 @@ function described(index) {
     systems: index.systems ?? {},
     asked: index.query_languages ?? [],
     languages: index.documents ?? {},
+    sources: index.sources ?? {},
+    facets: index.facets ?? [],
   };
 }
 
 function hitOf(found) {
-  return { ...found, title: found.title || found.id, snippet: found.snippet ?? [], relevance: found.relevance ?? null };
+  return {
+    ...found,
+    title: found.title || found.id,
+    fields: found.fields ?? {},
+    snippet: found.snippet ?? [],
+    relevance: found.relevance ?? null,
+    chance: found.chance ?? null,
+    gloss: found.gloss ?? null,
+    twin: found.twin ?? null,
+  };
+}
+
+/** How long the bar of each hit is, from 0 to 1: its chance, or its share of the best score; null where neither says much. */
+function withBars(hits) {
+  const best = hits.length ? hits[0].score : 0;
+  return hits.map((hit) => ({ ...hit, bar: hit.bar ?? hit.chance ?? (best > 0 ? Math.max(0, hit.score / best) : null) }));
 }
 
 async function ask(path, parameters, signal, remembered = false) {

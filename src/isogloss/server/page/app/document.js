@@ -1,10 +1,12 @@
-// A whole document, with the words marked that the query met.
+// A whole document: its headings and code, the words marked that the query met, scrolled to the best passage.
 
 import { addressOf } from "./address.js";
 import { askDocument, askWhy } from "./api.js";
+import { blocksOf } from "./blocks.js";
 import { el, inLanguage, safeAddress } from "./dom.js";
 import { nameOf } from "./languages.js";
-import { markedWords } from "./marks.js";
+import { marker } from "./marks.js";
+import { source } from "./source.js";
 
 const MOST_MARKED = 10; // words of the query, those that counted most
 const MOST_FIELDS = 12;
@@ -14,14 +16,17 @@ const LONGEST_VALUE = 200;
 export async function documentView(state, status, { signal }) {
   const [document, met] = await Promise.all([
     askDocument(state.document, { signal, other: state.document.other }),
-    wordsMet(state, signal),
+    whatMet(state, status, signal),
   ]);
   const inside = inLanguage(document.language);
-  const original = safeAddress(document.url);
+  const from = source(document);
+  const text = el("div", { class: "text" }, elementsOf(document.text, met, inside));
+  const passage = text.querySelector(".here:has(mark)") ?? text.querySelector(".here");
   return {
     title: document.title,
     summary: "",
     focus: "h2",
+    scroll: passage,
     content: [
       el(
         "nav",
@@ -31,6 +36,7 @@ export async function documentView(state, status, { signal }) {
           { class: "quiet", href: addressOf({ ...state, document: null }), "data-inner": true },
           state.query ? "← Results" : "← Search",
         ),
+        passage ? el("button", { class: "quiet", type: "button", on: { click: () => goTo(passage) } }, "To the passage") : null,
       ),
       el(
         "article",
@@ -42,50 +48,72 @@ export async function documentView(state, status, { signal }) {
           versions(state, document, status),
         ),
         el("h2", { tabindex: "-1", ...inside }, document.title),
-        original
-          ? el(
-              "p",
-              { class: "original" },
-              el("a", { href: original, rel: "noopener noreferrer", target: "_blank" }, "Open the original"),
-              ` at ${new URL(original).host}`,
-            )
-          : null,
-        el(
-          "div",
-          { class: "text" },
-          paragraphs(document.text).map((text) => el("p", inside, markedWords(text, met))),
-        ),
+        from ? el("p", { class: "original" }, safeAddress(document.url) ? "Original: " : "File: ", from) : null,
+        text,
         fields(state, document.fields),
       ),
     ],
   };
 }
 
-/** The words of the document that made its score; none if that cannot be told: the document is shown all the same. */
-async function wordsMet(state, signal) {
-  if (!state.query) return [];
+/**
+ * The words of the document that made its score, and where its best passage is; neither if that cannot be told: the
+ * document is shown all the same.
+ */
+async function whatMet(state, status, signal) {
+  if (!state.query) return { words: [], passage: null };
+  if (state.document.language in (status?.sources ?? {})) // it is kept to be read, and is not searched
+    return { words: state.query.split(/[^\p{L}\p{M}\p{N}]+/u), passage: null };
   try {
-    const { parts } = await askWhy(state, state.document, { signal, other: state.document.other });
-    return parts
+    const { parts, passage } = await askWhy(state, state.document, { signal, other: state.document.other });
+    const words = parts
       .filter((part) => part.score > 0)
       .slice(0, MOST_MARKED)
       .flatMap((part) => part.words);
+    return { words, passage };
   } catch {
-    return [];
+    return { words: [], passage: null };
   }
 }
 
-/** Paragraphs stand between empty lines; a text without any is one. */
-function paragraphs(text) {
-  return text
-    .split(/\n\s*\n/)
-    .map((paragraph) => paragraph.trim())
-    .filter(Boolean);
+function goTo(passage) {
+  passage.scrollIntoView({ block: "center" });
+  passage.focus({ preventScroll: true });
+}
+
+/** The elements of a text: headings, code, lists, tables and paragraphs, words marked and the passage set apart. */
+function elementsOf(text, { words, passage }, inside) {
+  const marked = marker(text, words, passage);
+  const made = [];
+  let level = 2; // of the title
+  for (const block of blocksOf(text)) {
+    if (block.kind === "heading") {
+      level = Math.max(3, Math.min(block.level + 1, level + 1, 6)); // no level is left out
+      made.push(el(`h${level}`, inside, marked(block)));
+    } else if (block.kind === "code") {
+      made.push(el("pre", { tabindex: "0", dir: "ltr" }, el("code", {}, marked(block))));
+    } else if (block.kind === "item") {
+      within(made, block.ordered ? "ol" : "ul", inside).append(el("li", {}, marked(block)));
+    } else if (block.kind === "row") {
+      const cells = block.cells.map((cell) => el("td", {}, marked(cell)));
+      within(made, "table", inside).append(el("tr", {}, cells));
+    } else {
+      made.push(el("p", inside, marked(block)));
+    }
+  }
+  return made;
+}
+
+/** The last element, if it is one of these; otherwise a new one after it. */
+function within(made, tag, attributes) {
+  if (made.at(-1)?.localName !== tag) made.push(el(tag, attributes));
+  return made.at(-1);
 }
 
 /** The same page in other languages of the index. */
 function versions(state, document, status) {
-  const others = Object.entries(document.translations).filter(([language]) => language in (status?.languages ?? {}));
+  const known = { ...status?.languages, ...status?.sources };
+  const others = Object.entries(document.translations).filter(([language]) => language in known);
   if (!others.length) return null;
   return el(
     "span",

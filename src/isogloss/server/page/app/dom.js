@@ -26,11 +26,17 @@ export function inLanguage(language) {
   return { lang: sane ? language : "", dir: "auto" };
 }
 
-/** The address of an original, if a browser can be sent there safely: http and https only. */
+/**
+ * The address of an original, if a browser can be sent there safely: http and https, or a path beside this page. What
+ * only looks like a path (`//elsewhere`, `/\elsewhere`, `javascript:…`) is none.
+ */
 export function safeAddress(url) {
+  if (!url || /^[/\\]{2}|[\\\u0000-\u001f]/.test(url)) return null;
+  const isPath = !/^[^/?#]*:/.test(url);
   try {
-    const parsed = new URL(url);
-    return ["http:", "https:"].includes(parsed.protocol) ? parsed.href : null;
+    const parsed = isPath ? new URL(url, document.baseURI) : new URL(url);
+    const followed = isPath ? parsed.origin === location.origin : ["http:", "https:"].includes(parsed.protocol);
+    return followed ? parsed.href : null;
   } catch {
     return null;
   }

@@ -1,17 +1,19 @@
-// The page without a mouse: / to the box, arrows or j and k between results, w for why, Escape to clear or close.
+// The page without a mouse: / to the box, arrows or j and k between results, w for why, g for glosses, Escape to clear or
+// close. In a gloss the arrows go from word to word.
 
 import { byId } from "./dom.js";
+import { hideTip } from "./tip.js";
 
-/** Listen for the keys of the page; `clear` empties the box. */
-export function listenForKeys(clear) {
+/** Listen for the keys of the page; `clear` empties the box, `nextGloss` shows results in another way. */
+export function listenForKeys({ clear, nextGloss }) {
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.defaultPrevented) return;
-    const action = actionOf(event, clear);
+    const action = actionOf(event, clear, nextGloss);
     if (action && action() !== false) event.preventDefault();
   });
 }
 
-function actionOf(event, clear) {
+function actionOf(event, clear, nextGloss) {
   const target = event.target;
   if (target === byId("query")) {
     return { Escape: clear, ArrowDown: () => move(target, 1) }[event.key];
@@ -26,10 +28,11 @@ function actionOf(event, clear) {
     ArrowDown: () => inResults(target) && move(target, 1),
     k: () => move(target, -1),
     ArrowUp: () => inResults(target) && move(target, -1),
-    ArrowRight: () => across(target, 1),
-    ArrowLeft: () => across(target, -1),
+    ArrowRight: () => toWord(target, 1) || across(target, 1),
+    ArrowLeft: () => toWord(target, -1) || across(target, -1),
     w: () => openWhy(target),
-    Escape: () => escape(target, clear),
+    g: nextGloss,
+    Escape: () => hideTip() || escape(target, clear),
   };
   return Object.hasOwn(actions, event.key) ? actions[event.key] : null;
 }
@@ -53,6 +56,16 @@ function move(target, step) {
   next?.focus();
   next?.closest(".card").scrollIntoView({ block: "nearest" });
   return Boolean(next);
+}
+
+/** In the glosses of a card: to the next or previous word, to which Tab then comes back. False elsewhere. */
+function toWord(target, step) {
+  if (!target.matches(".word")) return false;
+  const words = [...target.closest(".card").querySelectorAll(".word")];
+  const next = words[words.indexOf(target) + step] ?? target;
+  for (const word of words) word.tabIndex = word === next ? 0 : -1;
+  next.focus();
+  return true;
 }
 
 /** In the view of two systems: to the same document in the other column, or to the one that stands there. */

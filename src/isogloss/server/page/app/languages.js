@@ -42,6 +42,13 @@ export function scored(score) {
   return score.toFixed(digits).replace("-", "−");
 }
 
+/** .624 to "62 %"; what is nearly nothing or nearly all says so. */
+export function percent(share) {
+  if (share > 0 && share < 0.01) return "< 1 %";
+  if (share < 1 && share > 0.99) return "> 99 %";
+  return `${Math.round(100 * share)} %`;
+}
+
 /** How many characters a person would count, near enough: code points, as the service counts them. */
 export function length(text) {
   let points = 0;

@@ -11,6 +11,7 @@ import { length } from "./languages.js";
 import { failureView, tooLong } from "./messages.js";
 import { resultsView } from "./results.js";
 import { startView } from "./start.js";
+import { hideTip, listenForTips } from "./tip.js";
 
 const PAUSE = 350; // milliseconds without a keystroke after which a query is searched by itself
 const LONGEST = 4_000; // characters of a query, until the status of the service is known
@@ -66,6 +67,7 @@ function kindOf(state) {
 }
 
 function present(state, view) {
+  hideTip();
   document.body.dataset.view = kindOf(state);
   document.title = [view.title, "isogloss"].filter(Boolean).join(" · ");
   if (view.answer) answered = { query: state.query, answer: view.answer };
@@ -78,12 +80,16 @@ function present(state, view) {
   byId("view").replaceChildren(...view.content.filter(Boolean));
 }
 
-/** Put focus and scroll where the reader expects them. */
+/** Put focus and scroll where the reader expects them, and open what was open. */
 function settle(view, restore, moved) {
-  const left = restore?.key && [...document.querySelectorAll(".card")].find((card) => card.dataset.key === restore.key);
-  const wanted = left ? left.querySelector(".title") : view.focus ? byId("view").querySelector(view.focus) : null;
+  const cards = new Map([...document.querySelectorAll(".card")].map((card) => [card.dataset.key, card]));
+  for (const key of restore?.open ?? []) cards.get(key)?.querySelector(".toggle").click();
+  const left = (restore?.id && byId(restore.id)) || cards.get(restore?.key)?.querySelector(".title");
+  const wanted = left || (view.focus ? byId("view").querySelector(view.focus) : null);
   if (restore || wanted || moved) scrollTo({ top: restore?.scroll ?? 0, behavior: "instant" });
   if (wanted || moved) (wanted ?? byId("main")).focus({ preventScroll: true });
+  const isBelow = view.scroll?.getBoundingClientRect().bottom > innerHeight;
+  if (isBelow && restore?.scroll === undefined) view.scroll.scrollIntoView({ block: "center" });
 }
 
 function failed(error) {
@@ -126,28 +132,41 @@ async function refreshStatus(signal) {
 }
 
 /** Go to a state: a new entry of the history, or the present one (while a query is being typed it is all one entry). */
-function go(state, { replace = false, draft = false, moved = false } = {}) {
+function go(state, { replace = false, draft = false, moved = false, stays = false } = {}) {
   clearTimeout(pause);
   if (length(state.query) > (status?.longest ?? LONGEST)) return showLong(state);
   const address = addressOf(state);
   const same = new URL(address, location.href).href === location.href;
   if (!same && !replace) remember();
+  const restore = stays ? whereabouts() : null;
   history[same || replace ? "replaceState" : "pushState"]({ draft }, "", address);
-  return show({ moved });
+  return show({ moved, restore });
 }
 
 /** Keep with the entry that is left where the reader was in it. */
 function remember() {
-  const key = document.activeElement?.closest?.(".card")?.dataset.key ?? null;
-  history.replaceState({ ...history.state, draft: false, scroll: scrollY, key }, "");
+  history.replaceState({ ...history.state, draft: false, ...whereabouts() }, "");
+}
+
+/** Where the reader is: how far down, at which result or control, and what is open. */
+function whereabouts() {
+  const active = document.activeElement;
+  return {
+    scroll: scrollY,
+    key: active?.closest?.(".card")?.dataset.key ?? null,
+    id: active?.closest?.(".modes") ? active.id : null,
+    open: [...document.querySelectorAll('.toggle[aria-expanded="true"]')].map(
+      (button) => button.closest(".card").dataset.key,
+    ),
+  };
 }
 
 function search(draft) {
   const here = readAddress();
   const query = box.value.trim();
   if (draft && query === here.query && !here.document) return;
-  const offset = query === here.query ? here.offset : 0;
-  go({ ...here, query, offset, document: null }, { draft, replace: Boolean(history.state?.draft) });
+  const kept = query === here.query ? {} : { offset: 0, exact: false };
+  go({ ...here, query, document: null, ...kept }, { draft, replace: Boolean(history.state?.draft) });
 }
 
 function clear() {
@@ -198,11 +217,20 @@ function follow(link) {
     return;
   }
   const cameFrom = location.href;
-  go(state, { moved: "moves" in link.dataset });
+  go(state, { moved: "moves" in link.dataset, stays: "stays" in link.dataset });
   history.replaceState({ ...history.state, cameFrom }, "");
   if (link.matches("#home")) box.focus();
 }
 
+/** The next way to show results: with a gloss, only that, or without. False where there is none to choose. */
+function nextGloss() {
+  const links = [...byId("view").querySelectorAll(".modes a")];
+  const here = links.findIndex((link) => link.hasAttribute("aria-current"));
+  links[(here + 1) % links.length]?.click();
+  return links.length > 0;
+}
+
 history.scrollRestoration = "manual";
-listenForKeys(clear);
+listenForKeys({ clear, nextGloss });
+listenForTips();
 show({ restore: history.state, fresh: true });

@@ -59,6 +59,8 @@ export function tooLong(characters, longest, cut) {
 export function nothingFound(state, answer) {
   const ways = [];
   if (state.offset) ways.push(way(state, { offset: 0 }, "There are not that many results.", "Go to the first page"));
+  if (state.exact)
+    ways.push(way(state, { exact: false }, "Searched exactly as it is typed.", "Forgive typing errors"));
   if (answer.unknown.length)
     ways.push(
       el(

@@ -4,6 +4,8 @@ import { addressOf } from "./address.js";
 import { askSearch } from "./api.js";
 import { card } from "./card.js";
 import { el } from "./dom.js";
+import { facets } from "./facets.js";
+import { glossChoice } from "./gloss.js";
 import { alternatives, count, counted, listed, nameOf } from "./languages.js";
 import { DOUBT, nothingFound, words } from "./messages.js";
 
@@ -14,7 +16,7 @@ const MOST_WORDS = 20; // a query may be a whole document
 
 /** The view of a state with a query: what to show, and the line that says how much there is. */
 export async function resultsView(state, status, { signal, remembered }) {
-  const answer = await askSearch(state, PAGE, { signal, remembered });
+  const answer = await askSearch(state, PAGE, { signal, remembered, facets: status?.facets });
   const title = state.query;
   if (!answer.hits.length)
     return { title, answer, summary: "Nothing found", quietSummary: true, content: [nothingFound(state, answer)] };
@@ -26,6 +28,8 @@ export async function resultsView(state, status, { signal, remembered }) {
       el("h2", { class: "unseen" }, "Results"),
       answer.doubtful ? el("p", { class: "remark doubt" }, DOUBT) : null,
       ...remarks(state, answer, status),
+      facets(state, answer.facets),
+      glossChoice(state, answer.hits),
       el(
         "ol",
         { class: "cards", role: "list", start: state.offset + 1 },
@@ -39,7 +43,7 @@ export async function resultsView(state, status, { signal, remembered }) {
 /** What the reader should know of how the query was read. */
 export function remarks(state, answer, status) {
   const { language, expected, unknown } = answer;
-  const made = [];
+  const made = spelling(state, answer);
   if (language && expected && language !== expected) {
     const expects = `this index is made for queries in ${alternatives((status?.asked ?? [expected]).map(nameOf))}`;
     made.push(
@@ -54,9 +58,30 @@ export function remarks(state, answer, status) {
   }
   if (unknown.length)
     made.push(el("p", { class: "remark" }, "Not known: ", words(unknown), ". The results come from the other words."));
+  if (answer.glossNote) made.push(el("p", { class: "remark" }, answer.glossNote));
   const read = readings(answer.translations);
   if (read) made.push(read);
   return made;
+}
+
+/** What was searched for instead of words that look mistyped, and the way to what was typed; or the way back. */
+function spelling(state, answer) {
+  const to = (exact, label) =>
+    el("a", { href: addressOf({ ...state, exact, offset: 0 }), "data-inner": true }, label);
+  if (answer.corrected.length)
+    return [
+      el(
+        "p",
+        { class: "remark" },
+        "Read as ",
+        el("b", {}, el("bdi", {}, answer.readAs)),
+        ". ",
+        to(true, ["Search exactly for “", el("bdi", {}, state.query), "”"]),
+        ".",
+      ),
+    ];
+  if (!state.exact) return [];
+  return [el("p", { class: "remark" }, "Searched exactly as it is typed. ", to(false, "Forgive typing errors"), ".")];
 }
 
 /** Previous and next. */
@@ -77,17 +102,14 @@ export function pages(state, more) {
   );
 }
 
-function summary(state, { hits, more, doubtful, milliseconds }) {
+function summary(state, { hits, more, total, totalIsExact, doubtful, milliseconds }) {
   const doubt = doubtful ? ", probably none of them relevant" : "";
   const time = milliseconds === null ? "" : ` · ${milliseconds < 1 ? "under 1" : count(Math.round(milliseconds))} ms`;
   if (!state.offset && !more) return `${counted(hits.length, "result")}${doubt}${time}`;
-  return (
-    (hits.length > 1
-      ? `Results ${count(hits[0].rank)} to ${count(hits.at(-1).rank)}`
-      : `Result ${count(hits[0].rank)}`) +
-    doubt +
-    time
-  );
+  const of = total === null ? "" : ` of ${totalIsExact ? "" : "at least "}${count(total)}`;
+  const which =
+    hits.length > 1 ? `Results ${count(hits[0].rank)} to ${count(hits.at(-1).rank)}` : `Result ${count(hits[0].rank)}`;
+  return which + of + doubt + time;
 }
 
 /** For each language the translations of the words of the query; folded until it is opened. */

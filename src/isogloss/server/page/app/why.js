@@ -1,8 +1,9 @@
-// "Why": which words of the query met which words of the document, how much each gave, and that this is all of the score.
+// "Why": which words of the query met which words of the document and how much each gave, as bars; the numbers, which
+// sum to the score, are folded away.
 
 import { askWhy } from "./api.js";
 import { el, inLanguage } from "./dom.js";
-import { count, listed, scored } from "./languages.js";
+import { count, listed, percent, scored } from "./languages.js";
 import { failureText } from "./messages.js";
 
 const MOST_ROWS = 12; // a query may be a whole document
@@ -50,18 +51,15 @@ async function toggle(button, panel, question, hit) {
 }
 
 function explained(answer, hit) {
-  const rows = withRest(answer.parts, hit.score);
   const whose = reranker(answer, hit);
   const absent = answer.translations.filter(
     ({ word, meanings }) => !hit.reranked && meanings.length && !answer.parts.some((part) => part.word === word),
   );
-  if (!rows.length)
+  if (!answer.parts.length)
     return [...whose, el("p", {}, "This system cannot say which words made the score."), ...missing(absent, hit)];
-  const made = table(rows, answer, hit);
-  const legend = made.querySelector("td small")
-    ? [el("p", { class: "fine" }, "In grey: what else the word of the query can mean there.")]
-    : [];
-  return [...whose, made, ...legend, ...missing(absent, hit)];
+  const told = answer.parts.filter((part) => part.words.length && part.score > 0);
+  const pairs = told.length ? pairsOf(told, hit) : el("p", {}, "No single word stands out.");
+  return [...whose, pairs, ...others(answer.parts), ...missing(absent, hit), numbers(answer.parts, hit)];
 }
 
 /** Whose score it is, where it is not that of the system which found the document. */
@@ -71,57 +69,36 @@ function reranker({ system }, { reranked }) {
   return [el("p", { class: "fine" }, "The score is that of ", name, ", which put the first results in their order.")];
 }
 
-/** The rows to show: of many the first, the others as one; and what no word explains, so that the sum is the score. */
-function withRest(parts, score) {
-  const rows = parts.slice(0, MOST_ROWS);
-  const folded = parts.slice(MOST_ROWS);
-  if (folded.length) rows.push({ note: `${count(folded.length)} more words`, words: [], score: sum(folded) });
-  const left = score - sum(rows);
-  if (rows.length && Math.abs(left) > 0.0005 * Math.max(1, Math.abs(score)))
-    rows.push({ note: "not by single words", words: [], score: left });
-  return rows;
-}
-
-function table(rows, answer, hit) {
-  const largest = Math.max(...rows.map((row) => Math.abs(row.score)), Number.MIN_VALUE);
-  const meanings = new Map(answer.translations.map((entry) => [entry.word, entry.meanings]));
+/** Words of the query and of the document that met, with bars that compare them. */
+function pairsOf(told, hit) {
+  const rows = told.slice(0, MOST_ROWS);
+  const largest = Math.max(...rows.map((row) => row.score));
+  const all = sum(told);
   return el(
     "table",
-    {},
-    el("caption", { class: "unseen" }, `What made the score of ${hit.title}`),
+    { class: "pairs" },
+    el("caption", { class: "unseen" }, `Which words found ${hit.title}`),
     el(
       "thead",
-      {},
-      el(
-        "tr",
-        {},
-        el("th", { scope: "col" }, "Query"),
-        el("th", { scope: "col" }, "Document"),
-        el("th", { scope: "col", class: "number", colspan: "2" }, "Adds"),
-      ),
+      { class: "unseen" },
+      el("tr", {}, el("th", { scope: "col" }, "Query"), el("th", { scope: "col" }, "Document"), el("th", { scope: "col" }, "Share")),
     ),
     el(
       "tbody",
       {},
-      rows.map((row) => line(row, largest, meanings.get(row.word) ?? [], hit)),
-    ),
-    el(
-      "tfoot",
-      {},
-      el("tr", {}, el("th", { scope: "row", colspan: "3" }, "Score"), el("td", { class: "number" }, scored(sum(rows)))),
+      rows.map((row) => pair(row, row.score / largest, row.score / all, hit)),
     ),
   );
 }
 
-function line(row, largest, meanings, hit) {
-  const bar = el("span", { class: row.score < 0 ? "bar less" : "bar" });
-  bar.style.setProperty("--share", `${(100 * Math.abs(row.score)) / largest}%`);
+function pair(row, length, share, hit) {
+  const bar = el("span", { class: "bar", "aria-hidden": "true" });
+  bar.style.setProperty("--share", `${100 * length}%`);
   const words = different(row.words);
-  const others = different([...words, ...meanings]).slice(words.length);
   return el(
     "tr",
     {},
-    el("th", { scope: "row" }, row.note ? el("i", {}, row.note) : el("bdi", {}, row.word)),
+    el("th", { scope: "row" }, el("bdi", {}, row.word)),
     el(
       "td",
       {},
@@ -131,18 +108,19 @@ function line(row, largest, meanings, hit) {
         words.slice(0, MOST_WORDS).flatMap((word, place) => [place ? ", " : null, el("b", {}, word)]),
       ),
       words.length > MOST_WORDS ? ` and ${count(words.length - MOST_WORDS)} more` : null,
-      others.length
-        ? el(
-            "small",
-            {},
-            el("span", { class: "unseen" }, "also: "),
-            el("span", inLanguage(hit.language), others.slice(0, MOST_WORDS).join(", ")),
-          )
-        : null,
     ),
-    el("td", { class: "track", "aria-hidden": "true" }, bar),
-    el("td", { class: "number" }, scored(row.score)),
+    el("td", { class: "track" }, bar, el("span", { class: "unseen" }, percent(share))),
   );
+}
+
+/** What counted besides the pairs that are shown, in words. */
+function others(parts) {
+  const names = parts.filter((part) => !part.words.length).map((part) => part.word.replace(/^\((.*)\)$/, "$1"));
+  const more = parts.filter((part) => part.words.length && part.score > 0).length - MOST_ROWS;
+  const against = parts.filter((part) => part.words.length && part.score <= 0).length;
+  if (more > 0) names.unshift(`${count(more)} more words`);
+  if (against) names.push(`${count(against)} ${against === 1 ? "word" : "words"} that fit badly`);
+  return names.length ? [el("p", { class: "fine" }, `Also counted: ${listed([...new Set(names)], 8)}.`)] : [];
 }
 
 function missing(absent, hit) {
@@ -162,6 +140,57 @@ function missing(absent, hit) {
         ]),
     ),
   ];
+}
+
+/** All parts of the score, and their sum, for those who want to compute with them. */
+function numbers(parts, hit) {
+  const rows = withRest(parts, hit.score);
+  const line = ({ word, words, score }) =>
+    el(
+      "tr",
+      {},
+      el("th", { scope: "row" }, el("bdi", {}, word)),
+      el("td", {}, el("span", inLanguage(hit.language), different(words).join(", "))),
+      el("td", { class: "number" }, scored(score)),
+    );
+  return el(
+    "details",
+    { class: "numbers" },
+    el("summary", {}, "In numbers"),
+    el(
+      "table",
+      {},
+      el("caption", { class: "unseen" }, `What made the score of ${hit.title}`),
+      el(
+        "thead",
+        {},
+        el(
+          "tr",
+          {},
+          el("th", { scope: "col" }, "Query"),
+          el("th", { scope: "col" }, "Document"),
+          el("th", { scope: "col", class: "number" }, "Adds"),
+        ),
+      ),
+      el("tbody", {}, rows.map(line)),
+      el(
+        "tfoot",
+        {},
+        el("tr", {}, el("th", { scope: "row", colspan: "2" }, "Score"), el("td", { class: "number" }, scored(sum(rows)))),
+      ),
+    ),
+  );
+}
+
+/** The parts to show: of many the first, the others as one; and what no part explains, so that the sum is the score. */
+function withRest(parts, score) {
+  const rows = parts.slice(0, MOST_ROWS);
+  const folded = parts.slice(MOST_ROWS);
+  if (folded.length) rows.push({ word: `(${count(folded.length)} more)`, words: [], score: sum(folded) });
+  const left = score - sum(rows);
+  if (Math.abs(left) > 0.0005 * Math.max(1, Math.abs(score)))
+    rows.push({ word: "(not by single words)", words: [], score: left });
+  return rows;
 }
 
 /** Words that differ by more than capitals, each as it is written first. */
