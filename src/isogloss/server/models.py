@@ -58,7 +58,7 @@ _REASONS = [
 _TRANSLATIONS = [{"word": "sea", "translations": ["mer", "marin"]}, {"word": "salty", "translations": ["salé"]}]
 _HIT = {
     "rank": 1, "score": 0.58, "language": "fr", "id": "fr-sea", "title": "La mer", "url": "https://example.org/mer",
-    "fields": {"topic": "water"}, "relevance": "relevant", "reranked": False, "chance": None, "bar": 1.0,
+    "fields": {"topic": "water"}, "relevance": "relevant", "reranked": False, "chance": 0.64, "bar": 0.64,
     "snippet": [{"text": "La ", "match": False}, {"text": "mer", "match": True}],
 }  # fmt: skip
 _DOCUMENT = {
@@ -66,8 +66,8 @@ _DOCUMENT = {
     "links": ["fr-salt"], "translations": {"en": "en-sea"}, "fields": {"topic": "water"},
 }  # fmt: skip
 _INDEX = {
-    "name": "my-index", "system": "psq", "summary": "probabilistic structured queries",
-    "systems": {"fr": "psq", "sw": "psq"}, "query_languages": ["en"], "documents": {"fr": 104, "sw": 104},
+    "name": "my-index", "system": "bridge", "summary": "translation model, passages and word vectors",
+    "systems": {"fr": "bridge", "sw": "bridge"}, "query_languages": ["en"], "documents": {"fr": 104, "sw": 104},
     "generation": 7, "about": {"deleted": 3, "segments": 2},
 }  # fmt: skip
 
@@ -305,8 +305,8 @@ class ExplainAnswer(BaseModel):
     """What made the score of a document."""
 
     model_config = _example(
-        query=_QUERY, read_as=_QUERY, corrected=[], language="fr", id="fr-sea", title="La mer", system="psq",
-        score=0.58, chance=None, explanation=_REASONS, translations=_TRANSLATIONS, unknown_words=[],
+        query=_QUERY, read_as=_QUERY, corrected=[], language="fr", id="fr-sea", title="La mer", system="bridge",
+        score=0.58, chance=0.64, explanation=_REASONS, translations=_TRANSLATIONS, unknown_words=[],
     )  # fmt: skip
 
     query: str
