@@ -106,7 +106,7 @@ def run(options: argparse.Namespace) -> None:
             if line := knowledge_note(pair, starter, source):
                 note(line, options.quiet)
     tell_index(options.output, manifest, options.quiet)
-    note_problems(problems, options.quiet)
+    note_problems(problems, options.quiet, source=options.documents)
     try:
         if options.engine:
             approximate(options.output, options.approximate or "auto", options.quiet)

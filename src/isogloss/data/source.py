@@ -41,6 +41,8 @@ class Source(ABC):
 
     about_documents: ClassVar[str] = ""
     """What to know where there are no documents."""
+    may_mix_languages: ClassVar[bool] = False
+    """Whether documents in languages that are not asked for may be among the others."""
 
     @abstractmethod
     def documents(self, language: str, problems: Problems) -> Iterator[tuple[Location, Document]]:

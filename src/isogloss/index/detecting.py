@@ -17,7 +17,14 @@ from isogloss.index.manifest import Manifest
 from isogloss.storage.errors import InputError
 from isogloss.storage.lines import Location
 from isogloss.storage.progress import track
-from isogloss.text.detection import Clue, detect_languages
+from isogloss.text.detection import (
+    BEYOND_DOUBT,
+    Clue,
+    detect_languages,
+    detectable_languages,
+    language_shares,
+    sample,
+)  # fmt: skip
 
 Located = tuple[Location, Document]
 
@@ -39,7 +46,8 @@ def with_languages(
     problems = problems or Problems()
     found = list(track(checked_documents(source.all_documents(problems), problems), "reading documents"))
     if not found:
-        raise InputError(f"{source.name}: has no documents{source.about_documents}")
+        skipped = problems.told_skipped()
+        raise InputError(f"{source.name}: has no documents{f'; {skipped}' if skipped else source.about_documents}")
     marked = Counter(document.language for _, document in found if document.language)
     found = detect_each(source, found, known)
     counts = marked + (Counter(document.language for _, document in found) - marked)
@@ -64,6 +72,31 @@ def detect_each(
         (location, document if document.language else replace(document, language=next(languages)))
         for location, document in found
     ]
+
+
+def only_languages(source: Source, languages: Sequence[str], problems: Problems | None = None) -> Source:
+    """A folder with the documents in some languages that the user has named.
+
+    A file whose text is beyond doubt in another language is skipped. A doubtful one has the likeliest of the languages.
+    Other sources are as they are.
+    """
+    detectable = detectable_languages()
+    if not source.may_mix_languages or not set(languages) <= set(detectable):
+        return source
+    problems = problems or Problems()
+    found = []
+    for location, document in checked_documents(source.all_documents(problems), problems):
+        clue = _clue(source, document)
+        shares = dict(zip(detectable, language_shares(sample(clue.text)).tolist(), strict=True))
+        best = document.language or max(shares, key=lambda language: shares[language])
+        if best not in languages:
+            if document.language or (clue.named not in languages and shares[best] >= BEYOND_DOUBT):
+                problems.skip(location, "in other languages", f"is in {best!r}, which is not asked for")
+                continue
+            named = clue.named if clue.named in languages else ""
+            best = named or max(languages, key=lambda language: shares[language])
+        found.append((location, replace(document, language=best)))
+    return _with_documents(source, found)
 
 
 def languages_to_index(detected: Detected, query_languages: Sequence[str]) -> list[str]:
