@@ -11,7 +11,7 @@ from isogloss.cli.main import add_command
 from isogloss.cli.options import SOURCE_HELP, count, read_dataset, seed, settings_for
 from isogloss.cli.output import check_outputs, console, counted, note, print_table, write_json
 from isogloss.storage.errors import InputError
-from isogloss.text.language_names import language_name
+from isogloss.text.language_names import code_or_itself, language_name
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "pages", metavar="PAGES", help="JSON lines with id, lang, title, text, links, translations; or demo"
     )
     grade_.add_argument(
-        "--query-language", action="append", metavar="LANG",
+        "--query-language", action="append", type=code_or_itself, metavar="LANG",
         help="make queries of this language only (repeatable; default: all)",
     )  # fmt: skip
     shared.add_output(grade_, what="a directory, in the WikiCLIR layout")

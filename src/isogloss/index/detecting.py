@@ -90,7 +90,7 @@ def only_languages(source: Source, languages: Sequence[str], problems: Problems 
         shares = dict(zip(detectable, language_shares(sample(clue.text)).tolist(), strict=True))
         best = document.language or max(shares, key=lambda language: shares[language])
         if best not in languages:
-            if document.language or (clue.named not in languages and shares[best] >= BEYOND_DOUBT):
+            if document.language or shares[best] >= BEYOND_DOUBT:
                 problems.skip(location, "in other languages", f"is in {best!r}, which is not asked for")
                 continue
             named = clue.named if clue.named in languages else ""

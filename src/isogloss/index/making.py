@@ -67,6 +67,7 @@ def make_index(
     ``translations`` are trained on. What the index is made of is recorded in it, and remembered on this machine with
     ``remember`` (:mod:`isogloss.index.origins`), so that it can be synced.
     """
+    problems = problems or Problems()
     query_languages = _named_once([query_language] if isinstance(query_language, str) else query_language, "queries")
     if engine and len(query_languages) > 1:
         raise InputError("query language: an engine has one vector of each document, for queries in one language")

@@ -59,7 +59,7 @@ _INLINE: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...
     (re.compile(r"</?[a-zA-Z][^<>]*+>"), " "),
     (re.compile(r"\{/\*[^{}]*+\}"), " "),  # comments of MDX
     (re.compile(r"\{\{[^{}]*+\}\}"), " "),  # shortcodes, variables
-    (re.compile(r"\{[:#.][^{}\n]*+\}"), ""),  # ids of headings, attribute lists
+    (re.compile(r"\{ ?[:#.][^{}\n]*+\}"), ""),  # ids of headings, attribute lists
     (re.compile(r"(?<![\w*])[*_]++|(?<![*_])(?:[*_]++(?!\w)|_*+\*[*_]++)|`++"), ""),  # emphasis and code
 )
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
@@ -140,7 +140,8 @@ class _Page:
         )
         if is_end or (not self._closing and _HIGHLIGHT.fullmatch(line)):
             self._end_code()
-        elif self._code is not None:
+        elif self._code is not None and not (self._options and _OPTION.fullmatch(line)):
+            self._options = False
             self._code.append(line[min(self._indent, len(line) - len(line.lstrip())) :])
 
     def _begin_code(self, closing: str, indent: int, is_kept: bool = True) -> None:
@@ -181,6 +182,7 @@ class _Page:
         name = directive[1].rpartition(":")[2] if directive else ""
         if fence[0] != ":" and (not directive or name in _CODE_DIRECTIVES):
             self._begin_code(fence, len(indent))
+            self._options = directive is not None
         elif name in _LEFT_OUT or name in _CODE_DIRECTIVES:
             self._begin_code(fence, len(indent), is_kept=name in _CODE_DIRECTIVES)
         else:

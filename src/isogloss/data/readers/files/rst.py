@@ -45,7 +45,7 @@ _INLINE: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...
     (re.compile(r"\[[^\[\]\s]++\]_"), " "),  # footnotes
     (re.compile(r"\|([^|\s][^|]*+)\|_?"), r"\1"),  # substitutions
     (re.compile(r"(?<!\w)([^\W_]++)__?(?!\w)"), r"\1"),  # links of one word
-    (re.compile(r"(?<![\w*])\*++(?=\S)|(?<=[^\s*])\*++(?![\w*])"), ""),  # emphasis
+    (re.compile(r"(?<![\w*])\*++(?=\w)|(?<=[^\s*])\*++(?![\w*])"), ""),  # emphasis
     (re.compile(r"\\([^\w\s])"), r"\1"),
     (re.compile(r"\\\s"), ""),
 )
@@ -76,6 +76,7 @@ class _Page:
         self._overlined = self._underlined = False
         self._block: list[str] | None = None  # an indented block that is no text: code, or what is left out
         self._indent, self._is_code = 0, False
+        self._is_doctest = False  # which ends with a blank line
         self._options = False
 
     def finish(self) -> Blocks:
@@ -89,7 +90,7 @@ class _Page:
         bare = line.strip()
         indent = len(line) - len(line.lstrip())
         if self._block is not None:
-            if not bare or indent > self._indent:
+            if indent > self._indent if bare else not self._is_doctest:
                 self._block.append(line)
                 return
             self._end_indented()
@@ -167,7 +168,7 @@ class _Page:
             return
         elif bare.startswith(">>> ") and not self._lines:
             self._begin_indented(indent - 1, is_code=True)
-            self._block = [bare]
+            self._block, self._is_doctest = [bare], True
             return
         text = item[1] if item else bare
         if text.endswith("::"):
@@ -178,7 +179,7 @@ class _Page:
 
     def _begin_indented(self, indent: int, is_code: bool) -> None:
         self._end_block()
-        self._block, self._indent, self._is_code = [], indent, is_code
+        self._block, self._indent, self._is_code, self._is_doctest = [], indent, is_code, False
 
     def _end_indented(self) -> None:
         if self._block and self._is_code:
