@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import replace
@@ -75,28 +75,43 @@ def detect_each(
 
 
 def only_languages(source: Source, languages: Sequence[str], problems: Problems | None = None) -> Source:
-    """A folder with the documents in some languages that the user has named.
-
-    A file whose text is beyond doubt in another language is skipped. A doubtful one has the likeliest of the languages.
-    Other sources are as they are.
-    """
-    detectable = detectable_languages()
-    if not source.may_mix_languages or not set(languages) <= set(detectable):
+    """A folder with the documents in some languages that the user has named; other sources are as they are."""
+    if not (source.may_mix_languages and can_tell(languages)):
         return source
     problems = problems or Problems()
-    found = []
-    for location, document in checked_documents(source.all_documents(problems), problems):
+    found = checked_documents(source.all_documents(problems), problems)
+    return _with_documents(source, in_languages(source, found, languages, problems))
+
+
+def can_tell(languages: Sequence[str]) -> bool:
+    """Whether it can be detected that a text is in none of the languages."""
+    return set(languages) <= set(detectable_languages())
+
+
+def in_languages(
+    source: Source, documents: Iterable[Located], languages: Sequence[str], problems: Problems
+) -> list[Located]:
+    """The documents in some languages, of which each has the likeliest.
+
+    One that is beyond doubt in another language is left out; a file of which nothing is left is skipped.
+    """
+    found, others = [], []
+    for location, document in documents:
         clue = _clue(source, document)
-        shares = dict(zip(detectable, language_shares(sample(clue.text)).tolist(), strict=True))
+        shares = dict(zip(detectable_languages(), language_shares(sample(clue.text)).tolist(), strict=True))
         best = document.language or max(shares, key=lambda language: shares[language])
         if best not in languages:
             if document.language or shares[best] >= BEYOND_DOUBT:
-                problems.skip(location, "in other languages", f"is in {best!r}, which is not asked for")
+                others.append((location, best))
                 continue
             named = clue.named if clue.named in languages else ""
             best = named or max(languages, key=lambda language: shares[language])
         found.append((location, replace(document, language=best)))
-    return _with_documents(source, found)
+    kept = {location.path for location, _ in found}
+    for location, language in others:
+        if location.path not in kept:
+            problems.skip(location, "in other languages", f"is in {language!r}, which is not asked for")
+    return found
 
 
 def languages_to_index(detected: Detected, query_languages: Sequence[str]) -> list[str]:
