@@ -397,7 +397,7 @@ class _Changing:
                 if path in task.before:  # it keeps its documents
                     failed[path] = str(skipped)
                 else:
-                    self.warnings.append(_warning(file, str(skipped)))
+                    self.warnings.append(f"{skipped}, so it is skipped")
             elif problems.errors and not (task.origin.skip_bad and found):
                 failed[path] = next(str(each) for each in problems.kept if each.fatal)
             else:

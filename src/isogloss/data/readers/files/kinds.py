@@ -96,6 +96,7 @@ def decode(data: bytes, declared: str = "") -> str:
         if text.count("\ufffd") > MOST_BROKEN * len(text):
             what = "is not UTF-8; convert it, for example with: iconv -f WINDOWS-1252 -t UTF-8"
             raise UnreadableError("unknown character set", what)
+        text = text.replace("\ufffd", "")
     return text.replace("\r\n", "\n").replace("\r", "\n").replace("\x00", "")
 
 
