@@ -66,7 +66,7 @@ def run(options: argparse.Namespace) -> None:
     same = f", {changes.unchanged:,} were there already" if changes.unchanged else ""
     added = counted(count - changes.unchanged, "document")
     note(f"{options.index}: {added} added{instead}{same}; now {counted_languages(counts)}", options.quiet)
-    note_problems(problems, options.quiet)
+    note_problems(problems, options.quiet, source=options.documents)
 
 
 def _refuse_another_model(

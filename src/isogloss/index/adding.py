@@ -11,7 +11,7 @@ from isogloss.data.in_memory import documents_of
 from isogloss.data.problems import Problems
 from isogloss.data.readers.folder import OneFile
 from isogloss.data.source import Source
-from isogloss.index.detecting import languages_to_add
+from isogloss.index.detecting import languages_to_add, only_languages
 from isogloss.index.named_origins import confirm
 from isogloss.index.origin_files import recording
 from isogloss.index.origins import load_origins
@@ -42,6 +42,8 @@ def add_source(
     read = source if recorded is None else recorded.source
     if not languages:
         read, languages = languages_to_add(read, writer.index.manifest, problems)
+    else:
+        read = only_languages(read, languages, problems)
     ids: dict[str, list[str]] = {}
 
     def noted() -> Iterator[Document]:

@@ -25,7 +25,7 @@ from isogloss.data.problems import Problems
 from isogloss.data.readers.folder import Folder
 from isogloss.data.source import Source
 from isogloss.index.commit import Commit
-from isogloss.index.detecting import Located, detect_each, languages_to_add
+from isogloss.index.detecting import Located, can_tell, detect_each, in_languages, languages_to_add
 from isogloss.index.lock import IndexBusyError
 from isogloss.index.manifest import Manifest
 from isogloss.index.named_origins import confirm, forget, is_named
@@ -357,6 +357,8 @@ class _Changing:
             of_claims = set(claims.values())
             left_out = {path for path in task.changed if path in task.before and path not in of_claims}
             documents = [each for each in documents if self._file(each[0]) not in left_out]
+        if task.languages and can_tell(task.languages):
+            return _Reading(in_languages(task.source, documents, task.languages, Problems()), failed)
         if task.languages or not documents:
             return _Reading(list(_assigned(documents, task.languages)), failed)
         found = detect_each(task.source, documents, self._manifest.documents, self._nearby(claims))
@@ -376,21 +378,27 @@ class _Changing:
     def _files_of(self, folder: Folder) -> tuple[list[Located], dict[str, str]]:
         """The documents of the files that have changed, and why some of these could not be read."""
         task, documents, failed = self._task, list[Located](), dict[str, str]()
+        languages = () if can_tell(task.languages) else task.languages
         paths = [task.scan.root / path for path in {**task.before, **task.scan.states}]
-        marked = {language: set(folder.marked(paths, language)) for language in task.languages}
+        marked = {language: set(folder.marked(paths, language)) for language in languages}
         for path in track(task.changed, "reading documents"):
             file, problems = task.scan.root / path, Problems(stop_at_errors=False)
             try:
                 found = [
                     (place, replace(each, language=language) if file in marked.get(language, ()) else each)
-                    for language in task.languages or ("",)
+                    for language in languages or ("",)
                     if not marked.get(language) or file in marked[language]
                     for place, each in checked_documents(folder.read([file], problems, language), problems)
                 ]
             except InputError as error:
                 failed[path] = str(error)
                 continue
-            if problems.errors and not (task.origin.skip_bad and found):
+            if skipped := problems.skipped.get(file):
+                if path in task.before:  # it keeps its documents
+                    failed[path] = str(skipped)
+                else:
+                    self.warnings.append(f"{skipped}, so it is skipped")
+            elif problems.errors and not (task.origin.skip_bad and found):
                 failed[path] = next(str(each) for each in problems.kept if each.fatal)
             else:
                 documents += found
