@@ -237,20 +237,27 @@ def difference(left: Sequence[Result], right: Sequence[Result], measure: str) ->
 def checked_claims(
     item: str, rows: Mapping[str, Sequence[Result]], language: str = "", left_out: Sequence[str] = ()
 ) -> list[dict[str, Any]]:
-    """The claims of the text about two rows that are both there, measure by measure.
+    """All claims of the text, measure by measure; where no verdict is possible, ``why`` says so.
 
     Only those of data in the documents' language, where there are such; ``left_out``: rows that cannot be compared.
     """
     found = []
     for claim in CLAIMS[item]:
-        if {claim.left, claim.right} & set(left_out) or not set(claim.data) & set(published_data(language)):
+        if not set(claim.data) & set(published_data(language)):
             continue
+        both = claim.left, claim.right
+        why = "" if not set(both) & set(left_out) else "cannot be compared here"
+        if missing := [name for name in both if not rows.get(name)]:
+            why = f"not run: {', '.join(missing)}"
         for measure in claim.measures:
-            apart = difference(rows.get(claim.left, []), rows.get(claim.right, []), measure)
-            if apart:
-                about = {"left": claim.left, "right": claim.right, "said": claim.relation, "measure": measure}
+            about = {"left": claim.left, "right": claim.right, "said": claim.relation, "measure": measure}
+            apart = None if why else difference(rows[claim.left], rows[claim.right], measure)
+            known: dict[str, Any] = {"difference": None, "p": None, "holds": None}
+            known["why"] = why or "the same trials, or other lists"
+            if apart is not None:
                 holding = holds(claim, apart.mean, apart.is_significant)
-                found.append({**about, "difference": apart.mean, "p": apart.probability, "holds": holding})
+                known = {"difference": apart.mean, "p": apart.probability, "holds": holding, "why": ""}
+            found.append({**about, **known})
     return found
 
 
@@ -325,9 +332,8 @@ def _section(
         _table(item, pairs[-1][1], rows, shown, best, bounds),
         _MEANING.format(row=best),
     ]
-    if claims:
-        text += ["Claims of the paper's text about differences (section 4.3), and the differences here:"]
-        text += [_claims_table(claims)]
+    text += ["Claims of the paper's text about differences (section 4.3), and the differences here:"]
+    text += [_claims_table(claims)]
     values = {
         "rows": {name: _row_values(rows[name], shown[name], PUBLISHED[item].get(name)) for name in rows},
         "limits": bounds,
@@ -380,13 +386,13 @@ _PREPOSITIONS = {"on par": "with ", "above": "", "below": ""}
 
 def _claims_table(claims: Sequence[Mapping[str, Any]]) -> str:
     """A line a claim and measure."""
-    rows = [
-        (
-            f"{claim['left']} is {claim['said']} {_PREPOSITIONS.get(claim['said'], 'than ')}{claim['right']}",
-            claim["measure"], f"{claim['difference']:+.3f}", f"{claim['p']:.3f}", "yes" if claim["holds"] else "no",
-        )
-        for claim in claims
-    ]  # fmt: skip
+    rows = []
+    for claim in claims:
+        said = f"{claim['left']} is {claim['said']} {_PREPOSITIONS.get(claim['said'], 'than ')}{claim['right']}"
+        shown = ("—", "—", claim["why"])
+        if not claim["why"]:
+            shown = (f"{claim['difference']:+.3f}", f"{claim['p']:.3f}", "yes" if claim["holds"] else "no")
+        rows.append((said, claim["measure"], *shown))
     return markdown_table(("the paper says", "measure", "difference here", "p", "holds here"), rows)
 
 
