@@ -45,8 +45,9 @@ def keep(store, trial, mean, validation=None, lists="same"):
     values = np.clip(mean + 0.02 * np.sin(np.arange(10) + trial.seed), 0, 1)
     record = {
         "lists": lists, "measured": {"MAP": mean, "P@10": mean / 10}, "seconds": 1.0, "device": "none",
-        "validation": {"MAP": mean if validation is None else validation}, "pairs_per_second": 1000,
-        "history": [{"W_1": 0.5, "W_2": 0.25}, {"W_1": 0.4, "W_2": 0.2}][: 1 + trial.seed], "probe": [0.9, 0.6],
+        "date": "2026-01-01", "validation": {"MAP": mean if validation is None else validation},
+        "pairs_per_second": 1000, "history": [{"W_1": 0.5, "W_2": 0.25}, {"W_1": 0.4, "W_2": 0.2}][: 1 + trial.seed],
+        "probe": [0.9, 0.6],
     }  # fmt: skip
     store.directory.mkdir(parents=True, exist_ok=True)
     store.write(trial, Outcome(record, {"MAP": values, "P@10": values / 10}))
@@ -125,7 +126,7 @@ class TestPages:
             for trial in groups[name]:
                 keep(experiment.trials, trial, mean, validation=0.4)
         page = table3(experiment)
-        assert "chosen by the validation MAP from -1; 0; 1: -1." in page.text
+        assert "chosen by the validation MAP: -1 (of -1; 0; 1)." in page.text
         assert "| ADV-NON | 0.200 ± 0.000 ▼ | 0.020 ± 0.000 ▼ | 0.501 | 0.353 | 0.420 | 0.328 | 1,000 |" in page.text
         assert "| ADV-ONE | 0.700 ± 0.000 ▲ |" in page.text
         assert "| ADV-TOP | — | — | 0.487 |" in page.text
@@ -141,6 +142,8 @@ class TestPages:
                 keep(experiment.trials, trial, 0.3)
         text = table1(experiment).text
         assert "## fr-fr and en-fr" in text or "## en-fr and fr-fr" in text
+        assert "| 1,000 | 1 | none, 2026-01-01 |" in text
+        assert "| — | not run | — |" in text
         assert text.index("| BM25 (monolingual) | 0.300 |") < text.index("| CLANN (cross-language) | — |")
 
     def test_rows_of_other_lists_are_not_compared(self, experiment):
@@ -186,7 +189,7 @@ class TestPages:
         assert "No trial of this was run." in figure_distance(experiment).text
         keep_grid(experiment, (0.2, 0.6, 0.4))
         page = figure_alphas(experiment)
-        assert "| 0 | 0.600 ± 0.000 | 0.500 ± 0.000 |" in page.text
+        assert "| 0 | 0.600 ± 0.000 | 0.500 ± 0.000 | 2 |" in page.text
         assert "| ADV-ONE | W_1 | 0.500 | 0.400 |" in figure_distance(experiment).text
         assert "| ADV-ALL | 0.900 ± 0.000 | 0.600 ± 0.000 | 0.500 ± 0.000 |" in probe(experiment).text
         for name in ("figure_alphas", "figure_distance"):

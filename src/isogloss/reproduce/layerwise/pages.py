@@ -107,10 +107,11 @@ def figure_alphas(experiment: Experiment) -> Page:
         }
         values[name] = {alphas: {k: v.as_json() for k, v in both.items()} for alphas, both in points.items()}
         draw_alphas(experiment.output / f"figure_alphas.{name}", points)
-        rows = [(alphas, *map(str, both.values())) for alphas, both in points.items()]
+        rows = [(alphas, *map(str, both.values()), str(len(found[alphas]))) for alphas, both in points.items()]
+        header = ("alphas", "MAP, to choose by", "MAP, measured", "seeds")
         sections += [
             f"## {name}", f"![alphas](figure_alphas.{name}.png)", _chosen_line(experiment, pair),
-            _lists_line(experiment, pair), markdown_table(("alphas", "MAP, to choose by", "MAP, measured"), rows),
+            _lists_line(experiment, pair), markdown_table(header, rows),
         ]  # fmt: skip
     return Page("\n\n".join(sections), {**experiment.setup.about(), "alphas": values})
 
@@ -206,7 +207,8 @@ def draw_alphas(path: Path, points: Mapping[str, Mapping[str, Summary]]) -> list
         axes.errorbar(positions, means, yerr=halves, label=label, capsize=3 + 3 * number, **style)
     axes.set_xlim(-0.5, max(1, len(points)) - 0.5)
     axes.set_xticks(range(len(points)), list(points), rotation=90 if len(points) > 8 else 0)
-    axes.set(xlabel="alphas of the layers below the last", ylabel="MAP")
+    betas = "beta: " if any(":" in label for label in points) else ""
+    axes.set(xlabel=f"{betas}alphas of the layers below the last", ylabel="MAP")
     axes.grid(alpha=0.3)
     axes.legend(handlelength=3)
     return save_figure(figure, path)
@@ -283,8 +285,8 @@ def _chosen_line(experiment: Experiment, pair: Pair) -> str:
     found, grid = plan.chosen(experiment, pair), experiment.setup.grid()
     if found is None:
         return "The alphas are not chosen yet: trials of the grid are missing."
-    what = "Beta and the alphas" if len({each["beta"] for each in grid.values()}) > 1 else "Alphas"
-    return f"{what} of the layers below the last, chosen by the validation MAP from {'; '.join(grid)}: {found}."
+    what = "Beta: alphas" if len({each["beta"] for each in grid.values()}) > 1 else "Alphas"
+    return f"{what} of the layers below the last, chosen by the validation MAP: {found} (of {'; '.join(grid)})."
 
 
 def _with_monolingual(pairs: Sequence[Pair]) -> list[list[Pair]]:
@@ -347,7 +349,8 @@ def _table(
     bounds: Mapping[str, Mapping[str, float]],
 ) -> str:  # fmt: skip
     papers = published_data(language)
-    header = ["model", *MEASURES, *(f"paper, {data}: {name}" for data in papers for name in MEASURES), "pairs/s"]
+    theirs_named = [f"paper, {data}: {name}" for data in papers for name in MEASURES]
+    header = ["model", *MEASURES, *theirs_named, "pairs/s", "seeds", "machine, date"]
     body = []
     for name, results in rows.items():
         values = [f"{shown[name][each]}{_mark(rows, name, reference, each)}" for each in MEASURES]
@@ -356,10 +359,17 @@ def _table(
         part = next((f" ({part})" for part, known in _PARTS.items() if item == "table1" and name in known), "")
         speed = max((result.record.get("pairs_per_second") or 0 for result in results), default=0)
         measured = [*values, *(theirs or ["—"] * 2 * len(papers))]
-        body.append([f"{name}{part}", *measured, f"{speed:,}" if speed else "—"])
+        seeds = str(len(results)) if results else "not run"
+        body.append([f"{name}{part}", *measured, f"{speed:,}" if speed else "—", seeds, _where_and_when(results)])
     for name, found in bounds.items():
-        body.append([f"*{name}*", *(f"*{found[each]:.3f}*" for each in MEASURES), *["—"] * (2 * len(papers) + 1)])
+        body.append([f"*{name}*", *(f"*{found[each]:.3f}*" for each in MEASURES), *["—"] * (2 * len(papers) + 3)])
     return markdown_table(header, body)
+
+
+def _where_and_when(results: Sequence[Result]) -> str:
+    """The machines of a row's trials and their dates."""
+    known = dict.fromkeys(f"{each.record['device']}, {each.record.get('date', 'no date')}" for each in results)
+    return "; ".join(known) or "—"
 
 
 def _mark(rows: Rows, name: str, reference: str, measure: str) -> str:
