@@ -114,7 +114,7 @@ def _add_smooth(papers: Commands) -> None:
 def _add_layerwise(papers: Commands) -> None:
     title = "Cross-language question retrieval with multi-layer representation and layer-wise adversary"
     parser = add_command(papers, "layerwise", title, _LAYERWISE_EXAMPLE, _run_layerwise)
-    items = "table1, table2, table3, figure_distance, figure_alphas, probe"
+    items = "table1, table2, table3, figure_distance, figure_alphas, probe, settings"
     _add_common(parser, items, f"{_PAIR} en-zh (repeatable; zh-zh has the monolingual rows of table1)")
     parser.add_argument("--split", default="dev", help="whose queries are measured (default dev)")
     parser.add_argument(
@@ -129,6 +129,14 @@ def _add_layerwise(papers: Commands) -> None:
     parser.add_argument(
         "--alphas", metavar="LIST", help="those tried, written --alphas='-1;0;1' (default: signs and sizes a layer)"
     )
+    parser.add_argument(
+        "--betas", metavar="LIST", help="those tried with each of the alphas, like '0.01;0.1' (default: the one set)"
+    )
+    parser.add_argument(
+        "--translator", default="", metavar="TRANSLATOR",
+        help="adds a row to table1: the paper's model trained on pairs of the documents' language with translated "
+        "questions; lexicon:FILE, apertium or file:FILE ({pair} is documents to queries)",
+    )  # fmt: skip
     parser.add_argument(
         "--without", action="append", default=[], metavar="SYSTEM", help="leave it out of table1 (repeatable)"
     )
@@ -259,7 +267,7 @@ def _run_smooth(options: argparse.Namespace) -> None:
 def _run_layerwise(options: argparse.Namespace) -> None:
     from isogloss.reproduce.layerwise.data import Drawing, write_pack
     from isogloss.reproduce.layerwise.pages import ITEMS
-    from isogloss.reproduce.layerwise.plan import ROWS, Experiment, Setup
+    from isogloss.reproduce.layerwise.plan import MODEL, ROWS, Experiment, Setup
     from isogloss.reproduce.layerwise.training import LayerwiseTrials
     from isogloss.reproduce.pages import chosen_items
     from isogloss.reproduce.running import PACKED
@@ -270,10 +278,16 @@ def _run_layerwise(options: argparse.Namespace) -> None:
         raise InputError(f"--without: {unknown[0]!r} is not one of {', '.join(systems)}")
     settings = {name: own for name in systems if (own := _layerwise_settings(name, systems, options.settings))}
     drawing = Drawing(options.split, options.queries, options.validation)
-    alphas = tuple(part.strip() for part in (options.alphas or "").split(";") if part.strip())
-    setup = Setup(options.data, _pairs(options), drawing, options.seeds, settings, alphas, tuple(options.without))
-    for each in setup.grid():  # wrong alphas are reported before anything is run
-        setup.trials(("", ""), "layerwise", alphas=each)
+    alphas, betas = (
+        tuple(part.strip() for part in (written or "").split(";") if part.strip())
+        for written in (options.alphas, options.betas)
+    )
+    setup = Setup(
+        options.data, _pairs(options), drawing, options.seeds, settings, alphas, tuple(options.without), betas,
+        options.translator,
+    )  # fmt: skip
+    for each in setup.grid().values():  # wrong betas and alphas are reported before anything is run
+        setup.trials(("", ""), MODEL, **each)
     named = [item for name, item in items.items() if name in options.items]
     if any(item.cross_lingual for item in named) and not setup.cross_language():
         raise InputError("reproduce layerwise: all items but table1 need a --pair of two languages")
