@@ -184,8 +184,8 @@ class LstmTower(Tower):
 
     h_t is the state of an LSTM over e_1 .. e_l after t words, g_t that of another over e_l .. e_1 when it has come to
     word t: so h_1 has read one word, and g_1 the whole text. DSSM-LSTM (Palangi et al. 2016) as the smooth paper and
-    its code have it: 64 hidden units, 64 outputs, tanh, dropout .4 on the word vectors. It is silent on the start
-    (torch's for the LSTMs, Glorot's uniform for the full layer).
+    its code have it: 64 hidden units, 64 outputs, dropout .4 on the word vectors. The paper's text does not
+    mention the tanh. It is silent on the start (torch's for the LSTMs, Glorot's uniform for the full layer).
 
     ``both_last``: v = tanh(V [h_l; g_1] + c). Both directions have then read the whole text: ours, not the paper's.
 

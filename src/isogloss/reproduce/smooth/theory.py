@@ -338,7 +338,7 @@ def theory(experiment: Experiment) -> Page:
     parts = ["# Theory", *_constants(checks), *_bounds(bounds)]
     if points:
         draw_gap(experiment.output / "theory", points)
-        largest = [result for results in found.values() for result in results][-1:]
+        largest = [results for results in found.values() if results][-1]
         parts += ["## The gap, measured", training_line(largest), *_gap(points)]
         write_csv(experiment.output / "theory.csv", _GAP_HEADER, _gap_rows(points))
     values = {
