@@ -10,6 +10,7 @@ import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,7 +21,8 @@ from numpy.typing import NDArray
 
 from isogloss.data.dataset import Dataset
 from isogloss.data.documents import Collection, Query
-from isogloss.nn.encoders.pretrained import PretrainedEncoder
+from isogloss.nn.pretrained.encoder import ENCODERS, PretrainedEncoder
+from isogloss.nn.pretrained.universal import LANGUAGES, UniversalSentenceEncoder
 from isogloss.retrieval.ranking import top_k
 from isogloss.storage.errors import InputError
 from isogloss.storage.progress import set_quiet
@@ -233,17 +235,21 @@ def _relevant(dataset: Dataset, query: Query) -> list[int]:
     return [dataset.documents.row_of[id_] for id_, grade in judged if grade >= dataset.judgments.top_grade]
 
 
-_encode = PretrainedEncoder.encode
-
-
-def use_cache(path: Path) -> None:
-    """Keep the vectors of the pretrained encoder in a file: all trials of a set encode the same texts.
+class CachedEncoder:
+    """The pretrained encoder with a file of vectors: all trials of a set encode the same texts.
 
     Where the encoder is not installed the file is enough. Numbers have 16 bits there.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
 
-    def encode(self: PretrainedEncoder, texts: Sequence[str]) -> Matrix:
+    batch, version = 256, "cached"
+
+    def __init__(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._path = path
+        self._model: UniversalSentenceEncoder | None = None
+
+    def encode(self, texts: Sequence[str], is_query: bool) -> Matrix:
+        path = self._path
         keys = [hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=16).digest() for text in texts]
         with closing(sqlite3.connect(path, timeout=600)) as cache:
             cache.execute("pragma page_size = 16384")  # so that vectors fill the pages
@@ -252,14 +258,18 @@ def use_cache(path: Path) -> None:
         missing = list({key: text for key, text in zip(keys, texts, strict=True) if known[key] is None}.items())
         for start in range(0, len(missing), _ENCODED):
             new, unknown = zip(*missing[start : start + _ENCODED], strict=True)
-            vectors = [vector.tobytes() for vector in _encode(self, unknown).astype(np.float16)]
+            self._model = self._model or UniversalSentenceEncoder()
+            vectors = [vector.tobytes() for vector in self._model.encode(unknown, is_query).astype(np.float16)]
             known |= zip(new, vectors, strict=True)
             with closing(sqlite3.connect(path, timeout=600)) as cache, cache:
                 cache.executemany("insert or ignore into vectors values (?, ?)", zip(new, vectors, strict=True))
         joined = b"".join(known[key] or b"" for key in keys)
         return np.frombuffer(joined, np.float16).reshape(len(texts), -1).astype(np.float32)
 
-    PretrainedEncoder.encode = encode  # type: ignore[method-assign]
+
+def use_cache(path: Path) -> None:
+    """Encode with a file of vectors from now on."""
+    ENCODERS["use"] = (partial(CachedEncoder, path), LANGUAGES)
 
 
 def encode_train_queries(place: Place, each: SetName) -> None:
@@ -270,7 +280,7 @@ def encode_train_queries(place: Place, each: SetName) -> None:
     ids = {id_ for sample in samples for id_ in sample.splits["train"]} | set(hold_out(with_pages(dataset, ALL, 0))[1])
     queries = [dataset.queries[id_] for id_ in sorted(ids)]
     texts = [text for query in queries for text in (query.text, query.title) if text]
-    PretrainedEncoder("use").encode(texts)
+    PretrainedEncoder("use").encode_queries(texts)
 
 
 def _cached(cache: sqlite3.Connection, key: bytes) -> bytes | None:

@@ -10,10 +10,14 @@ words alone is wrong, as is a word that is not known, unless the page has it. A 
 the gloss of its neighbour counts as that gloss. "at best" is the share of words of which some translation that the
 gloss could have chosen stands in the page.
 
-Reader: of 50 dev queries the first five hits, in random order. The reader is BM25 over glosses of title and snippet,
-with the document frequencies of the pages in its language; it knows neither originals nor ranks. Counted are queries
-whose document is among the five. It is compared with a reader of the originals, with one of the translated pages
-themselves (their first 40 words), and with taking the first hit.
+Reader: of 50 dev queries the first five hits, in random order. A reader sees the query and glosses of title and
+snippet; it knows neither originals nor ranks. There are two, both with the document frequencies of the pages in their
+language. One is BM25. The other looks for a sentence that says the query: a text counts as much as the rarity of the
+different query words in the best of its windows, of 1.5 times as many content words as the query has (6 at least).
+Counted are queries whose document is among the five. BM25 also reads the glosses made without the query, the originals,
+and the translated pages themselves (their first 40 words, where all five are known); "first" takes the first hit.
+
+--read FILE lets both readers read the lists of --readers again.
 """
 
 from __future__ import annotations
@@ -47,6 +51,7 @@ KNOWLEDGE = {
     "starter": {"without": "pages"},
 }
 FIELDS = ("title", "text")
+READERS = ("glosses", "sentences", "plain", "originals", "first")
 _SNIPPETS, _QUERIES, _LIST = 200, 50, 5
 _FIRST_WORDS = 40
 _MARKED = 10
@@ -69,7 +74,11 @@ def main() -> None:
     parser.add_argument("--knowledge", action="append", choices=KNOWLEDGE, help="only this (repeatable)")
     parser.add_argument("--json", type=Path, help="write the results")
     parser.add_argument("--readers", type=Path, help="write the lists that a person can judge, and FILE.answers")
+    parser.add_argument("--read", type=Path, help="have such lists read, and nothing else")
     arguments = parser.parse_args()
+    if arguments.read:
+        read_again(arguments.read, arguments.data)
+        return
     results: list[dict[str, Any]] = []
     lists: list[dict[str, Any]] = []
     for name in arguments.set or SETS:
@@ -200,13 +209,14 @@ def read(
         answer = rows.index(case.row)
         right.update(
             lists=1, first=first == case.row, glosses=choice(query, glosses, idf) == answer,
+            sentences=choice_by_sentence(query, glosses, idf) == answer,
             plain=choice(query, plain, idf) == answer, originals=choice(query, originals, idf) == answer,
         )  # fmt: skip
         if all(row in page_of for row in rows):
             pages = [" ".join(page_of[row].text.split()[:_FIRST_WORDS]) for row in rows]
             right.update(comparable=1, pages=choice(query, pages, idf) == answer)
         lists.append({"id": case.query.id, "query": query, "glosses": glosses, "answer": answer + 1})
-    shares = {name: right[name] / right["lists"] for name in ("glosses", "plain", "originals", "first")}
+    shares = {name: right[name] / right["lists"] for name in READERS}
     shares["pages"] = right["pages"] / max(1, right["comparable"])
     counts = {"queries": min(_QUERIES, len(cases)), "lists": right["lists"], "lists of pages": right["comparable"]}
     return {**counts, **{f"reader of {name}": share for name, share in shares.items()}}, lists
@@ -235,6 +245,44 @@ def choice(query: str, texts: Sequence[str], idf: Callable[[str], float], langua
     return max(range(len(texts)), key=score)
 
 
+def choice_by_sentence(query: str, texts: Sequence[str], idf: Callable[[str], float], language: str = "en") -> int:
+    """The number of the text whose best window has the rarest words of the query; of equal ones the first."""
+    terms_of = Tokenizer(language, stems=True, drop_stop_words=True)
+    asked = terms_of(query)
+    width = max(6, len(asked) * 3 // 2)
+
+    def score(text: str) -> float:
+        terms = terms_of(text)
+        windows = (set(terms[start : start + width]) for start in range(max(1, len(terms) - width + 1)))
+        return max(sum(idf(term) for term in window.intersection(asked)) for window in windows)
+
+    return max(range(len(texts)), key=lambda number: score(texts[number]))
+
+
+def read_again(path: Path, folder: Path) -> None:
+    """Both readers on lists that were written."""
+    questions, answers = (
+        [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+        for file in (path, path.with_name(f"{path.name}.answers"))
+    )
+    right: dict[tuple[str, str], Counter[str]] = {}
+    known: dict[str, Callable[[str], float]] = {}
+    for question, answer in zip(questions, answers, strict=True):
+        name, _, code = question["set"].partition(":")
+        if name not in known:
+            data = load_dataset(f"wikiclir:{folder / name}", code)
+            known[name] = inverse_frequencies(data, data.pair[0])
+        given = question["query"], question["glosses"], known[name]
+        right.setdefault((question["set"], question["knowledge"]), Counter()).update(
+            lists=1, bm25=choice(*given) + 1 == answer["answer"],
+            sentences=choice_by_sentence(*given) + 1 == answer["answer"],
+        )  # fmt: skip
+    for key, counts in right.items():
+        print(
+            *key, counts["lists"], *(f"{name} {counts[name] / counts['lists']:.3f}" for name in ("bm25", "sentences"))
+        )
+
+
 def write_lists(path: Path, lists: Sequence[Mapping[str, Any]]) -> None:
     """The queries with their five glosses; the answers, numbers from 1, in another file."""
     questions = [{name: each[name] for name in ("set", "knowledge", "id", "query", "glosses")} for each in lists]
@@ -246,7 +294,8 @@ def write_lists(path: Path, lists: Sequence[Mapping[str, Any]]) -> None:
 def table(results: Sequence[Mapping[str, Any]]) -> str:
     """The results as Markdown."""
     columns = (
-        "right", "right without the query", "at best", "unknown", "lists", "reader of glosses", "reader of plain",
+        "right", "right without the query", "at best", "unknown", "lists", "reader of glosses", "reader of sentences",
+        "reader of plain",
         "reader of originals", "reader of pages", "reader of first", "gloss ms",
     )  # fmt: skip
     lines = [f"| set | knowledge | {' | '.join(columns)} |", "|---" * (len(columns) + 2) + "|"]

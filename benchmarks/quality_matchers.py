@@ -60,9 +60,8 @@ class MatcherTrial:
     def on_arrays(self, epochs: int | None = None) -> ArrayTrial:
         """The same as a trial of the layer-wise paper's machinery."""
         more = {} if epochs is None else {"epochs": str(epochs)}
-        return ArrayTrial(
-            self.trial.data, self.trial.pair, self.trial.system, {**dict(self.trial.settings), **more}, _SEED
-        )
+        system = self.trial.system.partition("+")[0]
+        return ArrayTrial(self.trial.data, self.trial.pair, system, {**dict(self.trial.settings), **more}, _SEED)
 
 
 class MatcherTrials(PlanRunner[MatcherTrial, TrialData]):
@@ -139,7 +138,7 @@ def write_plan(trials: Sequence[Trial], plan: Path, pack: Path) -> None:
     for data, pair in dict.fromkeys((trial.data, trial.pair) for trial in trials):
         of_the_set = [each for each in planned if (each.trial.data, each.trial.pair) == (data, pair)]
         arrays = [each.on_arrays() for each in of_the_set]
-        write_pack(SampledData(data, pair), pair, arrays, Path(of_the_set[0].folder), np.float16)
+        write_pack(SampledData(data, pair), pair, arrays, Path(of_the_set[0].folder), eight_bits=True)
 
 
 def _epochs(trial: MatcherTrial, triples: Triples) -> int:

@@ -19,6 +19,7 @@ from isogloss.data.dataset import load_collection
 from isogloss.data.formats import open_source
 from isogloss.storage.errors import InputError
 from isogloss.text.batches import TokenizedTexts, tokenize_texts
+from isogloss.translation.vectors.skip_gram import skip_gram
 from isogloss.translation.vectors.training import VectorTraining, train_on_tokens
 from isogloss.translation.vectors.word_vectors import WordVectors
 
@@ -53,14 +54,7 @@ def ppmi(tokens: TokenizedTexts, options: argparse.Namespace) -> WordVectors:
 
 
 def skipgram(tokens: TokenizedTexts, options: argparse.Namespace) -> WordVectors:
-    from gensim.models import Word2Vec
-
-    texts = [tokens.text(number) for number in range(len(tokens))]
-    model = Word2Vec(
-        texts, sg=1, negative=5, vector_size=options.dimension, window=options.window, min_count=3,
-        epochs=options.epochs, seed=options.seed, workers=1,
-    )  # fmt: skip
-    return WordVectors(model.wv.index_to_key, model.wv.vectors)
+    return skip_gram(tokens, options.dimension, options.window, 3, options.epochs, options.seed)
 
 
 if __name__ == "__main__":

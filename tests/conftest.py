@@ -38,6 +38,7 @@ def own_state(tmp_path_factory):
     """What isogloss remembers for its user is not written into the home of whoever runs the tests."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        patch.setenv("ISOGLOSS_VECTOR_CACHE", "0")
         yield
 
 

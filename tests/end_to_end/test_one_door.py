@@ -74,8 +74,8 @@ def test_queries_may_be_in_several_languages(run, documents, ids):
     [
         (None, "has no documents; files are read that end with .txt"),
         (b"42", "cannot be detected, since they are short or of several languages; name it: --language LANG"),
-        (b"\x00\x01\xff", "page.txt:1: a binary file, text is needed"),
-        ("Voilà du café".encode("latin-1"), "page.txt:1: not UTF-8"),
+        (b"\x00\x01\xff", "has no documents; 1 file skipped: 1 binary (page.txt)"),
+        ("Voilà du café".encode("latin-1"), "has no documents; 1 file skipped: 1 unknown character set (page.txt)"),
     ],
 )
 def test_what_cannot_be_indexed_is_one_line(fails, here, content, why):

@@ -63,7 +63,7 @@ def test_a_trial_that_fails_is_reported_and_the_page_is_made(here, capsys, monke
         ([*DEMO, "--set", "colour=red"], "has no option 'colour'"),
         ([*DEMO, "--split", "night"], "has no split 'night'"),
         ([*DEMO, "--lexicon", "none.tsv"], "none.tsv"),
-        ([*DEMO, "--pretrained", "magic"], "'magic' is not one of use"),
+        ([*DEMO, "--pretrained", "magic"], "'magic' is neither a folder nor in the local cache"),
         (["--data", "demo", "--pair", "en-sw", "-o", "out", "--pretrained", "use"], "use does not know 'sw'"),
     ],
 )

@@ -7,7 +7,9 @@ import pytest
 
 LAYERWISE = ("reproduce", "layerwise")
 MODEL = ("dimension=6", "epochs=1", "kernels=3", "critic_steps=1", "widths=2")
-TINY = ("--seeds", 1, "--alphas=-1;1", *(part for said in MODEL for part in ("--set", f"layerwise.{said}")))
+BOTH = ("layerwise-paper", "layerwise")
+SETTINGS = [f"{name}.{said}" for name in BOTH for said in (*MODEL, "query_vectors=random", "document_vectors=random")]
+TINY = ("--seeds", 1, "--alphas=-1;1", *(part for said in SETTINGS for part in ("--set", said)))
 NETWORKS = ("cntn-mt", "match-srnn-mt", "smooth", "match-srnn", "ai-cnn", "cntn", "dssm")
 
 
@@ -34,7 +36,9 @@ def test_all_items_are_made_and_trials_are_run_once(run, here, data):
         assert json.loads((out / f"{item}.json").read_text())["item"] == item
     rows = json.loads((out / "table1.json").read_text())["results"]
     (found,) = rows.values()
-    assert {"BM25", "TRANS", "TOPIC", "CLANN", "CLTK", "Our model", "PSQ"} <= found["rows"].keys()
+    assert {"BM25", "TRANS", "TOPIC", "CLANN", "CLTK", "the paper's model", "layerwise, our defaults", "PSQ"} <= found[
+        "rows"
+    ].keys()
     assert all(row["trials"] for row in found["rows"].values())
     assert found["limits"]["random order"]["MAP"] < found["limits"]["best possible order"]["MAP"] == 1
     assert (out / "figure_alphas.en-fr.svg").read_bytes().startswith(b"<?xml")
@@ -56,7 +60,7 @@ def test_a_plan_is_run_elsewhere_in_two_steps_and_its_trials_are_used_here(run, 
     assert done.err.startswith("4 trials are still to be run")
     assert LayerwiseTrials().main(["elsewhere", "plan.json", "--device", "cpu"]) == 0
     shutil.copytree("elsewhere", "out/trials")
-    assert run(*arguments, "--plan", "plan.json", "--pack", "arrays").err.startswith("1 trials are still to be run")
+    assert run(*arguments, "--plan", "plan.json", "--pack", "arrays").err.startswith("2 trials are still to be run")
     assert LayerwiseTrials().main(["out/trials", "plan.json", "--device", "cpu"]) == 0
     assert json.loads(run(*arguments, "--plan", "-").out) == {"trials": []}
     before = kept(here / "out")
@@ -81,8 +85,8 @@ def test_a_trial_that_fails_is_reported_and_the_page_is_made(run, data):
     [
         (("--pack", "x"), "--pack: goes with --plan"),
         (("table9",), "'table9' is not one of table1"),
-        (("--set", "layerwise.variant=adv-one"), "--set layerwise.variant: the items choose it themselves"),
-        (("--set", "layerwise.alphas=1"), "--set layerwise.alphas: write --alphas instead"),
+        (("--set", "layerwise-paper.variant=adv-one"), "--set layerwise-paper.variant: the items choose it themselves"),
+        (("--set", "layerwise-paper.alphas=1"), "--set layerwise-paper.alphas: write --alphas instead"),
         (("--set", "clann.device=cpu"), "--set clann.device: write --device instead"),
         (("--set", "clann.depth=3"), "clann: has no option 'depth'"),
         (("--alphas=1,2,3",), "layerwise.alphas: '1,2,3' has 3 numbers"),

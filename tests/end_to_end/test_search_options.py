@@ -61,6 +61,11 @@ def test_glosses_are_shown_to_whoever_asks_for_them_and_to_people(run, mates_ind
     assert hit["twin"]["language"] == "en"
 
 
+def test_naming_a_translator_asks_for_glosses(run, mates_index, tmp_path):
+    shown = run("search", mates_index, "honey", "-k", "1", "--translator", f"ctranslate2:{tmp_path}").out
+    assert "≈ word for word" in shown and "not translated: " in shown and "has no model.bin" in shown
+
+
 def test_a_translator_that_nobody_knows_is_an_error(run, mates_index):
     done = run("search", mates_index, "honey", "--translator", "babel")
     assert done.code == 2 and "'babel' is none of apertium" in done.err

@@ -40,7 +40,7 @@ from isogloss.index.commit import _hash
 from isogloss.index.making import make_index
 from isogloss.index.reader import open_index
 from isogloss.index.writer import IndexWriter
-from isogloss.nn.encoders import pretrained
+from isogloss.nn.pretrained import encoder as pretrained
 from isogloss.retrieval.vectors import approximate, vector_index
 from isogloss.search.searcher import Searcher
 from isogloss.storage import checksums, verifying
@@ -67,14 +67,16 @@ Change = Callable[[Path], None]
 class LetterCounts:
     """Stands in for a sentence encoder."""
 
-    def encode(self, texts: Any) -> Any:
-        rows = [[text.count(letter) + 0.1 for letter in "abcdefgh"] for text in np.atleast_1d(texts).tolist()]
-        return np.array(rows) if isinstance(texts, list) else np.array(rows[0])
+    batch, version = 32, "1"
+
+    def encode(self, texts: Any, is_query: bool) -> Any:
+        rows = [[text.count(letter) + 0.1 for letter in "abcdefgh"] for text in texts]
+        return np.array(rows, np.float32)
 
 
 def use_stand_ins() -> None:
     """In this process, texts are encoded by their letters, and few vectors are searched by lists too."""
-    pretrained._ENCODERS["letters"] = (LetterCounts, ("en", "fr", "it"))
+    pretrained.ENCODERS["letters"] = (LetterCounts, ("en", "fr", "it"))
     approximate.TARGET = 0.0  # whatever they find, lists are used
     vector_index.Settings.approximates = lambda self, rows, dimension: rows >= 40  # type: ignore[method-assign]
 

@@ -84,14 +84,14 @@ def test_a_line_of_two_gigabytes_is_not_held(tmp_path):
 
 
 def test_a_file_that_is_too_large_is_refused_and_the_others_are_read(tmp_path, monkeypatch):
-    monkeypatch.setattr(folder, "_LARGEST", 1_000)
+    monkeypatch.setattr(folder, "_LARGEST_TEXT", 1_000)
     (tmp_path / "large.txt").write_text("mot\n" * 300)
-    (tmp_path / "small.txt").write_text("mot\n")
-    with pytest.raises(InputError, match=r"large\.txt: has more than 1,000 characters"):
+    with pytest.raises(InputError, match=r"no documents in 'fr'; 1 file skipped: 1 too large \(large\.txt\)"):
         load_collection(open_source(f"folder:{tmp_path}"), "fr")
-    problems = Problems(stop_at_errors=False)
+    (tmp_path / "small.txt").write_text("mot\n")
+    problems = Problems()
     assert load_collection(open_source(f"folder:{tmp_path}"), "fr", problems).ids == ["small.txt"]
-    assert problems.errors == {"too large": 1}
+    assert problems.told_skipped() == "1 file skipped: 1 too large (large.txt)"
 
 
 def test_a_catalogue_whose_texts_overlap_is_refused(tmp_path):

@@ -104,6 +104,9 @@ def test_paths_of_files_stay_inside(index, path):
             assert use(index) == 2
         except InputError as error:
             assert "is no path in what the index was made of" in str(error)
+    source = next(iter(load_origins(index, Commit.load(index)).values())).origin.source
+    assert main(["sync", str(index), "--forget", source]) == 0
+    assert main(["list", str(index)]) == 0
 
 
 def test_a_source_without_a_whole_path_is_no_origin(index):

@@ -22,6 +22,7 @@ CALLS = {
 EXCEPTIONS = {
     ("translation/vectors/formats/polyglot.py", "pickle"): "a reader in Python that knows four names, all stand-ins",
     ("translation/translators.py", "subprocess"): "apertium, with a mode that apertium itself lists; no shell",
+    ("data/readers/files/isolated.py", "subprocess"): "this Python with a module of isogloss, to read files in",
     ("engines/ray/data.py", "np.fromfile"): "bytes of a file, not parsed",
     ("text/compiled/segmentation.py", "ctypes.CDLL"): "ICU, which the installed package icu4py is linked with",
     ("storage/files.py", "ctypes.CDLL"): "the C library of this process",

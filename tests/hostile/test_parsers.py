@@ -10,8 +10,10 @@ import pytest
 from isogloss.data.dataset import load_collection
 from isogloss.data.formats import open_source
 from isogloss.data.problems import Problems
+from isogloss.data.readers.files.html import read_html
+from isogloss.data.readers.files.markdown import read_markdown
+from isogloss.data.readers.files.rst import read_rst
 from isogloss.data.readers.gettext import read_po
-from isogloss.data.readers.markup import read_html, read_markdown
 from isogloss.data.readers.messages import plain_message
 from isogloss.storage.errors import InputError
 
@@ -28,7 +30,15 @@ MARKDOWN = (
     "[a](", "[", "]", "[[]", "![", "![a](", "[a](b", "[a](<", '[a](b "', "[a]((", "[a][", "*", "_", "*a ", "a_", "*a_",
     "**a *b ", "a**b", "`", "a`", "``a`", "<", "<a", "<!--", "<!-- -", "<a href=", "> ", ">", "- ", "1. ", "1",
     "# ", "#", " #", "a\n=\n", "=\n", "---\n", "--- \n", "```\n", "|a", "a|b\n-|-\n", "&", "&#1", "\\",
-    "    a\n", "[a]: b\n", " ", "\t",
+    "    a\n", "[a]: b\n", " ", "\t", "{{< a >}}", "{{<", "{{", "{a}`", "{a}`b <", "{/*", "{#", ":::a\n", ":::\n",
+    "!!! a\n", '=== "a"\n', "[[", "[[a|", "[^", "<A b='", "+++\n", "```{a}\n:b: c\n", "import a\n", "a\n---\n", "海\n",
+    "{{< highlight >}}\n", ">", "\n", "%\n", "(a)=\n",
+)  # fmt: skip
+RST = (
+    "=", "==\n", "a\n==\n", "a\n", ".. ", ".. a::\n", ".. a:: b\n   :c: d\n", ".. _a:\n", "::\n", " ::\n", "  a::\n",
+    ":a:", ":a:`", ":a:`b <", "`", "``", "`a <", "*", "a*", "**a", "_", "a_", "a__ ", "|", "|a", "[a]_", "[", "\\",
+    ">>> a\n", "* a\n", "1. ", "#. ", "+--+\n", "| a |\n", " " * 40 + "a\n", "\t", ":a: b\n", ".. |a| replace:: b\n",
+    ".. [1] a\n",
 )  # fmt: skip
 
 
@@ -41,7 +51,13 @@ def test_html_is_read_in_linear_time(part):
 @pytest.mark.parametrize("part", MARKDOWN)
 def test_markdown_is_read_in_linear_time(part):
     for text in (part * (SIZE // len(part)), "x" + part * (SIZE // len(part)) + "y"):
-        assert len(read_markdown(text)[1]) <= len(text)
+        assert len(read_markdown(text)[1]) <= 3 * len(text)
+
+
+@pytest.mark.parametrize("part", RST)
+def test_restructured_text_is_read_in_linear_time(part):
+    for text in (part * (SIZE // len(part)), "x" + part * (SIZE // len(part)) + "y"):
+        assert len(read_rst(text)[1]) <= 3 * len(text)
 
 
 @pytest.mark.parametrize(
@@ -54,10 +70,10 @@ def test_open_elements_are_not_searched_at_each_tag(opened, closed):
 def test_parts_of_markup_in_any_order():
     chance = random.Random(18)
     for _ in range(MIXED):
-        few = chance.sample(HTML + MARKDOWN, 3)
+        few = chance.sample(HTML + MARKDOWN + RST, 3)
         text = "".join(chance.choices(few, k=SIZE // 8))
-        for title, body in (read_html(text), read_markdown(text)):
-            assert len(title) + len(body) <= 2 * len(text)
+        for title, body in (read_html(text), read_markdown(text), read_rst(text)):
+            assert len(title) + len(body) <= 4 * len(text)
 
 
 def test_a_character_reference_with_thousands_of_digits_is_no_number():

@@ -7,9 +7,10 @@ import pytest
 from isogloss.data.dataset import load_collection
 from isogloss.data.formats import open_source
 from isogloss.data.problems import Problems
-from isogloss.index.detecting import languages_to_index, with_languages
+from isogloss.index.detecting import languages_to_index, only_languages, with_languages
 from isogloss.index.making import make_index
 from isogloss.index.reader import open_index
+from isogloss.index.writer import IndexWriter
 from isogloss.search.public import Index
 from isogloss.search.searcher import Searcher
 from isogloss.storage.errors import InputError
@@ -134,13 +135,13 @@ def test_english_documents_alone_make_an_index_that_can_take_others_later():
 def test_an_empty_folder_and_texts_without_a_language_are_errors(tmp_path):
     (tmp_path / "empty").mkdir()
     (tmp_path / "empty" / "page.pdf").write_bytes(b"%PDF")
-    with pytest.raises(InputError, match=r"^folder:.*empty: has no documents; files are read that end with \.txt"):
+    with pytest.raises(InputError, match=r"^folder:.*empty: has no documents; 1 file skipped: 1 damaged \(page\.pdf\)"):
         make_index(tmp_path / "index", "bm25", open_source(str(tmp_path / "empty")))
     (tmp_path / "empty" / "page.txt").write_text("42", encoding="utf-8")
     with pytest.raises(InputError, match=r"^folder:.*cannot be detected.*; name it: language='fr'"):
         make_index(tmp_path / "index", "bm25", open_source(str(tmp_path / "empty")))
     (tmp_path / "empty" / "page.txt").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(InputError, match=r"page\.txt:1: a binary file, text is needed"):
+    with pytest.raises(InputError, match=r"1 unknown character set \(page\.txt\)"):
         make_index(tmp_path / "index", "bm25", open_source(str(tmp_path / "empty")))
     assert not (tmp_path / "index").exists()
 
@@ -161,3 +162,52 @@ def test_bad_lines_are_counted_where_they_are_skipped(tmp_path):
     assert make_index(tmp_path / "index", "bm25", source, problems=problems).documents == {"de": 1}
     assert problems.errors == {"malformed line": 1}
     assert Searcher(open_index(tmp_path / "index")).get("1").language == "de"
+
+
+GERMAN = "Der Bäcker backt das Brot am frühen Morgen, und die Leute kaufen es gern in der Stadt.\n\n"
+FRENCH = "Le boulanger prépare le pain chaque matin, et les gens l'achètent volontiers en ville.\n\n"
+
+
+def mixed_folder(path, files):
+    for name, text in files.items():
+        (path / name).parent.mkdir(parents=True, exist_ok=True)
+        (path / name).write_text(text)
+    return str(path)
+
+
+def test_a_named_language_leaves_out_files_that_are_beyond_doubt_in_others(tmp_path):
+    files = {"a.txt": GERMAN, "b.txt": FRENCH, "c.txt": "Radio", "zh-cn/d.txt": GERMAN * 2}
+    problems = Problems()
+    source = only_languages(open_source(mixed_folder(tmp_path, files)), ["de"], problems)
+    assert [document.id for _, document in source.documents("de", problems)] == ["a.txt", "c.txt", "zh-cn/d.txt"]
+    assert problems.told_skipped() == "1 file skipped: 1 in other languages (b.txt)"
+
+
+def test_a_folder_is_never_taken_as_one_language_without_a_word(tmp_path):
+    folder = mixed_folder(tmp_path, {"zh-cn/a.txt": FRENCH * 3, "fr/b.txt": FRENCH, "c.txt": GERMAN})
+    with pytest.raises(InputError, match=r"no documents in 'zh'; 3 files skipped: 3 in other languages"):
+        Index.make(folder, "zh-cn", system="bm25", path=tmp_path / "index")
+    assert Index.make(folder, "french", system="bm25").languages == ["fr"]
+
+
+def test_a_file_in_two_languages_makes_a_document_of_each(tmp_path):
+    text = GERMAN * 30 + "```\nx = 1\n\ny = 2\n```\n\n" + FRENCH * 25 + "Radio\n\n" + GERMAN
+    made = Index.make(mixed_folder(tmp_path, {"a/manual.txt": text}), system="bm25")
+    assert made.about()["documents"] == {"de": 1, "fr": 1}
+    german, french = made.get("a/manual.txt"), made.get("a/manual.txt#fr")
+    assert german.fields == french.fields == {"path": "a/manual.txt", "kind": "text"}
+    assert german.text == (GERMAN * 30).strip() + "\n\n```\nx = 1\n\ny = 2\n```"
+    assert french.text == FRENCH * 25 + "Radio\n\n" + GERMAN.strip(), "one paragraph is a quotation"
+
+
+def test_a_file_with_a_quotation_is_one_document(tmp_path):
+    made = Index.make(mixed_folder(tmp_path, {"a.txt": GERMAN * 20 + FRENCH * 2 + GERMAN * 20}), system="bm25")
+    assert made.about()["documents"] == {"de": 1}
+
+
+@pytest.mark.parametrize("language", ["de", "DE", "German", "de-AT", "deu"])
+def test_a_language_is_known_by_any_of_its_names_when_searching_and_deleting(language, tmp_path):
+    made = Index.make(mixed_folder(tmp_path, {"a.txt": GERMAN, "b.txt": FRENCH}), system="bm25", path=tmp_path / "ix")
+    assert [hit.document.id for hit in made.search("Brot", languages=[language])] == ["a.txt"]
+    with IndexWriter(made.path) as writer:
+        assert writer.delete(["a.txt"], [language]) == 1

@@ -12,7 +12,7 @@ from isogloss.data.dataset import load_dataset
 from isogloss.data.parallel import translated_pages
 from isogloss.data.readers.demo import Demo
 from isogloss.data.readers.wikiclir import write_wikiclir
-from isogloss.nn.encoders.pretrained import PretrainedEncoder
+from isogloss.nn.pretrained.encoder import ENCODERS
 from isogloss.systems.registry import make_system
 from isogloss.translation.lexicon import read_entries
 from isogloss.translation.starter import WordTable
@@ -25,7 +25,7 @@ SYSTEMS = "bm25,bm25-dict,psq-pages,bridge+dict,fusions"
 def benchmarks(monkeypatch):
     """Its modules can be imported; what they change in the encoder is undone."""
     monkeypatch.syspath_prepend(str(BENCHMARKS))
-    monkeypatch.setattr(PretrainedEncoder, "encode", PretrainedEncoder.encode)
+    monkeypatch.setitem(ENCODERS, "use", ENCODERS["use"])
 
 
 @pytest.fixture
@@ -123,16 +123,16 @@ def test_vectors_of_the_encoder_are_kept(tmp_path, monkeypatch):
 
     calls = []
 
-    def encode(self, texts):
-        calls.append(list(texts))
-        return np.asarray([[len(text), 1.0] for text in texts], np.float32)
+    class Lengths:
+        def encode(self, texts, is_query):
+            calls.append(list(texts))
+            return np.asarray([[len(text), 1.0] for text in texts], np.float32)
 
-    monkeypatch.setattr(PretrainedEncoder, "encode", encode)
-    monkeypatch.setattr(cold_start_trials, "_encode", encode)
+    monkeypatch.setattr(cold_start_trials, "UniversalSentenceEncoder", Lengths)
     monkeypatch.setattr(cold_start_trials, "_ENCODED", 2)
     cold_start_trials.use_cache(tmp_path / "encoded.sqlite")
-    encoder = PretrainedEncoder("use")
-    assert encoder.encode(["aa", "b", "aa"]).tolist() == [[2, 1], [1, 1], [2, 1]]
-    assert encoder.encode(["b", "ccc"]).tolist() == [[1, 1], [3, 1]]
-    assert len(encoder.encode(["dddd", "eeeee", "dddd", "ffffff"])) == 4
+    encoder = ENCODERS["use"][0]()
+    assert encoder.encode(["aa", "b", "aa"], False).tolist() == [[2, 1], [1, 1], [2, 1]]
+    assert encoder.encode(["b", "ccc"], True).tolist() == [[1, 1], [3, 1]]
+    assert len(encoder.encode(["dddd", "eeeee", "dddd", "ffffff"], False)) == 4
     assert calls == [["aa", "b"], ["ccc"], ["dddd", "eeeee"], ["ffffff"]]

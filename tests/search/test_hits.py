@@ -77,6 +77,20 @@ def test_a_notebook_shows_hits_as_a_table_in_which_documents_cannot_write_html(i
     assert index.search("nothing here")._repr_html_() == "<p>nothing found</p>"
 
 
+def test_a_gloss_is_shown_with_the_hit_and_cannot_write_html():
+    documents = [Document("a", f"La miel {EVIL} es dulce."), Document("b", "El volcán arroja lava.")]
+    with Index.make(documents, "es", lexicon={"honey": "miel", "sweet": "dulce"}) as index:
+        hits = index.search("sweet honey", gloss=True)
+    assert "honey" in hits[0].gloss.snippet_text
+    assert hits[0].to_dict()["gloss"]["language"] == "en"
+    assert json.dumps(hits[0].to_dict())
+    shown = hits._repr_html_()
+    assert "<small" in shown and "<script" not in shown
+    assert pickle.loads(pickle.dumps(hits)) == hits
+    pytest.importorskip("pandas")
+    assert hits.to_pandas()["gloss"].tolist() == [hits[0].gloss.snippet_text]
+
+
 def test_hits_without_an_answer_say_so_in_a_notebook():
     doubtful = Hits([Hit(1, 0.5, "es", Document("a", "Las abejas."), relevance=CLASSES[0])])
     assert "probably nothing relevant" in doubtful._repr_html_()

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests.engines.inputs import few_pages
 from tests.engines.kept import kept_engine
@@ -176,6 +177,11 @@ def test_numbers_filter_as_they_are():
         (lambda index: Index.make(None), "documents: must be a list of texts, .* got None"),
         (lambda index: Index.make([]), "documents: has no documents"),
         (lambda index: Index.make([{"id": "a", "text": "x"}] * 2, "es"), r"documents\[1\]: document id 'a' occurs"),
+        (lambda index: Index.make("Las abejas hacen miel."), r"a single text goes into a list: \[text\]"),
+        (lambda index: Index.make("miel " * 3_000), r"a single text goes into a list: \[text\]"),
+        (lambda index: Index.make("nowhere"), "source: 'nowhere' is neither a folder"),
+        (lambda index: Index.make(TEXTS, "es", lexicon={}), "lexicon: has no words"),
+        (lambda index: Index.make(TEXTS, "es", lexicon={"bee": None}), "lexicon: the translations of 'bee' must be"),
         (lambda index: index.search(None), "query: must be a string, got None"),
         (lambda index: index.search_many("honey"), r"queries: a single string; give a list: \['honey'\]"),
         (lambda index: index.search_many(["honey", 5]), "query: must be a string, got 5"),
@@ -207,6 +213,10 @@ def test_a_data_frame_is_not_taken_for_its_columns():
 def test_a_query_without_words_finds_nothing(index):
     assert index.search("   ") == index.search("") == []
     assert [len(hits) for hits in index.search_many(["bees", " ", "lava"])] == [1, 0, 1]
+
+
+def test_numbers_of_numpy_count_too(index):
+    assert found(index, "honey", k=np.int64(1)) == found(index, "honey", k=1)
 
 
 def test_one_language_may_be_named_without_a_list(index):
@@ -259,3 +269,17 @@ def test_documents_in_an_engine_are_searched_and_changed_like_others(tmp_path):
         assert engine.open_now == 1
         index.close()
         assert engine.open_now == 0
+
+
+def test_an_index_follows_its_folder(tmp_path):
+    folder = tmp_path / "notas"
+    (folder / "campo").mkdir(parents=True)
+    (folder / "pan.txt").write_text("El pan se hace con harina.", encoding="utf-8")
+    index = Index.make(str(folder), "es", system="bm25")
+    (folder / "campo" / "miel.txt").write_text("Las abejas hacen miel.", encoding="utf-8")
+    assert index.add(str(folder / "campo" / "miel.txt"), "es") == 1
+    assert [hit.document.id for hit in index.search("miel")] == ["campo/miel.txt"]
+    (folder / "pan.txt").unlink()
+    done = index.sync(folder)
+    assert (done.added, done.replaced, done.deleted, len(index)) == (0, 0, 1, 1)
+    assert not index.sync().changed

@@ -81,5 +81,5 @@ def test_hits_are_of_the_classes_of_a_system_that_has_some(made):
 
 
 def test_what_is_no_run_is_named(tmp_path):
-    with pytest.raises(InputError, match="neither a model nor a run"):
+    with pytest.raises(InputError, match="is not a model: it has neither safetensors nor an"):
         load_reranker(tmp_path)

@@ -29,6 +29,8 @@ def test_a_way_out_is_an_option_only_during_a_command():
         lambda path: Index.make(TEXTS, "es", translations=[("bees", "abejas")], translation_key="slug"),
         lambda path: Index.make(TEXTS, "es", system="smooth"),
         Index.open,
+        lambda path: Index.make(TEXTS, "es", system="bm25").sync(),
+        lambda path: _vanished(path).sync(),
         lambda path: Index.open(path / "nowhere"),
         lambda path: Index.make(TEXTS, "es", system="bm25").rerank(path),
         resume_training,
@@ -42,6 +44,15 @@ def test_no_error_of_python_speaks_of_options_of_commands(wrong, tmp_path):
         wrong(tmp_path)
     assert "--" not in str(error.value)
     assert "'isogloss " not in str(error.value)
+
+
+def _vanished(path):
+    """An index whose folder is gone."""
+    (path / "pages").mkdir()
+    (path / "pages" / "page.txt").write_text(TEXTS[0])
+    made = Index.make(str(path / "pages"), "es", system="bm25")
+    (path / "pages" / "page.txt").unlink()
+    return made
 
 
 def test_the_same_error_of_a_command_names_its_option(tmp_path, capsys):

@@ -212,6 +212,14 @@ def test_early_stopping_keeps_the_best_epoch(patience, epochs, best):
     assert trained.parameters["steps"] == best * BATCHES
 
 
+@pytest.mark.parametrize(("start", "kept"), [(0.1, 1), (0.9, 0)])
+def test_the_start_is_kept_where_no_epoch_is_better(start, kept):
+    recipe = Recipe(epochs=3, batch=BATCH, patience=2, measure="MAP", measures_start=True)
+    trained = Training(Fake(), recipe, lambda p: {"MAP": 0.5 if p["steps"] else start}).run()
+    assert [entry["epoch"] for entry in trained.history] == [0, 1, 2, 3][: 4 - (1 - kept)]
+    assert trained.parameters["steps"] == kept * BATCHES
+
+
 def test_what_cannot_be_trained_is_said():
     with pytest.raises(InputError, match="no examples to train on"):
         Training(Fake(0), RECIPE).run()

@@ -1,5 +1,7 @@
 """Learning from triples: the loss goes down, steps are Adam's, can be resumed, and stop before what is no number."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -15,7 +17,7 @@ from isogloss.nn.inference import DeviceTexts
 from isogloss.nn.matchers.layered import LayeredCnn, LayeredScorer, VectorPairNetwork
 from isogloss.nn.matchers.scorer import Compared, Scorer, Texts, WordTables
 from isogloss.training.adversary import CriticSettings, LayerwiseAdversary, doubts
-from isogloss.training.torch_triples import TorchTriples
+from isogloss.training.torch_triples import TorchTriples, ranking_loss
 
 WORDS, DIMENSION, PAIRS, BATCH, RATE = 15, 5, 40, 8, 0.01
 ORDER = np.random.default_rng(3).permutation(PAIRS)
@@ -92,7 +94,7 @@ def test_the_loss_is_the_hinge_of_the_scores():
     with torch.no_grad():
         queries = texts(data.queries, data.query_of[rows])
         positive = made.scorer(queries, texts(data.documents, data.positive_of[rows]))
-        negative = made.scorer(queries, texts(data.documents, drawn[rows]))
+        negative = made.scorer(queries, texts(data.documents, drawn[rows, 0]))
     expected = (0.5 - positive + negative).clamp(min=0).mean()
     np.testing.assert_allclose(made.advance(rows, BATCH, RATE), [float(expected)], rtol=1e-5)
 
@@ -252,3 +254,18 @@ def test_what_cannot_be_is_said():
     fixed.requires_grad_(False)
     with pytest.raises(InputError, match="nothing to learn"):
         TorchTriples(fixed, data, RandomNegatives(data, 0))
+
+
+def test_the_softmax_loss_is_that_of_the_dssm_paper_and_the_hinge_a_mean_over_all_negatives():
+    positive, negative = torch.tensor([1.0, -0.5]), torch.tensor([0.5, 0.0, -1.0, 2.0])  # of query 0, 1; 0, 1
+    compared = Compared(positive, negative)
+    shares = [math.exp(1) / (math.exp(1) + math.exp(0.5) + math.exp(-1))]
+    shares.append(math.exp(-0.5) / (math.exp(-0.5) + math.exp(0) + math.exp(2)))
+    assert float(ranking_loss(compared, None)) == pytest.approx(-np.log(shares).mean())
+    assert float(ranking_loss(compared, 1.0)) == pytest.approx((0.5 + 1.5 + 0 + 3.5) / 4)
+
+
+def test_it_learns_by_the_softmax_of_several_negatives():
+    made = learner(margin=None, negatives=lambda data, seed: RandomNegatives(data, seed, draws=4))
+    history = learn(made, 12)
+    assert history[-1]["loss"] < 0.8 * history[0]["loss"]  # cosines are below 1

@@ -26,7 +26,9 @@ pair_lists = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 7)), min_size=
 
 def all_negatives(data, number=0):
     candidates = np.random.default_rng(number).integers(-1, 9, (6, 3)).astype(np.int32)
-    return [RandomNegatives(data, number), InBatchNegatives(data, number), HardNegatives(data, number, candidates)]
+    kinds = [RandomNegatives(data, number, draws) for draws in (1, 3)]
+    kinds += [InBatchNegatives(data, number, draws) for draws in (1, 3)]
+    return [*kinds, *(HardNegatives(data, number, candidates, draws=draws) for draws in (1, 3))]
 
 
 @given(pair_lists, st.integers(0, 3), st.integers(1, 10))
@@ -38,7 +40,8 @@ def test_a_negative_is_never_a_positive_of_its_query(pairs, epoch, batch):
         for start in range(0, len(pairs), batch):
             rows = np.arange(start, min(len(pairs), start + batch))
             drawn = negatives.of(rows)
-            made = {(int(data.query_of[row]), int(document)) for row, document in zip(rows, drawn, strict=True)}
+            assert drawn.shape == (len(rows), negatives.draws)
+            made = {(int(data.query_of[row]), int(each)) for row, own in zip(rows, drawn, strict=True) for each in own}
             assert not made & known
 
 
@@ -47,7 +50,7 @@ def test_a_document_of_the_same_words_as_a_positive_is_no_negative():
     data = Triples(texts(1), documents, np.zeros(50, np.int32), np.zeros(50, np.int32))
     negatives = RandomNegatives(data, 0)
     negatives.begin_epoch(0)
-    assert set(negatives.of(np.arange(50))) == {2}
+    assert set(negatives.of(np.arange(50))[:, 0]) == {2}
 
 
 def test_epochs_differ_and_can_be_repeated():
@@ -55,7 +58,7 @@ def test_epochs_differ_and_can_be_repeated():
         rows, drawn = np.arange(len(PAIRS)), []
         for epoch in range(5):
             negatives.begin_epoch(epoch)
-            drawn.append(negatives.state()["negatives"].tolist())
+            drawn.append(negatives.state()["negatives"].ravel().tolist())
             again.begin_epoch(epoch)
             assert negatives.of(rows).tolist() == again.of(rows).tolist()
         assert len(set(map(tuple, drawn))) > 1
@@ -65,8 +68,11 @@ def test_in_batch_negatives_are_positives_of_the_batch():
     data = triples(PAIRS)
     negatives = InBatchNegatives(data, 0)
     negatives.begin_epoch(0)
-    assert negatives.of(np.asarray([2, 3, 4])).tolist() == [3, 4, 2]
-    assert negatives.of(np.asarray([0, 1, 2])).tolist() == [2, 2, 0]
+    assert negatives.of(np.asarray([2, 3, 4])).tolist() == [[3], [4], [2]]
+    assert negatives.of(np.asarray([0, 1, 2])).tolist() == [[2], [2], [0]]
+    two = InBatchNegatives(data, 0, draws=2)
+    two.begin_epoch(0)
+    assert two.of(np.asarray([2, 3, 4])).tolist() == [[3, 4], [4, 2], [2, 3]]
 
 
 def test_hard_negatives_are_candidates_and_the_share_is_kept():
@@ -74,13 +80,13 @@ def test_hard_negatives_are_candidates_and_the_share_is_kept():
     candidates = np.asarray([[0, 7, 8]] * 5 + [[5, -1, -1]], np.int32)
     hard = HardNegatives(data, 0, candidates)
     hard.begin_epoch(0)
-    drawn = hard.of(np.arange(len(data)))
+    drawn = hard.of(np.arange(len(data)))[:, 0]
     assert set(drawn[data.query_of == 0]) == {7, 8}
     assert set(drawn[data.query_of == 1]) == {0, 7, 8}
     assert set(drawn[data.query_of == 5]) == {0, 1, 2, 3, 4, 6, 7, 8}  # no candidate is left: any other document
     half = HardNegatives(data, 0, candidates, share=0.5)
     half.begin_epoch(0)
-    drawn = half.of(np.arange(len(data)))[data.query_of == 0]
+    drawn = half.of(np.arange(len(data)))[data.query_of == 0, 0]
     assert 0.5 < np.isin(drawn, [7, 8]).mean() < 0.8  # half of them, and two in eight of the others
 
 
@@ -91,12 +97,12 @@ def test_candidates_are_mined_anew_each_epoch_but_not_when_one_is_resumed():
     rows, seen = np.arange(len(PAIRS)), []
     for epoch in (0, 1, 2):
         negatives.begin_epoch(epoch)
-        seen.append(set(negatives.of(rows)))
+        seen.append(set(negatives.of(rows)[:, 0]))
     assert seen[1:] == [{7}, {8}]
     resumed = HardNegatives(data, 0, np.full((6, 0), -1, np.int32), mine=lambda: pytest.fail("mined again"))
     resumed.restore(negatives.state())
     resumed.begin_epoch(2)
-    assert set(resumed.of(rows)) == {8}
+    assert set(resumed.of(rows)[:, 0]) == {8}
 
 
 def test_what_cannot_be_drawn_is_said():

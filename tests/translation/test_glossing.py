@@ -127,3 +127,9 @@ def test_a_model_of_nothing_keeps_every_word():
     pieces = Glosser(model, tokenizers, str).gloss("vent mer")
     assert shown(pieces) == [("vent", "vent"), ("mer", "sea")]
     assert pieces[0].unknown
+
+
+def test_expressions_of_code_stay_whole(glosser):
+    for code in ("String.mémoire()", ":souris", "-souris-banc", "<banc>", "la_mémoire", "std::souris", "banc(souris)"):
+        assert gloss_text(glosser("fr").gloss(f"la {code} souris")) == f"the {code} mouse"
+    assert gloss_text(glosser("fr").gloss("banc (souris): mémoire. Souris")) == "bench (mouse): memory. Mouse"

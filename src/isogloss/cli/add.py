@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -43,7 +43,7 @@ def run(options: argparse.Namespace) -> None:
     """Add documents to an index in one commit."""
     from isogloss.data.formats import open_source
     from isogloss.data.problems import Problems
-    from isogloss.index.adding import add_source
+    from isogloss.index.adding import add_file, add_source
     from isogloss.index.manifest import Manifest
     from isogloss.index.writer import IndexWriter
     from isogloss.text.language import normalize_language
@@ -54,7 +54,10 @@ def run(options: argparse.Namespace) -> None:
     if options.system:
         _refuse_another_model(options, source, settings, problems)
     languages = [normalize_language(each) for each in options.language or ()]
-    if not options.once and _add_file(options, source, languages, settings):
+    if not options.once and (done := add_file(Path(options.index), source, languages, settings)):
+        file, synced = done
+        what = "added" if synced.added else "replaced" if synced.replaced else "there already"
+        note(f"{options.index}: {file.path!r} of {file.source} {what}", options.quiet)
         return
     with IndexWriter(options.index, settings) as writer:
         count = add_source(writer, source, languages, problems, not options.once)
@@ -63,22 +66,7 @@ def run(options: argparse.Namespace) -> None:
     same = f", {changes.unchanged:,} were there already" if changes.unchanged else ""
     added = counted(count - changes.unchanged, "document")
     note(f"{options.index}: {added} added{instead}{same}; now {counted_languages(counts)}", options.quiet)
-    note_problems(problems, options.quiet)
-
-
-def _add_file(
-    options: argparse.Namespace, source: Source, languages: Sequence[str], settings: Mapping[str, str]
-) -> bool:
-    """Add a single file of a folder that the index was made of, as a sync would; False if it is none."""
-    from isogloss.data.readers.folder import OneFile
-    from isogloss.index.syncing import folder_of, sync_index
-
-    if not isinstance(source, OneFile) or (found := folder_of(options.index, Path(source.where))) is None:
-        return False
-    done = sync_index(options.index, [found.source], only=found.file, languages=languages, settings=settings)
-    what = "added" if done.added else "replaced" if done.replaced else "there already"
-    note(f"{options.index}: {found.path!r} of {found.source} {what}", options.quiet)
-    return True
+    note_problems(problems, options.quiet, source=options.documents)
 
 
 def _refuse_another_model(

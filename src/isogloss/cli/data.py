@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from isogloss.cli import options as shared
 from isogloss.cli.main import add_command
 from isogloss.cli.options import SOURCE_HELP, count, read_dataset, seed, settings_for
-from isogloss.cli.output import check_outputs, console, note, print_table, write_json
+from isogloss.cli.output import check_outputs, console, counted, note, print_table, write_json
 from isogloss.storage.errors import InputError
+from isogloss.text.language_names import code_or_itself, language_name
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -20,7 +21,8 @@ EXAMPLE = """\
   isogloss data grade --help"""
 _SHOW_EXAMPLE = """\
   isogloss data show demo --pair en-sw
-  isogloss data show wikiclir:DIR --pair en-fr --json -"""
+  isogloss data show wikiclir:DIR --pair en-fr --json -
+  isogloss data show my-documents                       # a folder: kinds, languages, and what is skipped and why"""
 _GRADE_EXAMPLE = """\
   isogloss data grade pages.jsonl -o graded
   isogloss data grade demo -o graded --query-language en"""
@@ -37,7 +39,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     show_ = add_command(parts, "show", "counts, languages, grades and validation problems of data", _SHOW_EXAMPLE, show)
     show_.add_argument("source", metavar="SOURCE", help=SOURCE_HELP)
-    shared.add_pair(show_)
+    show_.add_argument(
+        "--pair", help="query language and document language, like en-fr; without it the documents alone are shown"
+    )
     show_.add_argument("--seed", type=seed, default=0, help="fixes the split where the data have none (default 0)")
     shared.add_json(show_, "it")
     shared.add_overwrite(show_)
@@ -48,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "pages", metavar="PAGES", help="JSON lines with id, lang, title, text, links, translations; or demo"
     )
     grade_.add_argument(
-        "--query-language", action="append", metavar="LANG",
+        "--query-language", action="append", type=code_or_itself, metavar="LANG",
         help="make queries of this language only (repeatable; default: all)",
     )  # fmt: skip
     shared.add_output(grade_, what="a directory, in the WikiCLIR layout")
@@ -80,6 +84,8 @@ def show(options: argparse.Namespace) -> int:
     from isogloss.data.summary import summarise
 
     check_outputs(options.overwrite, options.json)
+    if not options.pair:
+        return _show_documents(options)
     options.skip_bad = True
     dataset = read_dataset(open_source(options.source), options)
     summary = summarise(dataset)
@@ -91,6 +97,28 @@ def show(options: argparse.Namespace) -> int:
         first = next(problem for problem in dataset.problems.kept if problem.fatal)
         note(f"isogloss: {sum(errors.values()):,} records cannot be used, the first: {first}")
     return 2 if errors else 0
+
+
+def _show_documents(options: argparse.Namespace) -> int:
+    """Show the documents of a source, of all languages, and the files that are skipped."""
+    from isogloss.data.formats import open_source
+    from isogloss.data.problems import Problems
+    from isogloss.data.summary import summarise_documents
+    from isogloss.index.detecting import with_languages
+
+    problems, source = Problems(stop_at_errors=False), open_source(options.source)
+    try:
+        detected, counts = with_languages(source, problems)
+    except InputError:
+        if not problems.skipped:
+            raise
+        detected, counts = source, {}  # all files are skipped
+    summary = summarise_documents(detected, counts, problems)
+    if options.json:
+        write_json(options.json, summary, options.overwrite)
+    if options.json != "-":
+        _print_documents(summary)
+    return 2 if summary["problems"]["errors"] else 0
 
 
 def grade(options: argparse.Namespace) -> None:
@@ -174,6 +202,32 @@ def _print_summary(summary: dict[str, Any]) -> None:
     print_table(out, "languages of a sample", ("", "declared", "detected"), languages, left=3)
     if summary["parallel"]:
         out.print(f"parallel text: {summary['parallel']:,} translated texts\n")
+    _print_problems(out, summary["problems"])
+
+
+def _print_documents(summary: dict[str, Any]) -> None:
+    from isogloss.data.problems import OTHER_KIND, endings_of
+
+    out = console()
+    languages = [
+        (language, language_name(language), f"{part['documents']:,}", f"{part['characters']:,}")
+        for language, part in summary["languages"].items()
+    ]
+    columns = ("language", "", "documents", "characters")
+    print_table(out, f"{summary['data']}: {counted(summary['documents'], 'document')}", columns, languages, left=2)
+    if summary["kinds"]:
+        kinds = [(kind, f"{count:,}") for kind, count in summary["kinds"].items()]
+        print_table(out, "kinds", ("kind", "documents"), kinds)
+    if summary["skipped"]:
+        rows = [(reason, f"{len(files):,}") for reason, files in summary["skipped"].items()]
+        print_table(out, "skipped", ("reason", "files"), rows)
+        for reason, files in summary["skipped"].items():
+            out.print(f"{reason}:", markup=False)
+            if reason == OTHER_KIND:
+                out.print(f"  {endings_of(files)} (--json FILE lists them)", markup=False, soft_wrap=True)
+                continue
+            for name, why in files.items():
+                out.print(f"  {name}: {why}", markup=False, soft_wrap=True)
     _print_problems(out, summary["problems"])
 
 

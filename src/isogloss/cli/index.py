@@ -13,6 +13,7 @@ from isogloss.cli import options as shared
 from isogloss.cli.options import SOURCE_HELP, settings_for, wants_ray
 from isogloss.cli.output import check_outputs, counted_languages, note, note_problems
 from isogloss.storage.errors import InputError
+from isogloss.text.language_names import code_or_itself
 
 if TYPE_CHECKING:
     from isogloss.data.translations import OwnTranslations
@@ -38,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a system ('isogloss systems'), or a run of 'isogloss train' (default bridge)",
     )  # fmt: skip
     parser.add_argument(
-        "--language", action="append", default=[], metavar="LANG",
+        "--language", action="append", default=[], type=code_or_itself, metavar="LANG",
         help="language of the documents (repeatable; default: detected, document by document)",
     )  # fmt: skip
     parser.add_argument(
@@ -52,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "their JSON objects (default: paths without the language, ids, translation_key, slug)",
     )  # fmt: skip
     parser.add_argument(
-        "--query-language", action="append", metavar="LANG",
+        "--query-language", action="append", type=code_or_itself, metavar="LANG",
         help="language of the queries (repeatable: then that of each query is detected; default en)",
     )  # fmt: skip
     parser.add_argument(
@@ -112,7 +113,7 @@ def run(options: argparse.Namespace) -> None:
             if line := knowledge_note(pair, starter, source):
                 note(line, options.quiet)
     tell_index(options.output, manifest, options.quiet)
-    note_problems(problems, options.quiet)
+    note_problems(problems, options.quiet, source=options.documents)
     try:
         if options.engine:
             approximate(options.output, options.approximate or "auto", options.quiet)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from isogloss.cli.options import add_json, add_overwrite
 from isogloss.cli.output import check_outputs, console, counted, note, print_table, write_json
 from isogloss.storage.errors import InputError
+from isogloss.text.language_names import code_or_itself
 
 if TYPE_CHECKING:
     from isogloss.systems.languages import LanguageSupport
@@ -24,8 +25,16 @@ EXAMPLE = """\
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Define the arguments."""
-    parser.add_argument("language", nargs="?", metavar="LANG", help="tell all about this language of documents")
-    parser.add_argument("--query-language", default="en", metavar="LANG", help="language of the queries (default en)")
+    parser.add_argument(
+        "language", nargs="?", type=code_or_itself, metavar="LANG", help="tell all about this language of documents"
+    )
+    parser.add_argument(
+        "--query-language",
+        default="en",
+        type=code_or_itself,
+        metavar="LANG",
+        help="language of the queries (default en)",
+    )
     parser.add_argument(
         "--dictionaries", action="append", metavar="DIR",
         help="search for dictionaries here (repeatable; default: ISOGLOSS_DICTIONARIES, and where Debian puts them)",

@@ -141,13 +141,24 @@ def settings_for(name: str, systems: Sequence[str], settings: Sequence[str]) -> 
             raise InputError(f"--set: with several systems write NAME.{key}=…, NAME being one of {', '.join(systems)}")
         if prefix in (None, name):
             found[key.removeprefix(f"{name}.")] = value
-    return found
+    return name_models(found)
+
+
+def name_models(settings: dict[str, str]) -> dict[str, str]:
+    """Settings whose pretrained models the user has named, and which may be loaded now."""
+    if not any("pretrained" in text for setting in settings.items() for text in setting):
+        return settings  # and nothing more is imported
+    from isogloss.nn.pretrained.encoder import with_named_models
+
+    return with_named_models(settings)
 
 
 def add_reranking(parser: argparse.ArgumentParser) -> None:
     """--rerank and --rerank-depth."""
     parser.add_argument(
-        "--rerank", metavar="RUN", help="put the first hits in the order that a run of 'isogloss train' gives them"
+        "--rerank",
+        metavar="RUN_OR_MODEL",
+        help="put the first hits in the order of a run of 'isogloss train', or of a cross-encoder (folder or name)",
     )
     parser.add_argument(
         "--rerank-depth", type=count, default=50, metavar="N", help="with --rerank: how many hits (default 50)"

@@ -80,11 +80,16 @@ def note(message: str, quiet: bool = False) -> None:
         print(visible(message), file=sys.stderr)
 
 
-def note_problems(problems: Problems, quiet: bool, before: str = "", after: str = "") -> None:
-    """A remark for each kind of validation problem: how often it was found, and the first."""
+def note_problems(problems: Problems, quiet: bool, before: str = "", after: str = "", source: str = "") -> None:
+    """A remark for each kind of validation problem: how often it was found, and the first; and one on skipped files.
+
+    ``source`` has the skipped files.
+    """
     first = {problem.kind: problem for problem in reversed(problems.kept)}
     for kind, times in (*problems.errors.items(), *problems.warnings.items()):
         note(f"{before}{times:,} x {kind}{after}{f', the first: {first[kind]}' if kind in first else ''}", quiet)
+    if skipped := problems.told_skipped():
+        note(f"{before}{skipped}{f'; all of them: isogloss data show {source}' if source else ''}", quiet)
 
 
 def check_outputs(overwrite: bool, *targets: str | Path | None, source: str = "") -> None:

@@ -16,6 +16,7 @@ from isogloss.cli.options import (
     add_queries,
     add_settings,
     count,
+    name_models,
     read_dataset,
     seed,
     settings_for,
@@ -113,7 +114,7 @@ def _add_smooth(papers: Commands) -> None:
 def _add_layerwise(papers: Commands) -> None:
     title = "Cross-language question retrieval with multi-layer representation and layer-wise adversary"
     parser = add_command(papers, "layerwise", title, _LAYERWISE_EXAMPLE, _run_layerwise)
-    items = "table1, table2, table3, figure_distance, figure_alphas, probe"
+    items = "table1, table2, table3, figure_distance, figure_alphas, probe, settings"
     _add_common(parser, items, f"{_PAIR} en-zh (repeatable; zh-zh has the monolingual rows of table1)")
     parser.add_argument("--split", default="dev", help="whose queries are measured (default dev)")
     parser.add_argument(
@@ -128,6 +129,14 @@ def _add_layerwise(papers: Commands) -> None:
     parser.add_argument(
         "--alphas", metavar="LIST", help="those tried, written --alphas='-1;0;1' (default: signs and sizes a layer)"
     )
+    parser.add_argument(
+        "--betas", metavar="LIST", help="those tried with each of the alphas, like '0.01;0.1' (default: the one set)"
+    )
+    parser.add_argument(
+        "--translator", default="", metavar="TRANSLATOR",
+        help="adds a row to table1: the paper's model trained on pairs of the documents' language with translated "
+        "questions; lexicon:FILE, apertium or file:FILE ({pair} is documents to queries)",
+    )  # fmt: skip
     parser.add_argument(
         "--without", action="append", default=[], metavar="SYSTEM", help="leave it out of table1 (repeatable)"
     )
@@ -150,7 +159,10 @@ def _add_bridge(papers: Commands) -> None:
         help="bilingual lexicon, {pair} standing for the languages (default: the data's own, or none)",
     )  # fmt: skip
     parser.add_argument(
-        "--pretrained", default="", metavar="NAME", help="also with a sentence encoder: use (extra 'pretrained')"
+        "--pretrained",
+        default="",
+        metavar="NAME",
+        help="also with a sentence encoder: use, or the folder or name of a model",
     )
     parser.add_argument("--split", default="dev", help="what is measured: train, dev, test or all (default dev)")
     add_settings(parser)
@@ -255,7 +267,7 @@ def _run_smooth(options: argparse.Namespace) -> None:
 def _run_layerwise(options: argparse.Namespace) -> None:
     from isogloss.reproduce.layerwise.data import Drawing, write_pack
     from isogloss.reproduce.layerwise.pages import ITEMS
-    from isogloss.reproduce.layerwise.plan import ROWS, Experiment, Setup
+    from isogloss.reproduce.layerwise.plan import MODEL, ROWS, Experiment, Setup
     from isogloss.reproduce.layerwise.training import LayerwiseTrials
     from isogloss.reproduce.pages import chosen_items
     from isogloss.reproduce.running import PACKED
@@ -266,10 +278,16 @@ def _run_layerwise(options: argparse.Namespace) -> None:
         raise InputError(f"--without: {unknown[0]!r} is not one of {', '.join(systems)}")
     settings = {name: own for name in systems if (own := _layerwise_settings(name, systems, options.settings))}
     drawing = Drawing(options.split, options.queries, options.validation)
-    alphas = tuple(part.strip() for part in (options.alphas or "").split(";") if part.strip())
-    setup = Setup(options.data, _pairs(options), drawing, options.seeds, settings, alphas, tuple(options.without))
-    for each in setup.grid():  # wrong alphas are reported before anything is run
-        setup.trials(("", ""), "layerwise", alphas=each)
+    alphas, betas = (
+        tuple(part.strip() for part in (written or "").split(";") if part.strip())
+        for written in (options.alphas, options.betas)
+    )
+    setup = Setup(
+        options.data, _pairs(options), drawing, options.seeds, settings, alphas, tuple(options.without), betas,
+        options.translator,
+    )  # fmt: skip
+    for each in setup.grid().values():  # wrong betas and alphas are reported before anything is run
+        setup.trials(("", ""), MODEL, **each)
     named = [item for name, item in items.items() if name in options.items]
     if any(item.cross_lingual for item in named) and not setup.cross_language():
         raise InputError("reproduce layerwise: all items but table1 need a --pair of two languages")
@@ -301,7 +319,8 @@ def _run_bridge(options: argparse.Namespace) -> None:
     settings = settings_for("bridge", ["bridge"], options.settings)
     ways = {key: _NOT_SET if key == "without" else f"write --{key} instead" for key in CHOSEN_BY_ITEMS}
     _refuse_settings(settings, ways)
-    setup = Setup(options.data, _pairs(options), options.split, options.pretrained, settings)
+    encoder = name_models({"pretrained": options.pretrained})["pretrained"]
+    setup = Setup(options.data, _pairs(options), options.split, encoder, settings)
     for pair in setup.pairs:
         for trial in setup.whole(pair).values():
             make_system("bridge", pair, trial.settings)

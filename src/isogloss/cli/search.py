@@ -85,13 +85,15 @@ def run(options: argparse.Namespace) -> None:
     filters = parse_filters(options.filter)
     from isogloss.translation.machine import checked_translator
 
+    if options.translator and options.gloss is None:
+        options.gloss = not options.json  # whoever names one wants to see what it says
     options.translator = checked_translator(options.translator)
     with closing(open_index(Path(options.index), options.skip_damaged)) as index:
         searcher = Searcher(index)
         if options.rerank:
             from isogloss.search.reranking import load_reranker
 
-            searcher = searcher.reranked_by(load_reranker(Path(options.rerank), options.rerank_depth))
+            searcher = searcher.reranked_by(load_reranker(options.rerank, options.rerank_depth))
         for damaged in index.damaged:
             note(f"left out: {damaged}", options.quiet)
         if one_shot:

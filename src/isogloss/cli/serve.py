@@ -64,7 +64,7 @@ def run(options: argparse.Namespace) -> None:
         options.index, options,
         supervised=True,
         compare=Path(options.compare) if options.compare else None,
-        rerank=Path(options.rerank) if options.rerank else None,
+        rerank=options.rerank,
         rerank_depth=options.rerank_depth,
         translator=checked_translator(options.translator),
         token=_token(options.token_file),

@@ -13,6 +13,7 @@ from isogloss.cli.main import Commands, add_command
 from isogloss.cli.options import SOURCE_HELP, add_json, add_output, add_overwrite, add_skip_bad, count, number, seed
 from isogloss.cli.output import check_outputs, console, note, note_problems, print_table, write_json
 from isogloss.storage.errors import InputError
+from isogloss.text.language_names import code_or_itself
 
 if TYPE_CHECKING:
     from isogloss.translation.vectors.alignment import Alignment
@@ -58,7 +59,9 @@ def _add_train(parts: Commands) -> None:
     parser.add_argument(
         "--documents", required=True, action="append", metavar="SOURCE", help=f"{SOURCE_HELP} (repeatable)"
     )
-    parser.add_argument("--language", required=True, metavar="LANG", help="language of the documents")
+    parser.add_argument(
+        "--language", required=True, type=code_or_itself, metavar="LANG", help="language of the documents"
+    )
     parser.add_argument("--fields", default="title,text", help="what is read: text, title or title,text (the default)")
     for name, default, text in (
         ("--dimension", 300, "numbers a word"),

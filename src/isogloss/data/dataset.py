@@ -80,7 +80,8 @@ def _collection(
 ) -> Collection:
     collection = Collection(_unique(checked_documents(documents, problems), "document", problems), language)
     if not len(collection):
-        raise InputError(f"{source.name}: has no documents in {language!r}")
+        skipped = problems.told_skipped()
+        raise InputError(f"{source.name}: has no documents in {language!r}{f'; {skipped}' if skipped else ''}")
     collection.weights = source.term_weights(language, collection.ids)
     return collection
 

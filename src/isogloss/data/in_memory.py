@@ -49,9 +49,7 @@ class InMemorySource(Source):
 def as_source(documents: Documents, first: int = 1) -> Source:
     """The source of some documents."""
     if isinstance(documents, str | Path):
-        from isogloss.data.formats import open_source  # imports all readers
-
-        return open_source(str(documents))
+        return _named_source(str(documents))
     if isinstance(documents, Mapping):
         documents = [{"id": id_, "text": text} for id_, text in documents.items()]
     if hasattr(documents, "itertuples"):
@@ -59,6 +57,19 @@ def as_source(documents: Documents, first: int = 1) -> Source:
     if not isinstance(documents, Source | Iterable) or isinstance(documents, bytes):
         raise InputError(f"documents: must be a list of texts, of Documents or of dicts, got {shown_value(documents)}")
     return documents if isinstance(documents, Source) else InMemorySource(documents, first)
+
+
+def _named_source(name: str) -> Source:
+    from isogloss.data.formats import open_source  # imports all readers
+
+    try:
+        return open_source(name)
+    except (InputError, OSError) as error:
+        first, *others = name.split() or [""]
+        if (others and ":" not in first) or isinstance(error, OSError):  # a sentence, or no name at all
+            what = f"{shown_value(name)} is neither a folder, a file nor another source"
+            raise InputError(f"documents: {what}; a single text goes into a list: [text]") from error
+        raise
 
 
 def documents_of(source: Source, languages: Sequence[str], problems: Problems | None = None) -> Iterator[Document]:

@@ -22,9 +22,10 @@ from pathlib import Path, PurePosixPath
 
 from isogloss.data.documents import Document
 from isogloss.data.problems import Problems
+from isogloss.data.readers.files.kinds import kind_of
+from isogloss.data.readers.files.markdown import read_front_matter
 from isogloss.data.readers.folder import Folder
 from isogloss.data.readers.jsonl import Jsonl, read_objects
-from isogloss.data.readers.markup import read_front_matter
 from isogloss.data.source import Pair, Source
 from isogloss.storage.lines import Location, read_lines
 from isogloss.storage.wording import way
@@ -163,7 +164,10 @@ def _texts(values: Mapping[str, object], names: Sequence[str]) -> dict[str, str]
 
 
 def _head(path: Path) -> str:
-    """The lines of a file that may be its front matter."""
+    """The lines of a Markdown file that may be its front matter."""
+    kind = kind_of(path)
+    if kind is None or kind.name != "markdown":
+        return ""
     lines = (line for _, line in read_lines(path, lambda *_: None))  # broken lines are reported where texts are read
     return "\n".join(islice(lines, _LONGEST_FRONT_MATTER))
 

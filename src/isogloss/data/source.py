@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -13,9 +14,11 @@ from isogloss.data.problems import Problems
 from isogloss.data.term_weights import TermWeights
 from isogloss.storage.errors import InputError
 from isogloss.storage.lines import Location
+from isogloss.text.language_names import code_or_itself
 
 Pair = tuple[str, str]
 """Query language, document language."""
+_PAIR = re.compile(r"([^-]+(?:-[A-Z]{2})?)-(.+)")
 TextPair = tuple[str, str]
 """A text of the query language and its translation in the document language."""
 
@@ -41,6 +44,8 @@ class Source(ABC):
 
     about_documents: ClassVar[str] = ""
     """What to know where there are no documents."""
+    may_mix_languages: ClassVar[bool] = False
+    """Whether documents in languages that are not asked for may be among the others."""
 
     @abstractmethod
     def documents(self, language: str, problems: Problems) -> Iterator[tuple[Location, Document]]:
@@ -116,8 +121,12 @@ def list_pairs(pairs: Iterable[Pair]) -> str:
 
 
 def parse_pair(pair: str) -> Pair:
-    """``"en-fr"`` to its two languages."""
-    query, dash, document = pair.partition("-")
-    if not (dash and query and document):
+    """``"en-fr"`` to its two languages, which may be names or have regions.
+
+    >>> [parse_pair(pair) for pair in ("en-fr", "en-zh-cn", "pt-BR-en", "english-Spanish", "EN-FR")]
+    [('en', 'fr'), ('en', 'zh'), ('pt', 'en'), ('en', 'es'), ('en', 'fr')]
+    """
+    found = _PAIR.fullmatch(pair)
+    if not found:
         raise InputError(f"pair: {pair!r} is not written like en-fr (query language, document language)")
-    return query, document
+    return code_or_itself(found[1]), code_or_itself(found[2])

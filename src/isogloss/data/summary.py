@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from isogloss.data.dataset import Dataset
+from isogloss.data.problems import Problems
+from isogloss.data.readers.walking import id_of
+from isogloss.data.source import Source
 from isogloss.text.language import identify_language
 from isogloss.text.tokenizer import tokenize
 
@@ -39,11 +43,43 @@ def summarise(dataset: Dataset) -> dict[str, Any]:
         "document_words": _mean_length([document.text for document in dataset.documents]),
         "query_languages": _languages([query.text for query in dataset.queries.values()]),
         "document_languages": _languages([document.text for document in dataset.documents]),
-        "problems": {
-            "errors": dict(dataset.problems.errors),
-            "warnings": dict(dataset.problems.warnings),
-            "first": [str(problem) for problem in dataset.problems.kept],
+        "problems": _problems(dataset.problems),
+    }
+
+
+def summarise_documents(source: Source, counts: Mapping[str, int], problems: Problems) -> dict[str, Any]:
+    """Counts of the documents of a source as plain values; ``counts``: how many there are in each language.
+
+    Files that are skipped are listed by their reasons, each with a sentence.
+    """
+    languages, kinds = {}, Counter[str]()
+    for language in counts:
+        documents = [document for _, document in source.documents(language, Problems(stop_at_errors=False))]
+        languages[language] = {"documents": len(documents), "characters": sum(len(each.text) for each in documents)}
+        kinds.update(str(each.fields["kind"]) for each in documents if "kind" in each.fields)
+    root = Path(source.where)
+    return {
+        "data": source.name,
+        "documents": sum(counts.values()),
+        "languages": languages,
+        "kinds": dict(kinds.most_common()),
+        "skipped": {
+            reason: {_inside(problem.location.path, root): problem.message for problem in skipped}
+            for reason, skipped in problems.skipped_by_reason().items()
         },
+        "problems": _problems(problems),
+    }
+
+
+def _inside(path: Path, root: Path) -> str:
+    return id_of(path.relative_to(root) if path.is_relative_to(root) else path)
+
+
+def _problems(problems: Problems) -> dict[str, Any]:
+    return {
+        "errors": dict(problems.errors),
+        "warnings": dict(problems.warnings),
+        "first": [str(problem) for problem in problems.kept],
     }
 
 

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from isogloss.data.documents import Document
 from isogloss.data.in_memory import documents_of
 from isogloss.data.problems import Problems
+from isogloss.data.readers.folder import OneFile
 from isogloss.data.source import Source
-from isogloss.index.detecting import languages_to_add
+from isogloss.index.detecting import languages_to_add, only_languages
 from isogloss.index.named_origins import confirm
 from isogloss.index.origin_files import recording
 from isogloss.index.origins import load_origins
+from isogloss.index.syncing import FileOfOrigin, Synced, folder_of, sync_index
 from isogloss.index.writer import IndexWriter
+
+
+def add_file(
+    index: Path, source: Source, languages: Sequence[str] = (), settings: Mapping[str, str] | None = None
+) -> tuple[FileOfOrigin, Synced] | None:
+    """Add a single file of a folder that the index was made of, as a sync would, and commit; None if it is none."""
+    if not isinstance(source, OneFile) or (found := folder_of(index, Path(source.where))) is None:
+        return None
+    return found, sync_index(index, [found.source], only=found.file, languages=languages, settings=settings)
 
 
 def add_source(
@@ -30,6 +42,8 @@ def add_source(
     read = source if recorded is None else recorded.source
     if not languages:
         read, languages = languages_to_add(read, writer.index.manifest, problems)
+    else:
+        read = only_languages(read, languages, problems)
     ids: dict[str, list[str]] = {}
 
     def noted() -> Iterator[Document]:

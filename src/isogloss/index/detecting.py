@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import replace
@@ -17,7 +17,14 @@ from isogloss.index.manifest import Manifest
 from isogloss.storage.errors import InputError
 from isogloss.storage.lines import Location
 from isogloss.storage.progress import track
-from isogloss.text.detection import Clue, detect_languages
+from isogloss.text.detection import (
+    BEYOND_DOUBT,
+    Clue,
+    detect_languages,
+    detectable_languages,
+    language_shares,
+    sample,
+)  # fmt: skip
 
 Located = tuple[Location, Document]
 
@@ -39,7 +46,8 @@ def with_languages(
     problems = problems or Problems()
     found = list(track(checked_documents(source.all_documents(problems), problems), "reading documents"))
     if not found:
-        raise InputError(f"{source.name}: has no documents{source.about_documents}")
+        skipped = problems.told_skipped()
+        raise InputError(f"{source.name}: has no documents{f'; {skipped}' if skipped else source.about_documents}")
     marked = Counter(document.language for _, document in found if document.language)
     found = detect_each(source, found, known)
     counts = marked + (Counter(document.language for _, document in found) - marked)
@@ -64,6 +72,46 @@ def detect_each(
         (location, document if document.language else replace(document, language=next(languages)))
         for location, document in found
     ]
+
+
+def only_languages(source: Source, languages: Sequence[str], problems: Problems | None = None) -> Source:
+    """A folder with the documents in some languages that the user has named; other sources are as they are."""
+    if not (source.may_mix_languages and can_tell(languages)):
+        return source
+    problems = problems or Problems()
+    found = checked_documents(source.all_documents(problems), problems)
+    return _with_documents(source, in_languages(source, found, languages, problems))
+
+
+def can_tell(languages: Sequence[str]) -> bool:
+    """Whether it can be detected that a text is in none of the languages."""
+    return set(languages) <= set(detectable_languages())
+
+
+def in_languages(
+    source: Source, documents: Iterable[Located], languages: Sequence[str], problems: Problems
+) -> list[Located]:
+    """The documents in some languages, of which each has the likeliest.
+
+    One that is beyond doubt in another language is left out; a file of which nothing is left is skipped.
+    """
+    found, others = [], []
+    for location, document in documents:
+        clue = _clue(source, document)
+        shares = dict(zip(detectable_languages(), language_shares(sample(clue.text)).tolist(), strict=True))
+        best = document.language or max(shares, key=lambda language: shares[language])
+        if best not in languages:
+            if document.language or shares[best] >= BEYOND_DOUBT:
+                others.append((location, best))
+                continue
+            named = clue.named if clue.named in languages else ""
+            best = named or max(languages, key=lambda language: shares[language])
+        found.append((location, replace(document, language=best)))
+    kept = {location.path for location, _ in found}
+    for location, language in others:
+        if location.path not in kept:
+            problems.skip(location, "in other languages", f"is in {language!r}, which is not asked for")
+    return found
 
 
 def languages_to_index(detected: Detected, query_languages: Sequence[str]) -> list[str]:

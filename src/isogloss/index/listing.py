@@ -9,12 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from isogloss.data.documents import Document
-from isogloss.engines.base import Listing
 from isogloss.index.language_index import MappedLanguageIndex
 from isogloss.index.origins import Key, load_origins
 from isogloss.index.reader import OpenIndex
 from isogloss.retrieval.field_lists import field_keys
-from isogloss.storage.errors import InputError
 
 
 class ListedDocument(NamedTuple):
@@ -53,6 +51,4 @@ def _documents(index: OpenIndex, language: str) -> Iterator[Document]:
     if isinstance(opened, MappedLanguageIndex):
         rows = np.argsort(opened.store.id_order, kind="stable")
         return (opened.store[row] for row in rows.tolist() if opened.live is None or opened.live[row])
-    if not isinstance(index.engine, Listing):
-        raise InputError(f"{index.path}: its documents are in an engine that does not list them")
-    return index.engine.documents(language)
+    return index.documents(language)

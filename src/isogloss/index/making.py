@@ -26,7 +26,7 @@ from isogloss.engines.addresses import address_of
 from isogloss.engines.base import Listing
 from isogloss.engines.registry import finish_engine
 from isogloss.index.commit import Commit, LanguageEntry, SegmentEntry
-from isogloss.index.detecting import languages_to_index, with_languages
+from isogloss.index.detecting import languages_to_index, only_languages, with_languages
 from isogloss.index.documents import DocumentStore
 from isogloss.index.engine_systems import for_engine
 from isogloss.index.fitting import described, ready_systems
@@ -71,6 +71,7 @@ def make_index(
     index is made of is recorded in it, and remembered on this machine with ``remember``
     (:mod:`isogloss.index.origins`), so that it can be synced.
     """
+    problems = problems or Problems()
     query_languages = _named_once([query_language] if isinstance(query_language, str) else query_language, "queries")
     if engine and len(query_languages) > 1:
         raise InputError("query language: an engine has one vector of each document, for queries in one language")
@@ -86,6 +87,8 @@ def make_index(
     if not named:
         detected = with_languages(source, problems)
         source, languages = detected.source, languages_to_index(detected, query_languages)
+    elif translations is None:
+        source = only_languages(source, languages, problems)
     if translations is not None:
         source, languages = translations.added_to(source, languages, query_languages, named, problems)
     settings = dict(settings or {})
@@ -106,7 +109,7 @@ def make_index(
             )
             of_one = _of_language(documents, languages, source)
             builder.add(language, of_language, of_one)
-            indexed, ids[language] = documents[0], of_one.ids
+            indexed, ids[language] = documents[0], of_one.ids if recorded is not None else []
             del documents, of_one  # a large collection is in memory once
         sources = {}
         if source_documents:

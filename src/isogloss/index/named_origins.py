@@ -16,6 +16,7 @@ from pathlib import Path
 
 from isogloss.storage.files import write_bytes
 from isogloss.storage.user_directories import state_directory
+from isogloss.storage.wording import way
 
 _named: set[tuple[str, str]] = set()
 
@@ -30,7 +31,8 @@ def confirm(identity: str, source: str, for_good: bool = True) -> None:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         write_bytes(file, (json.dumps({"index": identity, "source": source}) + "\n").encode())
     except OSError as error:
-        what = f"cannot be remembered ({error}); name it with --from when you sync the index"
+        named = way("--from", "moved=")
+        what = f"cannot be remembered ({error}); name it with {named} when you sync the index"
         logging.getLogger("isogloss").warning("%s: %s", source, what)
 
 

@@ -234,7 +234,8 @@ def _read_key(written: str) -> Key:
 def _checked(path: str) -> str:
     """A path that does not lead out of the folder of its origin."""
     if path.startswith("/") or "\0" in path or ".." in path.split("/"):
-        raise DamagedIndexError(f"{path[:100]!r}: is no path in what the index was made of; sync it with --from SOURCE")
+        what = "is no path in what the index was made of; drop that with 'isogloss sync INDEX --forget SOURCE'"
+        raise DamagedIndexError(f"{path[:100]!r}: {what}")
     return path
 
 

@@ -30,6 +30,7 @@ from isogloss.storage import checksums
 from isogloss.storage.errors import DamagedIndexError, InputError, refuse_no_damage
 from isogloss.storage.verifying import LargeFile, OpeningChecks, background, damage_of
 from isogloss.storage.wording import way
+from isogloss.text.language_names import code_or_itself
 
 Sources = DocumentStore | JoinedDocuments | LiveDocuments
 """Documents by row."""
@@ -74,7 +75,8 @@ class OpenIndex:
     def choose(self, languages: Sequence[str] | None, query_language: str = "") -> dict[str, LanguageIndex[Any]]:
         """The indexes of these languages, or of all, for queries in a language: the first unless it is named."""
         self.refuse_damage()
-        unknown = [language for language in languages or () if language not in self.languages]
+        languages = [each if each in self.languages else code_or_itself(each) for each in languages or ()]
+        unknown = [language for language in languages if language not in self.languages]
         if unknown:
             raise InputError(f"language: {unknown[0]!r} is not in this index; it has {', '.join(self.languages)}")
         indexes = self.by_query_language[query_language or self.manifest.query_language]

@@ -25,7 +25,7 @@ from isogloss.data.problems import Problems
 from isogloss.data.readers.folder import Folder
 from isogloss.data.source import Source
 from isogloss.index.commit import Commit
-from isogloss.index.detecting import Located, detect_each, languages_to_add
+from isogloss.index.detecting import Located, can_tell, detect_each, in_languages, languages_to_add
 from isogloss.index.lock import IndexBusyError
 from isogloss.index.manifest import Manifest
 from isogloss.index.named_origins import confirm, forget, is_named
@@ -36,6 +36,7 @@ from isogloss.storage.errors import InputError
 from isogloss.storage.file_states import FileState
 from isogloss.storage.lines import Location
 from isogloss.storage.progress import track
+from isogloss.storage.wording import way
 from isogloss.text.language import identify_language
 
 _MANY = 10  # documents: fewer may all but one be deleted
@@ -219,7 +220,8 @@ class _Sync:
             try:
                 if not (self._moved or self._only or is_named(commit.identity, origin.source)):
                     what = f"says that it was made of {origin.source!r}, which you have not named for it here"
-                    raise InputError(f"{self._path}: {what}; if that is right, name it: --from {origin.source!r}")
+                    named = f"{way('--from ', 'moved=')}{origin.source!r}"
+                    raise InputError(f"{self._path}: {what}; if that is right, name it: {named}")
                 tasks.append(self._task(name, origin, self._origins.get(name)))
             except InputError as error:
                 self._refused.append(str(error))
@@ -231,8 +233,8 @@ class _Sync:
             return self._moved_origin()
         chosen = _chosen(self._path, self._origins, self._sources)
         if not chosen:
-            what = "does not say what it was made of; name the folder or file: isogloss sync INDEX --from SOURCE"
-            raise InputError(f"{self._path}: {what}")
+            named = way("--from SOURCE", "moved=SOURCE")
+            raise InputError(f"{self._path}: does not say what it was made of; name the folder or file: {named}")
         return {name: record.origin for name, record in chosen.items()}
 
     def _moved_origin(self) -> dict[str, Origin]:
@@ -259,8 +261,9 @@ class _Sync:
         except InputError:
             if record is not None and len(record.documents) and not self._force:
                 what = f"is not there, and {len(record.documents):,} documents of {self._path} are from it"
-                way = "is a disk not mounted? If it has moved: --from NEWPATH; --force deletes its documents"
-                raise InputError(f"{origin.where}: {what}; {way}") from None
+                moved, force = way("--from NEWPATH", "moved=NEWPATH"), way("--force", "force=True")
+                ways = f"is a disk not mounted? If it has moved: {moved}; {force} deletes its documents"
+                raise InputError(f"{origin.where}: {what}; {ways}") from None
             return _Task(name, origin, None, before, Scan(origin.where, {}))
         found = scan(source, before, self._only)
         if self._only is not None:
@@ -354,6 +357,8 @@ class _Changing:
             of_claims = set(claims.values())
             left_out = {path for path in task.changed if path in task.before and path not in of_claims}
             documents = [each for each in documents if self._file(each[0]) not in left_out]
+        if task.languages and can_tell(task.languages):
+            return _Reading(in_languages(task.source, documents, task.languages, Problems()), failed)
         if task.languages or not documents:
             return _Reading(list(_assigned(documents, task.languages)), failed)
         found = detect_each(task.source, documents, self._manifest.documents, self._nearby(claims))
@@ -373,21 +378,27 @@ class _Changing:
     def _files_of(self, folder: Folder) -> tuple[list[Located], dict[str, str]]:
         """The documents of the files that have changed, and why some of these could not be read."""
         task, documents, failed = self._task, list[Located](), dict[str, str]()
+        languages = () if can_tell(task.languages) else task.languages
         paths = [task.scan.root / path for path in {**task.before, **task.scan.states}]
-        marked = {language: set(folder.marked(paths, language)) for language in task.languages}
+        marked = {language: set(folder.marked(paths, language)) for language in languages}
         for path in track(task.changed, "reading documents"):
             file, problems = task.scan.root / path, Problems(stop_at_errors=False)
             try:
                 found = [
                     (place, replace(each, language=language) if file in marked.get(language, ()) else each)
-                    for language in task.languages or ("",)
+                    for language in languages or ("",)
                     if not marked.get(language) or file in marked[language]
                     for place, each in checked_documents(folder.read([file], problems, language), problems)
                 ]
             except InputError as error:
                 failed[path] = str(error)
                 continue
-            if problems.errors and not (task.origin.skip_bad and found):
+            if skipped := problems.skipped.get(file):
+                if path in task.before:  # it keeps its documents
+                    failed[path] = str(skipped)
+                else:
+                    self.warnings.append(f"{skipped}, so it is skipped")
+            elif problems.errors and not (task.origin.skip_bad and found):
                 failed[path] = next(str(each) for each in problems.kept if each.fatal)
             else:
                 documents += found
@@ -426,7 +437,8 @@ class _Changing:
         if self._force or not lost or (some_are_left and len(lost) < max(_MANY, len(claims) / 2)):
             return
         what = f"{len(lost):,} of its {len(claims):,} documents in {self._writer.path} would be deleted at once"
-        raise InputError(f"{task.origin.where}: {what}; is a disk not mounted? If that is right: --force")
+        force = way("--force", "force=True")
+        raise InputError(f"{task.origin.where}: {what}; is a disk not mounted? If that is right: {force}")
 
     def _delete(self, keys: Collection[Key]) -> None:
         """Delete documents, but for those that another origin has too."""

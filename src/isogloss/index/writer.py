@@ -37,6 +37,7 @@ from isogloss.index.reader import OpenIndex, open_index
 from isogloss.index.segments import new_name
 from isogloss.storage.errors import InputError
 from isogloss.text.language import identify_language
+from isogloss.text.language_names import code_or_itself
 
 _COMPARED = 1_000  # documents that are compared at a time with what the index has
 
@@ -182,7 +183,8 @@ class IndexWriter:
     def delete(self, ids: Iterable[str], languages: Sequence[str] | None = None) -> int:
         """Delete documents by id, in these languages or in all; how many there were."""
         wanted = list(dict.fromkeys(ids))
-        self.index.choose([name for name in languages or () if name not in self._added])
+        languages = [each if each in self.index.languages else code_or_itself(each) for each in languages or ()]
+        self.index.choose([name for name in languages if name not in self._added])
         count = 0
         for language in languages or dict.fromkeys([*self.index.languages, *self._added]):
             added, deleted = self._added.get(language, {}), self._deleted.setdefault(language, set())

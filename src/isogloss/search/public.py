@@ -7,8 +7,9 @@ import tempfile
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from operator import index as index_of
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, SupportsIndex
 
 from isogloss.data.document_checks import shown_value
 from isogloss.data.documents import Document
@@ -87,6 +88,7 @@ class Index:
         """
         from isogloss.data.translations import OwnTranslations
         from isogloss.index.making import make_index
+        from isogloss.nn.pretrained.encoder import with_named_models
         from isogloss.systems.lexicons import with_auto_lexicon
 
         own = OwnTranslations([translations], translation_key) if translations is not None else None
@@ -95,7 +97,8 @@ class Index:
         scratch = Path(tempfile.mkdtemp(prefix="isogloss-"))
         where = Path(path) if path is not None else scratch / "index"
         try:
-            settings = with_auto_lexicon(str(system), as_settings(options) | _lexicon_setting(lexicon, scratch))
+            given = with_named_models(as_settings(options)) | _lexicon_setting(lexicon, scratch)
+            settings = with_auto_lexicon(str(system), given)
             languages = [language] if isinstance(language, str) else list(language or ())
             make_index(
                 where, str(system), as_source(documents), languages, query_language, fields, settings, overwrite,
@@ -190,10 +193,13 @@ class Index:
         return self
 
     def rerank(self, run: Path | str | None, depth: int = 50) -> Index:
-        """Re-rank the first ``depth`` hits of every search with a trained run; None turns re-ranking off."""
+        """Re-rank the first ``depth`` hits of every search; None turns re-ranking off.
+
+        ``run`` is a trained run, or a cross-encoder by its folder, its ``.onnx`` file or its name.
+        """
         from isogloss.search.reranking import load_reranker
 
-        self._reranker = None if run is None else load_reranker(Path(run), depth)
+        self._reranker = None if run is None else load_reranker(run, depth)
         return self
 
     def search(
@@ -211,9 +217,8 @@ class Index:
         translation (``hit.twin``); ``translator`` names what translates them too (``isogloss search --translator``). A
         query without words finds nothing.
         """
-        check_query(query)
-        check_count("k", k)
-        check_count("offset", offset)
+        _check_query(query)
+        k, offset = _count("k", k), _count("offset", offset)
         searcher = self.searcher.for_query(query, query_language)
         hits = searcher.search(query, k, _several(languages), _filter_texts(filters), offset, explain, exact)
         hits = _with_snippets(hits, SnippetMaker(searcher, hits.read_as, searcher.query_language))
@@ -232,9 +237,8 @@ class Index:
             raise InputError(f"queries: a single string; give a list: [{queries[:60]!r}]")
         queries = list(queries)
         for query in queries:
-            check_query(query)
-        check_count("k", k)
-        searcher = self.searcher
+            _check_query(query)
+        k, searcher = _count("k", k), self.searcher
         found = searcher.search_each(queries, k, _several(languages), _filter_texts(filters), query_language, exact)
         return [_with_snippets(hits, SnippetMaker(searcher, hits.read_as, query_language)) for hits in found]
 
@@ -257,7 +261,7 @@ class Index:
         """
         from isogloss.search.facets import count_facets
 
-        check_query(query)
+        _check_query(query)
         searcher = self.searcher.for_query(query, query_language)
         named = self._opened.manifest.facets if names is None else names
         read = query if exact else searcher.read(query, _several(languages)).query
@@ -273,9 +277,9 @@ class Index:
 
         ``reranked``: of the score that the run of ``rerank`` gives, which hits that are ``reranked`` have.
         """
-        check_query(query)
+        _check_query(query)
         _check_id(id_)
-        if reranked and self._reranker:
+        if reranked and self._reranker and self._reranker.languages:
             language = language or self._reranker.languages[1]
         holding = (name for name in self.languages if language is None and self.searcher.get(id_, name) is not None)
         searcher = self.searcher.for_query(query, query_language)
@@ -289,7 +293,7 @@ class Index:
 
     def unknown_words(self, query: str, query_language: str | None = None) -> list[str]:
         """The words of a query that no language of the index knows."""
-        check_query(query)
+        _check_query(query)
         return self.searcher.for_query(query, query_language).unknown_words(query)
 
     def add(
@@ -300,16 +304,21 @@ class Index:
         When this returns, the documents are on disk and every reader can see them. ``lexicon`` and options are for a
         language that the index does not have yet. Without a ``language`` that of each document is detected. Documents
         that are there already, as they are, cost nothing. A folder or a file is followed: ``sync`` looks for changes in
-        it too.
+        it too. A file of a folder that the index was made of has the id that the folder gives it.
         """
-        from isogloss.index.adding import add_source
+        from isogloss.index.adding import add_file, add_source
         from isogloss.index.writer import IndexWriter
+        from isogloss.nn.pretrained.encoder import with_named_models
 
+        languages = [self._known(language)] if language else []
         with tempfile.TemporaryDirectory(prefix="isogloss-") as scratch:
-            settings = as_settings(options) | _lexicon_setting(lexicon, Path(scratch))
-            with IndexWriter(self.path, settings) as writer:
-                source = as_source(documents, self._next_number(Searcher(writer.index)))
-                added = add_source(writer, source, [self._known(language)] if language else [])
+            settings = with_named_models(as_settings(options)) | _lexicon_setting(lexicon, Path(scratch))
+            if isinstance(documents, str) and add_file(self.path, as_source(documents), languages, settings):
+                added = 1
+            else:
+                with IndexWriter(self.path, settings) as writer:
+                    source = as_source(documents, self._next_number(Searcher(writer.index)))
+                    added = add_source(writer, source, languages)
         self.refresh()
         return added
 
@@ -358,16 +367,17 @@ class Index:
         return number
 
 
-def check_query(query: str) -> None:
+def _check_query(query: str) -> None:
     """Raise unless a query is a text."""
     if not isinstance(query, str):
         raise InputError(f"query: must be a string, got {shown_value(query)}")
 
 
-def check_count(name: str, value: int) -> None:
-    """Raise unless an argument is a whole number, 0 or more."""
-    if not isinstance(value, int) or value < 0:
+def _count(name: str, value: int) -> int:
+    """An argument that is a whole number, 0 or more; numpy has such numbers too."""
+    if not isinstance(value, SupportsIndex) or index_of(value) < 0:
         raise InputError(f"{name}: must be a whole number, 0 or more, got {value!r}")
+    return index_of(value)
 
 
 def _check_id(id_: str) -> None:
@@ -402,7 +412,13 @@ def _lexicon_setting(lexicon: LexiconLike | None, scratch: Path) -> dict[str, st
         return {}
     if not isinstance(lexicon, Mapping):
         return {"lexicon": str(lexicon)}
-    entries = ((word, [of_word] if isinstance(of_word, str) else of_word) for word, of_word in lexicon.items())
+    entries = {word: [of_word] if isinstance(of_word, str) else of_word for word, of_word in lexicon.items()}
+    if not entries:
+        raise InputError("lexicon: has no words; leave it out, or give words with their translations")
+    wrong = [word for word, found in entries.items() if not isinstance(found, Sequence | set | frozenset)]
+    if wrong:
+        raise InputError(f"lexicon: the translations of {wrong[0]!r} must be a string, or a list of strings")
     path = scratch / "lexicon.tsv"
-    Lexicon((word, translation, 0.0) for word, translations in entries for translation in translations).save(path)
+    triples = ((word, translation, 0.0) for word, found in entries.items() for translation in found)
+    Lexicon(triples).save(path)
     return {"lexicon": str(path)}

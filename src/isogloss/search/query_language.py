@@ -19,6 +19,7 @@ from isogloss.storage.errors import InputError
 from isogloss.systems.registry import needs_two_languages
 from isogloss.text.detection import detectable_languages, language_shares
 from isogloss.text.language import guess_query_language
+from isogloss.text.language_names import code_or_itself
 from isogloss.text.tokenizer import tokenize
 
 _UNKNOWN = 0.1  # a word that is not known makes a language so many times less likely
@@ -47,6 +48,7 @@ class QueryLanguage(NamedTuple):
 def read_query_language(query: str, index: OpenIndex, named: str = "") -> QueryLanguage:
     """In which language to search for a query, where the user may have ``named`` one, and whether it is in another."""
     known = index.manifest.query_languages
+    named = code_or_itself(named)
     if named in known:
         return QueryLanguage(named, named)
     searched = detect_query_language(query, index)

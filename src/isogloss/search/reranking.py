@@ -1,7 +1,7 @@
 """Re-ranking: a slower and better scorer re-orders the first hits of a search.
 
 A search over millions of documents can spend little time on each document. A re-ranker reads the first fifty together
-with the query. ``load_reranker`` loads one from a run of ``isogloss train``.
+with the query. ``load_reranker`` loads one from a run of ``isogloss train``, or a cross-encoder of others.
 """
 
 from __future__ import annotations
@@ -28,18 +28,27 @@ ExplainText = Callable[[str, str, float], list[Contribution]]
 class Reranker:
     """Puts the first ``depth`` hits in the order of another score.
 
-    ``languages`` are those of the queries and documents it was trained for; hits in other languages are not moved.
+    ``languages`` are those of the queries and documents it was trained for; hits in other languages are not moved. A
+    cross-encoder of others has None: it reads whatever it is given.
     ``name`` is the name of its system, ``thresholds`` are the scores that separate its classes of relevance, and
     ``explains_quickly`` is as in a ``System``.
     """
 
     score_texts: ScoreTexts
-    languages: tuple[str, str]
+    languages: tuple[str, str] | None
     depth: int = 50
     explain_text: ExplainText = lambda query, text, score: []
     name: str = "the re-ranker"
     thresholds: tuple[float, ...] = ()
     explains_quickly: bool = False
+
+    def takes(self, query_language: str) -> bool:
+        """Whether it is for queries in this language."""
+        return self.languages is None or self.languages[0] == query_language
+
+    def reads(self, language: str) -> bool:
+        """Whether it is for documents in this language."""
+        return self.languages is None or self.languages[1] == language
 
     def score(self, query: str, texts: Sequence[str]) -> Scores:
         """The score of each text for a query."""
@@ -50,7 +59,7 @@ class Reranker:
 
         Re-ranked hits have the new score and its class, and no explanation: ``explain`` makes a new one.
         """
-        positions = [number for number, hit in enumerate(hits[: self.depth]) if hit.language == self.languages[1]]
+        positions = [number for number, hit in enumerate(hits[: self.depth]) if self.reads(hit.language)]
         scores = self.score(query, [hits[position].document.text for position in positions])
         best = float(scores.max(initial=0.0)) or 1.0
         scored = [
@@ -72,12 +81,18 @@ class Reranker:
         return tuple(self.explain_text(query, document.text, known))
 
 
-def load_reranker(run: Path, depth: int = 50) -> Reranker:
-    """A re-ranker of the first ``depth`` hits from a run of a matcher, or of any system of vectors."""
+def load_reranker(name: Path | str, depth: int = 50) -> Reranker:
+    """A re-ranker of the first ``depth`` hits.
+
+    It is a run of a matcher or of any system of vectors, or a cross-encoder by its folder, ``.onnx`` file or name.
+    """
     from isogloss.systems.dense import DenseSystem
     from isogloss.systems.matchers.base import Matcher
-    from isogloss.systems.trained import load_model
+    from isogloss.systems.trained import is_model, load_model
 
+    run = Path(name)
+    if not is_model(run):
+        return _cross_encoder(str(name), depth)
     system = load_model(run)
     if not isinstance(system, Matcher | DenseSystem):
         what = f"{system.name} cannot score texts that are not indexed"
@@ -87,4 +102,18 @@ def load_reranker(run: Path, depth: int = 50) -> Reranker:
         lambda query, texts: system.score_texts(read([query]), texts)[0],
         (system.query_language, system.document_language), depth, system.explain_text, system.name,
         system.thresholds(), system.explains_quickly,
+    )  # fmt: skip
+
+
+def _cross_encoder(name: str, depth: int) -> Reranker:
+    from isogloss.nn.pretrained.cross_encoder import CrossEncoder
+    from isogloss.systems.explanations import CutText, explain_by_leaving_out
+
+    model = CrossEncoder(name)
+    return Reranker(
+        lambda query, texts: model.score_texts([query], texts)[0], None, depth,
+        lambda query, text, score: explain_by_leaving_out(
+            CutText.of(query), CutText.of(text), model.score_texts, score
+        ),
+        Path(name).name,
     )  # fmt: skip

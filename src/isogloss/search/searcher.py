@@ -57,7 +57,7 @@ class Searcher:
     def reranker(self) -> Reranker | None:
         """What re-orders the first hits; None where the index has other queries, and these are not what it is for."""
         given, several = self._given_reranker, len(self.index.manifest.query_languages) > 1
-        return None if given and several and given.languages[0] != self.query_language else given
+        return None if given and several and not given.takes(self.query_language) else given
 
     def for_query(self, query: str, language: str | None = None) -> Searcher:
         """A searcher with queries in this language; in the detected language of the query where none is named."""
@@ -168,7 +168,7 @@ class Searcher:
     def explains_quickly(self, languages: Sequence[str] | None = None) -> bool:
         """Whether hits in these languages, or in all, can be explained in about the time of a search."""
         chosen, reranker = self.choose(languages), self.reranker
-        quickly = reranker is None or reranker.explains_quickly or reranker.languages[1] not in chosen
+        quickly = reranker is None or reranker.explains_quickly or not any(map(reranker.reads, chosen))
         return quickly and all(each.system.explains_quickly for each in chosen.values())
 
     def explain(self, query: str, language: str, id_: str, reranked: bool = False) -> tuple[Contribution, ...]:
@@ -198,7 +198,7 @@ class Searcher:
     def _reranker_of(self, language: str) -> Reranker:
         if self.reranker is None:
             raise InputError("reranked: nothing re-ranks the hits here; ask without it, or name a run to re-rank by")
-        if language != self.reranker.languages[1]:
+        if self.reranker.languages and not self.reranker.reads(language):
             what = f"hits in {language!r} are not re-ranked, only those in {self.reranker.languages[1]!r}"
             raise InputError(f"reranked: {what}; ask without it")
         return self.reranker

@@ -66,14 +66,14 @@ _T = TypeVar("_T")
 class Settings:
     """How a service is run.
 
-    ``rerank``: a run by which the first ``rerank_depth`` hits are re-ranked. ``translator``: what translates snippets
-    for readers who ask for glosses (:mod:`isogloss.translation.machine`). ``hosts``: names it answers to besides
-    those of loopback; None for any name. ``examples``: queries that the page suggests.
+    ``rerank``: a run or a cross-encoder by which the first ``rerank_depth`` hits are re-ranked. ``translator``: what
+    translates snippets for readers who ask for glosses (:mod:`isogloss.translation.machine`). ``hosts``: names it
+    answers to besides those of loopback; None for any name. ``examples``: queries that the page suggests.
     """
 
     index: Path
     compare: Path | None = None
-    rerank: Path | None = None
+    rerank: str | None = None
     rerank_depth: int = 50
     translator: str = ""
     token: str = ""

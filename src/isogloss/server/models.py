@@ -88,8 +88,8 @@ _DOCUMENT = {
     "links": ["fr-salt"], "translations": {"en": "en-sea"}, "fields": {"topic": "water"},
 }  # fmt: skip
 _INDEX = {
-    "name": "my-index", "system": "psq", "summary": "probabilistic structured queries",
-    "systems": {"fr": "psq", "sw": "psq"}, "query_languages": ["en"], "documents": {"fr": 104, "sw": 104},
+    "name": "my-index", "system": "bridge", "summary": "translation model, passages and word vectors",
+    "systems": {"fr": "bridge", "sw": "bridge"}, "query_languages": ["en"], "documents": {"fr": 104, "sw": 104},
     "sources": {"en": 104}, "facets": ["topic"], "generation": 7, "about": {"deleted": 3, "segments": 2},
 }  # fmt: skip
 
@@ -400,7 +400,7 @@ class ExplainAnswer(BaseModel):
     """What made the score of a document."""
 
     model_config = _example(
-        query=_QUERY, read_as=_QUERY, corrected=[], language="fr", id="fr-sea", title="La mer", system="psq",
+        query=_QUERY, read_as=_QUERY, corrected=[], language="fr", id="fr-sea", title="La mer", system="bridge",
         passage=[0, 17], score=0.58, chance=0.64, explanation=_REASONS, translations=_TRANSLATIONS, unknown_words=[],
     )  # fmt: skip
 

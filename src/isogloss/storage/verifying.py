@@ -19,10 +19,11 @@ from queue import SimpleQueue
 
 from isogloss.storage.checksums import FileNote, NotedFile, check_file
 from isogloss.storage.errors import DamagedFileError
+from isogloss.storage.user_directories import cache_directory
 
 AT_OPENING = 2**26
 """Bytes that are compared when an index is opened, if they never were: a tenth of a second."""
-_FOLDER = "isogloss/verified"
+_FOLDER = "verified"
 _MOST = 2_000  # remembered files
 _NICENESS = 10
 
@@ -155,10 +156,4 @@ def _key(file: NotedFile) -> str:
 
 def _cache() -> Path:
     """The folder of what is remembered; where there is no home it does not exist."""
-    caches = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    if caches.is_absolute():
-        return caches / _FOLDER
-    try:
-        return Path.home() / ".cache" / _FOLDER
-    except RuntimeError:
-        return Path(os.devnull) / _FOLDER
+    return (cache_directory() or Path(os.devnull)) / _FOLDER

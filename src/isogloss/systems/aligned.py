@@ -117,7 +117,7 @@ class Aligned(DenseSystem):
     def fit(self, training: Dataset) -> None:
         """Read or induce a lexicon, read or train vectors, fit the matrix, weight the query words."""
         s, lexicon = self.settings, self._lexicon(training)
-        sources, documents = _source_texts(training), tokenize_texts(training.documents.texts(("text",)))
+        sources, documents = source_texts(training), tokenize_texts(training.documents.texts(("text",)))
         weights = training.source_documents.weights if training.documents.weights is not None else None
         queries, targets = self._spaces(sources, documents) if weights is None else self._spaces(None, None)
         ranks = {word: len(queries) - row for row, word in enumerate(queries.words)}  # files have frequent words first
@@ -318,7 +318,7 @@ class Aligned(DenseSystem):
         return np.asarray(_unit(encoded, np.zeros(encoded.shape[1], np.float32)).mean(axis=0))
 
 
-def _source_texts(training: Dataset) -> TokenizedTexts:
+def source_texts(training: Dataset) -> TokenizedTexts:
     """Texts of the query language: its documents, or the queries of the train split where there are none."""
     query_language, document_language = training.pair
     try:  # only whether there are any: errors in them are raised when they are read

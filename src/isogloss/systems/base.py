@@ -41,6 +41,8 @@ from isogloss.translation.glossing import Glosser
 _ORDER = "order.npy"
 FILE_OPTIONS = ("lexicon", "query_vectors", "document_vectors")
 """Options that name files."""
+_NOW = ("download",)
+"""Options for the moment, of which no index is made."""
 RARE = 1e-9
 """The frequency of a word that is known but never seen."""
 NEVER_MEANT = 1e-12
@@ -71,7 +73,8 @@ class SystemOptions:
 
     def without_files(self) -> dict[str, Any]:
         """The values of all options without names of files: an index stores what it needs of those files."""
-        return {name: "" if name in FILE_OPTIONS else value for name, value in asdict(self).items()}
+        values = {name: value for name, value in asdict(self).items() if name not in _NOW}
+        return {name: "" if name in FILE_OPTIONS else value for name, value in values.items()}
 
     def require(self, system: str, choices: Mapping[str, Sequence[str]]) -> None:
         """Raise where an option is not one of its choices."""

@@ -18,6 +18,7 @@ from isogloss.evaluation.protocols import Task, make_task
 from isogloss.evaluation.report import Result, as_json, compare_results, evaluate_run
 from isogloss.evaluation.run import Run
 from isogloss.evaluation.significance import Comparison
+from isogloss.nn.pretrained.encoder import with_named_models
 from isogloss.storage.errors import InputError, import_extra
 from isogloss.systems.base import System
 from isogloss.systems.passages import by_passages
@@ -129,7 +130,7 @@ def _options(systems: Systems) -> dict[str, Mapping[str, Any]]:
 def _made(name: str, options: Mapping[str, Any], task: Task) -> System | None:
     """A system by its name or its run directory; None for a run file."""
     if name in system_names():
-        return make_system(name, task.dataset.pair, as_settings(options), task.dataset.source)
+        return make_system(name, task.dataset.pair, with_named_models(as_settings(options)), task.dataset.source)
     if options:
         raise InputError(f"{name}: only systems have options, not runs")
     if not Path(name).exists():

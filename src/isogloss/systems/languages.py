@@ -8,7 +8,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
-from isogloss.nn.encoders.pretrained import ENCODER_PACKAGE, encoder_languages
+from isogloss.nn.pretrained.encoder import encoder_languages
+from isogloss.nn.pretrained.universal import PACKAGE
 from isogloss.systems.lexicons import starter_files
 from isogloss.text.language_names import known_languages, language_name, long_code
 from isogloss.text.stemming import stemmer_name
@@ -72,7 +73,7 @@ def support(language: str, query_language: str = "en", folders: Sequence[Path] |
     return LanguageSupport(
         language, language_name(language), query_language, starter_files(query_language, language),
         find_dictionaries(query_language, language, folders), stemmer_name(language), language in SEGMENTED, knows,
-        find_spec(ENCODER_PACKAGE) is not None,
+        find_spec(PACKAGE) is not None,
     )  # fmt: skip
 
 

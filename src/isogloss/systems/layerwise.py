@@ -22,7 +22,8 @@ from isogloss.storage.errors import InputError
 from isogloss.systems.base import Contribution, SystemOptions, numbers, option
 from isogloss.systems.dense import DenseSystem
 from isogloss.systems.explanations import Doubles, explain_pairs, read_words, sum_by_word
-from isogloss.systems.matchers.base import Matcher, MatcherModel, MatcherOptions
+from isogloss.systems.matchers.base import START, Matcher, MatcherModel, MatcherOptions
+from isogloss.systems.start_vectors import SKIP_GRAM
 from isogloss.text.ids import TextIds
 from isogloss.translation.vectors.word_vectors import Matrix
 
@@ -31,16 +32,17 @@ if TYPE_CHECKING:
 
     from isogloss.nn.matchers.layered import Layer, LayeredScorer
     from isogloss.nn.matchers.scorer import Scorer, Texts, WordTables
-    from isogloss.systems.matchers.data import RankingData
+    from isogloss.systems.matchers.data import RankingData, Reading
     from isogloss.training.learner import Learner, State
-    from isogloss.training.loop import Evaluator
+    from isogloss.training.loop import Evaluator, Recipe
     from isogloss.training.torch_triples import ExtraTerm
 
 POOLINGS = ("k-max", "average")
 SCORERS = ("feed-forward", "cosine")
 CRITICS = ("penalty", "clipping")
 FEATURES = ("max", "map")
-VARIANTS = ("", "enc-k", "enc-p", "adv-non", "adv-one", "adv-all", "adv-top")
+WEIGHTS = ("none", "idf")
+VARIANTS = ("", "enc-k", "enc-k-wide", "enc-p", "adv-non", "adv-one", "adv-all", "adv-top")
 PAPER_GRID = {
     "layers": ["1", "2", "3", "4", "5"],
     "widths": ["2,3", "2,4", "2,5", "3,4", "3,5", "4,5", "2,3,4,5"],
@@ -58,11 +60,15 @@ class LayerwiseOptions(MatcherOptions):
     """Options of ``layerwise``; the paper's choices are those of its section 4.2."""
 
     dimension: int = option(300, "of word vectors (paper: 300)", 1, 4096)
-    layers: int = option(2, "m, layers of convolution and pooling (paper: 1 to 5)", 1, 20)
+    layers: int = option(1, "m, layers of convolution and pooling (paper: 1 to 5); 0: none, where mean=true", 0, 20)
     widths: str = option("2,3,4,5", "words that kernels see, side by side (paper: chosen from 2, 3, 4, 5)")
     kernels: int = option(100, "of each width (paper: 100)", 1, 10_000)
     k: int = option(8, "values of each kernel that k-max pooling passes to the next layer", 1, 1000)
-    pooling: str = option("k-max", f"between layers: {' or '.join(POOLINGS)} (paper: either); the last has the maximum")
+    pooling: str = option(
+        "average", f"between layers: {' or '.join(POOLINGS)} (paper: either); the last has the maximum"
+    )
+    weights: str = option("idf", "of words, before the first layer: none (paper) or idf")
+    mean: bool = option(True, "the text is the weighted mean of its words' vectors, to which the last layer adds")
     scorer: str = option("cosine", f"{' or '.join(SCORERS)} (paper: feed-forward)")
     hidden: int = option(128, "units of the feed-forward scorer", 1, 10_000)
     dropout: float = option(0.4, "of word vectors", 0, 0.99)
@@ -86,15 +92,19 @@ class LayerwiseOptions(MatcherOptions):
         "the translator: lexicon:FILE, apertium or file:FILE; default: train on the pairs of both languages",
     )  # fmt: skip
     variant: str = option(
-        "", "an ablation of the paper: enc-k (one kernel width, 3), enc-p (features=map), adv-non (beta=0), adv-one "
-        "(alphas=0,...,0,1), adv-all (all alphas above 0), adv-top (the last alpha below 0)",
+        "", "an ablation of the paper: enc-k (one kernel width, 3), enc-k-wide (the same with as many kernels in all), "
+        "enc-p (features=map), adv-non (beta=0), adv-one (alphas=0,...,0,1), adv-all (all alphas above 0), adv-top "
+        "(the last alpha below 0)",
     )  # fmt: skip
 
     def check(self, system: str) -> None:
         super().check(system)
         self.require(system, {
             "pooling": POOLINGS, "scorer": SCORERS, "critic": CRITICS, "features": FEATURES, "variant": VARIANTS,
+            "weights": WEIGHTS,
         })  # fmt: skip
+        if not self.layers and not self.mean:
+            raise InputError(f"{system}.layers: 0 leaves nothing of the text; set mean=true")
         made = self.with_variant()
         made.all_alphas()
         made.all_widths()
@@ -111,6 +121,7 @@ class LayerwiseOptions(MatcherOptions):
         changes: dict[str, dict[str, str | float]] = {
             "": {},
             "enc-k": {"widths": "3"},
+            "enc-k-wide": {"widths": "3", "kernels": self.kernels * len(self.all_widths())},
             "enc-p": {"features": "map"},
             "adv-non": {"beta": 0.0},
             "adv-one": {"alphas": _written([0.0] * len(below) + [last])},
@@ -121,12 +132,13 @@ class LayerwiseOptions(MatcherOptions):
 
     def all_alphas(self) -> list[float]:
         """A number for each layer; the last is 1 where there are only those below."""
-        alphas = numbers("layerwise.alphas", self.alphas, "1,2") or [1.0] * self.layers
-        if len(alphas) == self.layers - 1:
+        number = max(1, self.layers)  # without layers the mean has a critic
+        alphas = numbers("layerwise.alphas", self.alphas, "1,2") or [1.0] * number
+        if len(alphas) == number - 1:
             alphas.append(1.0)
-        if len(alphas) != self.layers:
+        if len(alphas) != number:
             what = f"{self.alphas!r} has {len(alphas)} numbers, there are {self.layers} layers"
-            raise InputError(f"layerwise.alphas: {what}; give {self.layers - 1} (the last is 1) or {self.layers}")
+            raise InputError(f"layerwise.alphas: {what}; give {number - 1} (the last is 1) or {number}")
         return alphas
 
     def all_widths(self) -> list[int]:
@@ -137,6 +149,26 @@ class LayerwiseOptions(MatcherOptions):
         return [int(width) for width in widths]
 
 
+@dataclass(frozen=True)
+class PaperOptions(LayerwiseOptions):
+    """The paper's choices as defaults; m, widths, pooling, beta and rate are chosen from :data:`PAPER_GRID`.
+
+    The paper is silent on k, the size of the scorer, dropout, the critics' steps and rate, and epochs.
+    """
+
+    layers: int = option(2, "m, layers of convolution and pooling (paper: 1 to 5)", 1, 20)
+    pooling: str = option("k-max", "between layers: k-max or average; the last has the maximum")
+    weights: str = option("none", "of words, before the first layer: none (paper) or idf")
+    mean: bool = option(False, "the text is the weighted mean of its words' vectors, to which the last layer adds")
+    scorer: str = option("feed-forward", "feed-forward (paper) or cosine")
+    dropout: float = option(0.0, "of word vectors", 0, 0.99)
+    margin: float = option(1.0, "by which a positive is to beat a negative (paper: 1)", 1e-6, 1000)
+    negatives: str = option("random", "random (paper), in-batch or hard (near the positive, by BM25)")
+    mined: bool = option(False, "hard negatives are the nearest by the model, searched before each epoch but the first")
+    query_vectors: str = option(SKIP_GRAM, f"word vectors of the query language to start from{START}")
+    document_vectors: str = option(SKIP_GRAM, f"word vectors of the document language to start from{START}")
+
+
 def alpha_grid(layers: int, sizes: Sequence[float] = (0.1, 1.0)) -> list[str]:
     """All signs and sizes of the layers below the last, as ``--grid 'alphas=...'`` takes them.
 
@@ -144,7 +176,7 @@ def alpha_grid(layers: int, sizes: Sequence[float] = (0.1, 1.0)) -> list[str]:
     '-0.5;0;0.5'
     """
     values = [-size for size in sorted(sizes, reverse=True)] + [0.0] + sorted(sizes)
-    return [_written(each) for each in itertools.product(values, repeat=layers - 1)]
+    return [_written(each) for each in itertools.product(values, repeat=max(1, layers) - 1)]
 
 
 def _written(numbers: Sequence[float]) -> str:
@@ -182,8 +214,18 @@ class Layerwise(Matcher, DenseSystem):
 
         s = self.settings
         tower = LayeredCnn(tables.dimension, s.layers, s.all_widths(), s.kernels, s.k, s.pooling)
-        network = None if s.scorer == "cosine" else VectorPairNetwork(tower.outputs, s.hidden)
-        return LayeredScorer(tables, tower, network, s.features == "map")
+        outputs = tables.dimension if s.mean else tower.outputs
+        network = None if s.scorer == "cosine" else VectorPairNetwork(outputs, s.hidden)
+        return LayeredScorer(tables, tower, network, s.features == "map", s.mean)
+
+    @property
+    def reading(self) -> Reading:
+        return replace(super().reading, weighted=self.settings.weights == "idf")
+
+    @property
+    def recipe(self) -> Recipe:
+        recipe = super().recipe
+        return replace(recipe, measures_start=self.settings.mean and recipe.patience > 0)
 
     def read(self, training: Dataset) -> RankingData:
         from isogloss.systems.matchers.data import translated_pairs
@@ -248,7 +290,8 @@ class Layerwise(Matcher, DenseSystem):
         import torch
 
         vectors = self._encode(lambda batch: torch.cat([layer.vectors for layer in layers(batch)], dim=1), texts)
-        return np.split(vectors, self.settings.layers, axis=1)
+        tower = self._scorer.tower
+        return np.split(vectors, tower.outputs * np.arange(1, max(1, len(tower.layers))), axis=1)
 
     def _encode(self, encode: Callable[[Texts], Tensor], texts: TextIds) -> Matrix:
         from isogloss.nn.inference import encode_texts
@@ -276,6 +319,15 @@ class Layerwise(Matcher, DenseSystem):
         return self._explainer.by_pairs(query, text, vector, score)
 
 
+class PaperLayerwise(Layerwise):
+    """The model as the paper has it."""
+
+    name = "layerwise-paper"
+    summary = "the layer-wise adversary as the paper has it: scored by a network, random negatives, skip-gram vectors"
+    options_type = PaperOptions
+    options: PaperOptions
+
+
 class LayerwiseExplainer:
     """Explains the scores of a model that compares vectors by their cosine, by pairs of words."""
 
@@ -292,17 +344,17 @@ class LayerwiseExplainer:
 
     def _query_shares(self, query: str) -> tuple[list[str], Doubles]:
         """The known words of a query, each with its share in the vector of length 1."""
-        words, vectors = self._read("query", query)
+        words, vectors, encode = self._read("query", query)
         if not words:
             return [], np.zeros((0, 0))
         from isogloss.nn.integrated_gradients import word_shares
 
-        found = word_shares(self._encode, vectors)
+        found = word_shares(encode, vectors)
         length = float((found.words.sum(dim=0) + found.rest).norm()) or 1.0
         return sum_by_word(words, found.words.detach().double().cpu().numpy() / length)
 
     def _products(self, text: str, directions: Doubles) -> tuple[list[str], Doubles]:
-        words, vectors = self._read("document", text)
+        words, vectors, encode = self._read("document", text)
         if not words:
             return [], np.zeros((len(directions), 0))
         import torch
@@ -310,21 +362,32 @@ class LayerwiseExplainer:
         from isogloss.nn.integrated_gradients import shares_along
 
         with torch.inference_mode():
-            length = float(self._encode(vectors[None])[0].norm()) or 1.0
-        found = shares_along(self._encode, vectors, vectors.new_tensor(directions))
+            length = float(encode(vectors[None])[0].norm()) or 1.0
+        found = shares_along(encode, vectors, vectors.new_tensor(directions))
         names, products = sum_by_word(words, found.words.detach().double().cpu().numpy() / length)
         return names, products.T
 
-    def _read(self, side: str, text: str) -> tuple[list[str], Tensor]:
-        options, tables = self.model.options, self._scorer.tables
-        longest = options.query_words if side == "query" else options.document_words
-        words, rows = read_words(text, self.model.words[side], longest)
-        table = tables.query if side == "query" else tables.document
-        return words, table.detach()[rows]
-
-    def _encode(self, copies: Tensor) -> Tensor:
+    def _read(self, side: str, text: str) -> tuple[list[str], Tensor, Callable[[Tensor], Tensor]]:
+        """The known words of a text, their vectors, and what encodes copies of the vectors."""
         import torch
 
-        lengths = torch.full((len(copies),), copies.shape[1], device=copies.device)
-        vectors: Tensor = self._scorer.tower(copies, lengths)[-1].vectors
-        return vectors
+        from isogloss.nn.matchers.scorer import Texts, shares
+
+        options, tables, is_query = self.model.options, self._scorer.tables, side == "query"
+        longest = options.query_words if is_query else options.document_words
+        words, rows = read_words(text, self.model.words[side], longest)
+        table, weights = (
+            (tables.query, tables.query_weights) if is_query else (tables.document, tables.document_weights)
+        )
+        vectors = table.detach()[rows]
+        one = Texts(
+            torch.as_tensor(rows, dtype=torch.int64, device=table.device)[None],
+            torch.tensor([len(rows)], device=table.device),
+        )
+        own = shares(weights, one)
+
+        def encode(copies: Tensor) -> Tensor:
+            lengths = one.lengths.expand(len(copies))
+            return self._scorer.layers_of(copies, own.expand(len(copies), -1), lengths)[-1].vectors
+
+        return words, vectors, encode

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Self
 
-from isogloss.nn.encoders.pretrained import PretrainedEncoder
+from isogloss.nn.pretrained.encoder import DOWNLOAD_HELP, PRETRAINED_HELP, PretrainedEncoder
 from isogloss.systems.base import SystemOptions, option
 from isogloss.systems.dense import DenseSystem
 from isogloss.translation.vectors.word_vectors import Matrix
@@ -19,7 +21,8 @@ from isogloss.translation.vectors.word_vectors import Matrix
 class PretrainedOptions(SystemOptions):
     """Options of ``pretrained``."""
 
-    pretrained: str = option("use", "which encoder: use (extra 'pretrained', 15 languages)")
+    pretrained: str = option("use", f"which encoder: {PRETRAINED_HELP}")
+    download: bool = option(False, DOWNLOAD_HELP)
     passages: int = field(default=30, kw_only=True, metadata=SystemOptions.__dataclass_fields__["passages"].metadata)
 
 
@@ -40,7 +43,18 @@ class Pretrained(DenseSystem):
             self._encoder.check(language)
 
     def encode_queries(self, texts: Sequence[str]) -> Matrix:
-        return self._encoder.encode(texts)
+        return self._encoder.encode_queries(texts)
 
     def encode_documents(self, texts: Sequence[str]) -> Matrix:
-        return self._encoder.encode(texts)
+        return self._encoder.encode_documents(texts)
+
+    def score_texts(self, queries: Sequence[str], documents: Sequence[str]) -> Matrix:
+        """The same without the cache: these texts are parts of documents, for an explanation."""
+        return self.encode_queries(queries) @ self._encoder.encode_documents(documents, keep=False).T
+
+    def save_shared(self, directory: Path) -> None:
+        self._encoder.save(directory)
+
+    def load_shared(self, directory: Path) -> Self:
+        self._encoder.load(directory)
+        return self

@@ -19,6 +19,7 @@ _SYSTEMS = {
     "aligned": "aligned:Aligned",
     "smooth": "smooth.system:Smooth",
     "layerwise": "layerwise:Layerwise",
+    "layerwise-paper": "layerwise:PaperLayerwise",
     "bridge": "bridge.system:Bridge",
     "hybrid": "hybrid:Hybrid",
     "pretrained": "pretrained:Pretrained",

@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 
 from isogloss.data.dataset import Dataset
 from isogloss.storage.errors import InputError
-from isogloss.systems.aligned import Aligned, AlignedOptions
+from isogloss.systems.aligned import Aligned, AlignedOptions, source_texts
 from isogloss.text.batches import tokenize_texts
 from isogloss.translation.vectors.files import read_vectors
+from isogloss.translation.vectors.skip_gram import skip_gram
 from isogloss.translation.vectors.training import VectorTraining, train_on_tokens
 from isogloss.translation.vectors.word_vectors import Matrix, WordVectors
 
-COLLECTION, RANDOM = "collection", "random"
+COLLECTION, RANDOM, SKIP_GRAM = "collection", "random", "skip-gram"
 
 
 def random_vectors(words: int, dimension: int, seed: Sequence[int]) -> Matrix:
@@ -63,6 +64,14 @@ def collection_vectors(dataset: Dataset, dimension: int) -> tuple[WordVectors, W
     system.fit(dataset)
     queries, documents = system.spaces
     return _filled(queries, dimension), _filled(documents, dimension)
+
+
+def skip_gram_vectors(dataset: Dataset, dimension: int) -> tuple[WordVectors, WordVectors]:
+    """Vectors of the query language and of the document language, each by skip-gram on its own texts; not aligned."""
+    documents = skip_gram(tokenize_texts(dataset.documents.texts(("text",))), dimension)
+    if dataset.pair[0] == dataset.pair[1]:
+        return documents, documents
+    return skip_gram(source_texts(dataset), dimension), documents
 
 
 def _filled(vectors: WordVectors, dimension: int) -> WordVectors:

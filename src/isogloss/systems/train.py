@@ -17,6 +17,7 @@ from isogloss.data.source import Pair, Source, parse_pair
 from isogloss.data.translations import add_parallel_text
 from isogloss.evaluation.protocols import make_task
 from isogloss.evaluation.report import evaluate_run
+from isogloss.nn.pretrained.encoder import with_named_models
 from isogloss.storage.errors import InputError
 from isogloss.storage.files import refuse_existing
 from isogloss.storage.progress import set_quiet
@@ -76,7 +77,7 @@ def train(
     config = {
         "system": system, "data": data, "pair": pair, "seed": seed, "skip_bad": skip_bad, "parallel": list(parallel),
         "queries": queries, "grid": axes,
-        "options": {"seed": str(seed), **as_settings({**(settings or {}), **options})},
+        "options": {"seed": str(seed), **with_named_models(as_settings({**(settings or {}), **options}))},
     }  # fmt: skip
     if launch:
         return _launch(launch, config, Path(path), overwrite)

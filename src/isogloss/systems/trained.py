@@ -124,6 +124,18 @@ def save_model(system: Trainable, directory: Path, training: Mapping[str, Any], 
         system.save_model(partial)
 
 
+def is_model(path: Path) -> bool:
+    """Whether a folder is, or was, a run or a model of isogloss, and none of another library."""
+    if any((path / name).is_file() for name in ("config.toml", f"model/{_CONFIG}")):
+        return True
+    try:
+        return "system" in json.loads((path / _CONFIG).read_text(encoding="utf-8"))
+    except OSError:
+        return False
+    except ValueError:
+        return True
+
+
 def load_model(path: Path) -> Trainable:
     """The system of a model directory or of a run directory, ready to index documents."""
     folder = next((folder for folder in (path, path / "model") if (folder / _CONFIG).is_file()), None)

@@ -9,10 +9,14 @@ accepted language with the highest
     P(L | d) (n(L, f) + n(L) / N)
 
 where n(L, f) is the number of clear texts in L in the same folder, n(L) in all folders, and N in all languages.
+
+Of a long text its beginning and its middle are read, without code.
 """
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
@@ -27,7 +31,11 @@ from isogloss.storage.wording import way
 Shares = NDArray[np.float32]
 CLEAR, BEYOND_DOUBT = 0.8, 0.99
 _SHARE = 1 / 500  # clear texts of a language that is accepted
-_READ = 1000  # characters of a text: the first ones tell enough
+_READ = 1000  # characters of a text that are read
+_SAMPLES = 8  # of a text, by which it is seen whether it has several languages
+_CHUNK = 500  # characters of a sample
+_SHORTEST_PART, _SHORTEST_RUN = 1500, 300  # bytes of a language, and of neighbouring paragraphs in it
+_CODE = re.compile(r"^```$.*?(?:^```$|\Z)", re.DOTALL | re.MULTILINE)
 _TOGETHER = 200  # texts that are read as one, where none is clear alone
 _LIKELY = 0.2
 _LITTLE = 1e-9
@@ -66,7 +74,7 @@ def detect_languages(
     codes = [*detectable, *(code for code in known if code not in detectable)]
     shares = np.zeros((len(clues), len(codes)), np.float32)
     for row, clue in enumerate(track(clues, "detecting languages")):
-        shares[row, : len(detectable)] = language_shares(clue.text[:_READ])
+        shares[row, : len(detectable)] = language_shares(sample(clue.text))
         if clue.named in codes and (shares[row].max() < BEYOND_DOUBT or codes[int(shares[row].argmax())] == clue.named):
             shares[row] = np.eye(len(codes), dtype=np.float32)[codes.index(clue.named)]
     best, chance = shares.argmax(axis=1), shares.max(axis=1, initial=0)
@@ -102,10 +110,84 @@ def language_shares(text: str) -> Shares:
     return shares / total if total > _LITTLE else np.full(len(codes), 1 / len(codes), np.float32)
 
 
+def language_parts(text: str) -> dict[str, str]:
+    """The paragraphs of a text in each of its languages, where it has much in several; none where it has not.
+
+    A paragraph whose language is not beyond doubt, and code, belong to the language before them. So do a few
+    paragraphs between others. The language with the most text comes first.
+    """
+    if len(text) < _SHORTEST_PART or len(_clear_languages(_windows(_CODE.sub("", text)))) < 2:
+        return {}
+    runs: list[tuple[str, list[str]]] = []
+    for paragraph in _paragraphs(text):
+        is_code = paragraph.startswith("```")
+        language = "" if is_code else next(iter(_clear_languages([paragraph])), "")
+        if not runs or (language and language != runs[-1][0]):
+            runs.append((language, []))
+        runs[-1][1].append(paragraph)
+    sizes: Counter[str] = Counter()
+    for language, run in runs:
+        sizes[language] += _size(run) if _size(run) >= _SHORTEST_RUN else 0
+    kept = {language for language, size in sizes.items() if language and size >= _SHORTEST_PART}
+    if len(kept) < 2:
+        return {}
+    parts: dict[str, list[str]] = {}
+    current = next(language for language, _ in runs if language in kept)
+    for language, run in runs:
+        if language in kept and _size(run) >= _SHORTEST_RUN:
+            current = language
+        parts.setdefault(current, []).extend(run)
+    joined = {language: "\n\n".join(paragraphs) for language, paragraphs in parts.items()}
+    return dict(sorted(joined.items(), key=lambda part: -len(part[1])))
+
+
+def _windows(text: str) -> list[str]:
+    step = len(text) // _SAMPLES
+    return [text[begin : begin + _CHUNK] for begin in range(0, step * _SAMPLES, step)]
+
+
+def _paragraphs(text: str) -> list[str]:
+    """What blank lines part; code is one paragraph, whatever is in it."""
+    found: list[list[str]] = []
+    in_code = False
+    for part in text.split("\n\n"):
+        if in_code:
+            found[-1].append(part)
+        else:
+            found.append([part])
+        in_code = (in_code or part.startswith("```\n")) and not part.endswith("\n```")
+    return ["\n\n".join(parts) for parts in found]
+
+
+def _size(paragraphs: Sequence[str]) -> int:
+    """Bytes in UTF-8: a Chinese character says as much as three letters."""
+    return sum(len(paragraph.encode("utf-8", "replace")) for paragraph in paragraphs)
+
+
+def _clear_languages(texts: Sequence[str]) -> Counter[str]:
+    """The languages that some of the texts are beyond doubt in."""
+    found: Counter[str] = Counter()
+    for text in texts:
+        shares = language_shares(text)
+        if shares.max() >= BEYOND_DOUBT:
+            found[detectable_languages()[int(shares.argmax())]] += 1
+    return found
+
+
+def sample(text: str) -> str:
+    """What is read of a text: all of a short one, the beginning and the middle of a long one, without code."""
+    if "```" in text:
+        text = _CODE.sub("", text) or text
+    if len(text) <= _READ:
+        return text
+    middle = len(text) // 2
+    return f"{text[: _READ // 2]} {text[middle : middle + _READ // 2]}"
+
+
 def _language_of_all(clues: Sequence[Clue]) -> str:
     """The language of all texts together, where none is clear alone."""
     step = max(1, len(clues) // _TOGETHER)
-    shares = language_shares("\n".join(clue.text[:_READ] for clue in clues[::step]))
+    shares = language_shares("\n".join(sample(clue.text) for clue in clues[::step]))
     if shares.max() < _LIKELY:
         what = "cannot be detected, since they are short or of several languages"
         named = way("--language LANG", "language='fr', say")

@@ -69,7 +69,12 @@ def choose_words(texts: TokenizedTexts, most: int, least_count: int = 1) -> list
     counts = np.bincount(texts.ids, minlength=len(texts.terms))
     order = np.lexsort((np.asarray(texts.terms, dtype=object), -counts))
     kept = [texts.terms[i] for i in order[:most] if counts[i] >= least_count]
-    return sorted(kept, key=lambda word: word.encode("utf-8", "surrogatepass"))
+    return in_order(kept)
+
+
+def in_order(words: Iterable[str]) -> list[str]:
+    """The words in the order of their UTF-8 bytes, as tables of strings are searched."""
+    return sorted(words, key=lambda word: word.encode("utf-8", "surrogatepass"))
 
 
 def text_ids(texts: TokenizedTexts, words: Sequence[str], longest: int = 0) -> TextIds:

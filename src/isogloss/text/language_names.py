@@ -121,6 +121,16 @@ def find_code(language: str) -> str:
     return code if is_code else ""
 
 
+def code_or_itself(language: str) -> str:
+    """The code of a language, however the user writes it; what is a code of two letters, or not known, is kept.
+
+    >>> [code_or_itself(each) for each in ("zh-CN", "spanish", "FR", "no", "klingon")]
+    ['zh', 'es', 'fr', 'no', 'klingon']
+    """
+    is_code = len(language) == 2 and language.isascii() and language.islower()
+    return language if is_code else find_code(language) or language
+
+
 @cache
 def _by_name() -> dict[str, str]:
     """English names and codes of three letters to those of two."""

@@ -205,7 +205,12 @@ class LayerwiseAdversary(ExtraTerm):
                 raise TrainingStopped(f"training: {what}; {advice}")
 
     def report(self) -> dict[str, float]:
-        """``W_j``: the distance on layer j, a mean over the epoch; ``slope_j``: the length of its critic's gradient."""
+        """``W_j``: the distance on layer j, a mean over the epoch; ``slope_j``: the length of its critic's gradient.
+
+        Nothing before the first step.
+        """
+        if not self._taken:
+            return {}
         taken = self._taken.clamp(min=1)
         distances, slopes = ((self._sums[name] / taken).cpu().tolist() for name in ("distance", "gradient"))
         return {f"W_{j}": value for j, value in enumerate(distances, 1)} | {

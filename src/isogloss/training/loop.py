@@ -66,7 +66,8 @@ class Recipe:
     """Epochs over all examples in batches, in a new order each; the rate falls by ``decay`` an epoch.
 
     With ``patience`` training stops after so many epochs without a better dev measure, and the best epoch is kept;
-    without, it runs to its end and the last epoch is kept.
+    without, it runs to its end and the last epoch is kept. ``measures_start``: what is there before the first epoch is
+    measured as epoch 0, and kept where no epoch is better.
     """
 
     epochs: int = 30
@@ -77,6 +78,7 @@ class Recipe:
     patience: int = 0
     measure: str = "NDCG@5"
     seed: int = 0
+    measures_start: bool = False
 
     def order(self, epoch: int, examples: int) -> NDArray[np.int64]:
         """The order of an epoch (from 0); depends on the seed and the epoch alone, so that it can be resumed."""
@@ -220,12 +222,20 @@ class Training:
         elif self._team.size > 1:
             state = self._team.decide(self.learner.state)
         else:
+            self._measure_start()
             return
         try:
             self.learner.restore(state)
         except (KeyError, ValueError) as error:
             what = "the checkpoint does not fit what is learned now"
             raise InputError(f"training: {what} ({error}); have the data changed? Begin the run again") from error
+        if not found:
+            self._measure_start()
+
+    def _measure_start(self) -> None:
+        """Epoch 0 of the history, where the recipe wants it."""
+        if self.recipe.measures_start and self.evaluate:
+            self._measured({"epoch": 0, "batches": 0, "seconds": 0.0})
 
     def _epoch(self, interruption: Interruption) -> None:
         recipe, position = self.recipe, self._position
@@ -258,14 +268,19 @@ class Training:
             "epoch": position.epoch, "loss": position.losses / batches, "rate": rate, "batches": batches,
             "seconds": round(position.seconds, 3), "examples_per_second": round(examples / max(position.seconds, 1e-9)),
         }  # fmt: skip
+        self._measured(entry)
+        position.batch, position.losses, position.seconds = 0, 0.0, 0.0
+        self._write()
+
+    def _measured(self, entry: dict[str, Any]) -> None:
+        """Add an entry to the history, with what dev says; remember the best."""
+        position = self._position
         if evaluate := self.evaluate:
             parameters = self.learner.parameters()
             entry |= self._team.decide(lambda: evaluate(parameters))
             if self.recipe.patience and entry[self.recipe.measure] > position.best:
                 position.best, position.best_epoch, self._best = entry[self.recipe.measure], position.epoch, parameters
         position.history.append(entry)
-        position.batch, position.losses, position.seconds = 0, 0.0, 0.0
-        self._write()
 
     def _enough(self) -> bool:
         patience, position = self.recipe.patience, self._position

@@ -2,7 +2,12 @@
 
     L = mean over the batch of max(0, margin - s(q, d+) + s(q, d-))  + what an extra term adds
 
-(eq. 9 and 10 of the layer-wise paper). Where several processes share the steps, the first draws the negatives for all.
+(eq. 9 and 10 of the layer-wise paper), or without a margin the softmax loss over the positive and its sampled negatives
+(eq. 5 of Huang et al. 2013; their smoothing factor gamma is in s):
+
+    L = mean over the batch of -log exp(s(q, d+)) / (exp(s(q, d+)) + sum over the negatives of exp(s(q, d-)))
+
+Where several processes share the steps, the first draws the negatives for all.
 """
 
 from __future__ import annotations
@@ -80,7 +85,7 @@ class TorchTriples(TorchLearner):
     """
 
     def __init__(
-        self, scorer: Scorer, triples: Triples, negatives: Negatives, margin: float = 1.0, clip: float = 0.0,
+        self, scorer: Scorer, triples: Triples, negatives: Negatives, margin: float | None = 1.0, clip: float = 0.0,
         seed: int = 0, device: str = "cpu", extra: ExtraTerm | None = None, recorded: bool = True,
     ) -> None:  # fmt: skip
         on = usable_device(device)
@@ -92,8 +97,8 @@ class TorchTriples(TorchLearner):
             extra.use(on, self._generator)
         self._queries, self._documents = (DeviceTexts(each, on) for each in (triples.queries, triples.documents))
         self._query_of, self._positive_of = as_tensor(triples.query_of, on), as_tensor(triples.positive_of, on)
-        self._drawn = np.zeros_like(triples.positive_of)
-        self._negative_of = torch.zeros_like(self._positive_of)
+        self._drawn = np.zeros((len(triples), negatives.draws), np.int32)
+        self._negative_of = as_tensor(self._drawn, on)
         self._epoch = -1
         self._team: Team = Alone()
 
@@ -136,12 +141,13 @@ class TorchTriples(TorchLearner):
         if batch is None:
             return self._queries.longest(slice(None)), self._documents.longest(slice(None))
         query = self._queries.longest(self.triples.query_of[batch])
-        return query, self._documents.longest(self.triples.positive_of[batch], self._drawn[batch])
+        return query, self._documents.longest(self.triples.positive_of[batch], self._drawn[batch].ravel())
 
     def touched(self, batch: NDArray[np.int64]) -> dict[nn.Parameter, NDArray[np.int32]]:
         triples, touched = self.triples, dict[nn.Parameter, NDArray[np.int32]]()
         queries = triples.queries.words_of(triples.query_of[batch])
-        documents = triples.documents.words_of(np.concatenate([triples.positive_of[batch], self._drawn[batch]]))
+        drawn = self._drawn[batch].ravel()
+        documents = triples.documents.words_of(np.concatenate([triples.positive_of[batch], drawn]))
         for tables in self.scorer.modules():
             if isinstance(tables, WordTables) and tables.query is tables.document:
                 touched[tables.query] = np.concatenate([queries, documents])
@@ -153,9 +159,9 @@ class TorchTriples(TorchLearner):
         compared = self.scorer.compare(
             self._queries.batch(self._query_of[examples], lengths[0]),
             self._documents.batch(self._positive_of[examples], lengths[1]),
-            self._documents.batch(self._negative_of[examples], lengths[1]),
+            self._documents.batch(self._negative_of[examples].T.flatten(), lengths[1]),
         )
-        ranking = (self._margin - compared.positive + compared.negative).clamp(min=0).mean()
+        ranking = ranking_loss(compared, self._margin)
         loss = ranking
         if self._extra:
             self._extra.prepare(compared, self._stopped)
@@ -189,6 +195,15 @@ class TorchTriples(TorchLearner):
             self._extra.restore(
                 {name.removeprefix("extra."): array for name, array in state.items() if name.startswith("extra.")}
             )
+
+
+def ranking_loss(compared: Compared, margin: float | None) -> Tensor:
+    """The hinge loss with a margin, the softmax loss without."""
+    positive = compared.positive
+    negative = compared.negative.view(-1, len(positive))
+    if margin is not None:
+        return (margin - positive + negative).clamp(min=0).mean()
+    return (torch.cat([positive[None], negative]).logsumexp(dim=0) - positive).mean()
 
 
 def nearest_documents(scorer: VectorScorer, triples: Triples, number: int) -> Ids:

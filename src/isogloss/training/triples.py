@@ -61,22 +61,26 @@ def _distinct_texts(texts: TextIds) -> NDArray[np.int64]:
 
 
 class Negatives:
-    """Gives a negative for each pair: never a positive of its query, nor a document of the same words as one."""
+    """Gives negatives for each pair: never a positive of its query, nor a document of the same words as one.
 
-    def __init__(self, triples: Triples, seed: int) -> None:
-        self.triples, self.seed = triples, seed
+    ``draws`` of them, a column each; the same document may be drawn twice.
+    """
+
+    def __init__(self, triples: Triples, seed: int, draws: int = 1) -> None:
+        self.triples, self.seed, self.draws = triples, seed, draws
         self.positives = Positives(triples)
         if len(triples) and self.positives.fewest_others() < 1:
             raise InputError("negatives: a query has all documents as positives, so there is no negative for it")
-        self._epoch, self._drawn = -1, np.zeros(0, np.int32)
+        self._epoch, self._drawn = -1, np.zeros((0, draws), np.int32)
 
     def begin_epoch(self, epoch: int) -> None:
         """Draw for an epoch (from 0), unless that was done."""
         if epoch != self._epoch:
-            self._epoch, self._drawn = epoch, self._draw(np.random.default_rng([self.seed, epoch, _STREAM]))
+            rng = np.random.default_rng([self.seed, epoch, _STREAM])
+            self._epoch, self._drawn = epoch, np.stack([self._draw(rng) for _ in range(self.draws)], axis=1)
 
     def of(self, pairs: NDArray[np.int64]) -> Ids:
-        """The negatives of the pairs that are one batch."""
+        """The negatives of the pairs that are one batch: a row a pair."""
         return self._drawn[pairs]
 
     def state(self) -> dict[str, NDArray[Any]]:
@@ -101,19 +105,21 @@ class RandomNegatives(Negatives):
 
 
 class InBatchNegatives(Negatives):
-    """The positive of the next pair of the batch that is none of the query's own; a random document if there is none.
+    """The positives of the next pairs of the batch that are none of the query's own; random documents for lack of them.
 
     The batches are new in every epoch, and so are the negatives. Documents are drawn as often as they are positives.
     """
 
     def of(self, pairs: NDArray[np.int64]) -> Ids:
         found, queries = self._drawn[pairs], self.triples.query_of[pairs]
-        missing = np.arange(len(pairs))
+        missing, number = np.arange(len(pairs)), np.zeros(len(pairs), np.int64)  # of those found for each
         for shift in range(1, len(pairs)):
             others = self.triples.positive_of[pairs[(missing + shift) % len(pairs)]]
             usable = ~self.positives.has(queries[missing], others)
-            found[missing[usable]] = others[usable]
-            missing = missing[~usable]
+            rows = missing[usable]
+            found[rows, number[rows]] = others[usable]
+            number[rows] += 1
+            missing = missing[number[missing] < self.draws]
             if not len(missing):
                 break
         return found
@@ -128,9 +134,10 @@ class HardNegatives(Negatives):
     """
 
     def __init__(
-        self, triples: Triples, seed: int, candidates: Ids, share: float = 1.0, mine: Callable[[], Ids] | None = None
-    ) -> None:
-        super().__init__(triples, seed)
+        self, triples: Triples, seed: int, candidates: Ids, share: float = 1.0, mine: Callable[[], Ids] | None = None,
+        draws: int = 1,
+    ) -> None:  # fmt: skip
+        super().__init__(triples, seed, draws)
         if candidates.shape[0] != len(triples.queries):
             what = f"{candidates.shape[0]} rows of candidates for {len(triples.queries)} queries"
             raise InputError(f"negatives: there are {what}; give a row for each query")

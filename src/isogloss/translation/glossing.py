@@ -2,7 +2,7 @@
 
 Of the translations w of a word t the one with the highest score stands in the gloss:
 
-    ln P(w | t) + 8 cos(v(w), v(text)) + [w is a word of the query] ln 4
+    ln P(w | t) + 8 cos(v(w), v(text)) + [w is a word of the query that is aligned with t] ln 4
 
 So the query and the text that is around decide between translations that are about as probable; v are vectors of words
 of both languages in one space, where there are such. Terms are stems; the gloss has the usual full form of each.
@@ -37,12 +37,15 @@ _MOST = 8  # translations that are chosen from
 _SHOWN = 4
 _CONTEXT = 8.0
 _ASKED = math.log(4)
-_MET = 0.05  # P(w | t) of a query word that meets a word
-_SURE = 0.2  # P(w | t) of a function word: below, it is left out
+_MET, _ALIGNED = 0.05, 0.5  # P(w | t) of a query word that meets a word: so much, and so much of the text's highest
+_SURE = 0.25  # P(w | t) of a translation of a function word: below, the word is left out
 _ALIKE = 0.7  # P(w | t) by which a content word may become a function word
 _KEPT_TERMS = 50_000
 _NOUNS = ("de", "lb")  # languages that write all nouns with a capital
 _CODE = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]|\d[^\W\d_]|[^\W\d_]\d")
+_EXPRESSION = re.compile(
+    r"(?<!\S)(?:[-:@#$<][\w:<-]*\w[^\s,;]*|[^\s,;]*(?:[a-zA-Z]\.[a-zA-Z]|\w\(|\w_\w|::|[a-zA-Z]=)[^\s,;]*)", re.ASCII
+)
 _LATIN = re.compile(r"[a-z]")
 _ELISION = re.compile(r"['’]")
 _ELIDING, _SHORT = ("ca", "co", "fr", "it", "oc", "sc"), 2  # letters
@@ -50,7 +53,7 @@ _PUNCTUATION = {
     "。": ". ", "，": ", ", "、": ", ", "：": ": ", "；": "; ", "！": "! ", "？": "? ", "（": " (", "）": ") ",
     "「": ' "', "」": '" ', "『": ' "', "』": '" ', "《": ' "', "》": '" ', "“": ' "', "”": '" ', "・": " ",
 }  # fmt: skip
-_BEFORE = re.compile(r"\s+(?=[,.;:!?)\]»])")
+_BEFORE = re.compile(r"\s+(?=[,.;:!?)\]»]+(?:\s|$))")
 
 
 class Meaning(NamedTuple):
@@ -107,6 +110,22 @@ class _Translations(NamedTuple):
     numbers: NDArray[np.int32]
     shares: Floats
 
+    def lists(self) -> tuple[list[int], list[float]]:
+        """Both as lists."""
+        return self.numbers.tolist(), self.shares.tolist()
+
+
+class _Context(NamedTuple):
+    """What speaks for translations: words of the query as they are written, by their numbers, and the text's vector.
+
+    A word of the text is aligned with a word of the query from the share ``least`` on: half of the highest that a word
+    of the text has, so that one word of the query is not said of all words around the one that it meets.
+    """
+
+    asked: Mapping[int, str]
+    least: Mapping[int, float]
+    vector: Floats | None
+
 
 _NOTHING = _Translations(np.zeros(0, np.int32), np.zeros(0, np.float32))
 
@@ -133,88 +152,87 @@ class Glosser:
         ``marks`` are the spans of the words by which it was found. ``met`` says of a word of the text which word of the
         query it met, where that is known; else that is a word of the query that may translate it.
         """
-        asked = self._asked(query)
         spans = token_spans(text)
         terms = self._document_terms.terms([token for _, _, token in spans])
-        context, marked = self._context(terms), set(marks)
+        context, marked, code = self._context(query, terms), set(marks), _code_spans(text)
         pieces: list[Piece] = []
         position = 0
         for (begin, end, token), term in zip(spans, terms, strict=True):
             if begin < position:
                 continue  # the second token of one character
-            piece = self._word(text[begin:end], token, term, asked, context)
+            is_code = any(start <= begin < stop for start, stop in code)
+            written = text[begin:end]
+            piece = self._kept(written, token, context) if is_code else self._word(written, token, term, context)
             piece = replace(piece, match=(begin, end) in marked, met=met(token) or piece.met)
-            if self._is_elided(text, begin, end) and not piece.is_function:
+            if self._is_elided(text, begin, end) and not (piece.is_function and piece.gloss):
                 piece = replace(piece, gloss="", unknown=False, is_function=True)
             pieces += [*_between(text[position:begin]), piece]
             position = end
         pieces += _between(text[position:])
         return tuple(_spaced(_without_repeats(pieces)) if UNSPACED.search(text) else _without_repeats(pieces))
 
-    def _asked(self, query: str) -> dict[int, str]:
-        """The numbers of the words of a query, with the words as they are written."""
+    def _context(self, query: str, terms: Sequence[str]) -> _Context:
         spans, stops = token_spans(query), stop_words(self.language)
-        terms = self._query_terms.terms([token for _, _, token in spans])
-        found: dict[int, str] = {}
-        for (begin, end, token), term in zip(spans, terms, strict=True):
+        query_terms = self._query_terms.terms([token for _, _, token in spans])
+        asked: dict[int, str] = {}
+        for (begin, end, token), term in zip(spans, query_terms, strict=True):
             number = self.model.find_word(term)
             if number is not None and token not in stops:
-                found.setdefault(number, query[begin:end])
-        return found
+                asked.setdefault(number, query[begin:end])
+        shares: dict[int, float] = {}
+        for found in map(self._of_term, set(terms)) if asked else ():
+            for number, share in zip(found.numbers.tolist(), found.shares.tolist(), strict=True):
+                shares[number] = max(share, shares.get(number, 0.0))
+        least = {number: max(_MET, _ALIGNED * shares.get(number, 0.0)) for number in asked}
+        return _Context(asked, least, self._vector(terms))
 
-    def _context(self, terms: Sequence[str]) -> Floats | None:
+    def _vector(self, terms: Sequence[str]) -> Floats | None:
         numbers = [number for term in terms if (number := self.model.find_term(term)) is not None]
         return self._vectors.of_text(numbers) if self._vectors is not None and numbers else None
 
-    def _word(self, written: str, token: str, term: str, asked: Mapping[int, str], context: Floats | None) -> Piece:
+    def _word(self, written: str, token: str, term: str, context: _Context) -> Piece:
         if not any(map(str.isalpha, token)) or _CODE.search(written) or self._is_foreign(token):
-            return self._kept(written, token, asked)
+            return self._kept(written, token, context)
         found = self._of_term(term)
         if len(found.numbers):
-            return self._chosen(written, token, found, asked, context)
+            return self._chosen(written, token, found, context)
         parts = self._parts(token)
         if not parts:
-            return replace(self._kept(written, token, asked), unknown=not self._is_query_word(token))
-        chosen = [self._word(part, part, self._document_terms.terms([part])[0], asked, context) for part in parts]
+            kept = self._kept(written, token, context)
+            return replace(kept, unknown=self._query_number(token) is None)
+        chosen = [self._word(part, part, self._document_terms.terms([part])[0], context) for part in parts]
         gloss = " ".join(dict.fromkeys(piece.shown for piece in chosen if piece.shown))
         met = next((piece.met for piece in chosen if piece.met), None)
         return Piece(written, _with_case(gloss, written), met=met, meanings=(Meaning(gloss, 1.0),))
 
-    def _kept(self, written: str, token: str, asked: Mapping[int, str]) -> Piece:
+    def _kept(self, written: str, token: str, context: _Context) -> Piece:
         """A word that stands for itself."""
-        number = self.model.find_word(self._query_terms.terms([token])[0])
-        return Piece(written, met=None if number is None else asked.get(number))
+        number = self._query_number(token)
+        return Piece(written, met=None if number is None else context.asked.get(number))
 
-    def _is_query_word(self, token: str) -> bool:
-        return self.model.find_word(self._query_terms.terms([token])[0]) is not None
+    def _query_number(self, token: str) -> int | None:
+        return self.model.find_word(self._query_terms.terms([token])[0])
 
-    def _chosen(
-        self, written: str, token: str, found: _Translations, asked: Mapping[int, str], context: Floats | None
-    ) -> Piece:
+    def _chosen(self, written: str, token: str, found: _Translations, context: _Context) -> Piece:
         """A word with the translation that the text and the query speak for."""
         numbers = found.numbers.tolist()
         words = [self.model.query_words[number] for number in numbers]
         functional = np.asarray([word in self._query_stops for word in words])
         is_function = token in self._stops or (not self._stops and bool(functional[0]))
-        scores = self._scores(found, asked, context)
+        aligned = [share >= context.least.get(number, np.inf) for number, share in zip(*found.lists(), strict=True)]
+        scores = np.log(found.shares.astype(np.float64)) + _ASKED * np.asarray(aligned)
+        if self._vectors is not None and context.vector is not None:
+            scores = scores + _CONTEXT * (self._vectors.of_words(found.numbers) @ context.vector)
         if not is_function and not functional.all():
             scores = np.where(functional & (found.shares < _ALIKE), -np.inf, scores)
         best = int(np.argmax(scores))
-        likely = zip(numbers, found.shares.tolist(), strict=True)
-        met = next((asked[number] for number, share in likely if number in asked and share >= _MET), None)
+        met = context.asked[numbers[aligned.index(True)]] if any(aligned) else None
         meanings = self._meanings(words, found.shares)
-        if is_function and not (functional[best] and found.shares[best] >= _SURE):
+        if is_function and found.shares[best] < _SURE:
             return Piece(written, "", met=met, meanings=meanings, is_function=True)
-        form = asked[numbers[best]].lower() if numbers[best] in asked else self._form_of(words[best])
+        form = context.asked[numbers[best]].lower() if aligned[best] else self._form_of(words[best])
         gloss = None if form == token else _with_case(form, written, self.document_language in _NOUNS)
         return Piece(written, gloss, met=met, meanings=meanings, is_function=is_function)
-
-    def _scores(self, found: _Translations, asked: Mapping[int, str], context: Floats | None) -> Doubles:
-        scores: Doubles = np.log(found.shares.astype(np.float64))
-        if self._vectors is not None and context is not None:
-            scores = scores + _CONTEXT * (self._vectors.of_words(found.numbers) @ context)
-        wanted = np.asarray([number in asked for number in found.numbers.tolist()])
-        return np.asarray(scores + _ASKED * wanted)
 
     def _meanings(self, words: Sequence[str], shares: Floats) -> tuple[Meaning, ...]:
         total = float(shares.sum())
@@ -307,6 +325,16 @@ def _with_case(form: str, written: str, nouns: bool = False) -> str:
     if len(written) > 1 and written.isupper():
         return form.upper()
     return form[:1].upper() + form[1:] if written[:1].isupper() and not nouns else form
+
+
+def _code_spans(text: str) -> list[tuple[int, int]]:
+    """Where expressions of code are: Array.slice(), :hover, -moz-border, <b>, a_name, std::string.
+
+    >>> [("Le nom :hover (par exemple) d'Array.prototype.at() et std::sort.")[a:b] for a, b in _code_spans(
+    ...     "Le nom :hover (par exemple) d'Array.prototype.at() et std::sort.")]
+    [':hover', "d'Array.prototype.at()", 'std::sort.']
+    """
+    return [match.span() for match in _EXPRESSION.finditer(text)]
 
 
 def _between(text: str) -> list[Piece]:

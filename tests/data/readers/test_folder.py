@@ -1,4 +1,4 @@
-"""A folder of text, Markdown and HTML files."""
+"""A folder of documents."""
 
 from __future__ import annotations
 
@@ -70,20 +70,29 @@ def test_a_folder_has_no_queries_to_evaluate_with(put, read):
         read(f"folder:{put({'a.txt': 'x'})}")
 
 
-def test_an_empty_file_is_a_warning_and_a_broken_line_is_left_out(put):
-    directory = put({"empty.txt": "", "broken.txt": b"good\n\xff\xfe bad\nalso good\n"})
-    problems = Problems(stop_at_errors=False)
-    collection = load_collection(open_source(f"folder:{directory}"), "en", problems)
-    assert {d.id: d.text for d in collection} == {"broken.txt": "good\nalso good", "empty.txt": ""}
-    assert [str(p) for p in problems.kept] == [
-        f"{directory}/broken.txt:2: not UTF-8 (byte 0xff at position 1)",
-        f"{directory}/empty.txt: document 'empty.txt' has an empty text",
-    ]
+def test_an_empty_file_is_a_warning_and_a_file_that_is_no_text_is_skipped(put):
+    files = {
+        "empty.txt": "", "good.txt": b"good\n" * 50 + b"\xff\n", "latin.txt": "été à la mer".encode("latin-1"),
+        "binary.txt": b"\x00\x01\x02", "wide.txt": "été".encode("utf-16"), "picture.png": b"x", "other.png": b"x",
+        "declared.html": '<meta charset="latin-1"><p>été'.encode("latin-1"), "odd.html": b'<meta charset="zip">\xe9',
+    }  # fmt: skip
+    problems = Problems()
+    collection = load_collection(open_source(f"folder:{put(files)}"), "fr", problems)
+    texts = {d.id: d.text for d in collection}
+    assert texts.pop("good.txt").startswith("good\n")
+    assert texts == {"declared.html": "été", "empty.txt": "", "wide.txt": "été"}
+    assert problems.warnings == {"empty document text": 1}
+    assert problems.told_skipped() == (
+        "5 files skipped: 2 of kinds that are not read (2 .png); 2 unknown character set (latin.txt, odd.html); "
+        "1 binary (binary.txt)"
+    )
 
 
-def test_a_binary_file_with_a_text_ending_is_an_error(folder):
-    with pytest.raises(InputError, match=r"a\.txt:1: a binary file, text is needed"):
-        folder({"a.txt": b"\x00\x01\x02"})
+def test_a_document_has_the_path_and_the_kind_of_its_file(put):
+    collection = load_collection(open_source(f"folder:{put({'a/b.md': 'x', 'c.html': 'y'})}"), "fr")
+    assert [document.fields for document in collection] == [
+        {"path": "a/b.md", "kind": "markdown"}, {"path": "c.html", "kind": "html"}
+    ]  # fmt: skip
 
 
 def test_a_file_instead_of_the_folder_is_named(tmp_path):

@@ -9,7 +9,8 @@ torch = pytest.importorskip("torch")
 torch.set_num_threads(1)
 
 from isogloss.nn.encoders.towers import word_vectors
-from isogloss.nn.matchers.layered import LayeredCnn, k_max
+from isogloss.nn.matchers.layered import LayeredCnn, LayeredScorer, k_max
+from isogloss.nn.matchers.scorer import Texts, WordTables
 
 WORDS, DIMENSION = 20, 3
 
@@ -121,3 +122,31 @@ def test_sizes():
     assert first.vectors.shape == (2, 8) and first.map.shape == (2, 8, 3)
     with pytest.raises(InputError, match="k-max, average"):
         tower(pooling="median")
+
+
+def scorer(mean=True, weights=True, **settings):
+    made = tower(**settings)
+    own = table().abs()[:, 0].numpy() + 0.5 if weights else None
+    tables = WordTables(table().numpy(), table().numpy()[::-1].copy(), weights=(own, own))
+    return LayeredScorer(tables, made, None, mean=mean).eval()
+
+
+@pytest.mark.parametrize("layers", [0, 1, 2])
+def test_a_scorer_with_a_mean_starts_from_the_cosine_of_the_weighted_means(layers):
+    made = scorer(layers=layers)
+    texts = Texts(*padded([3, 4, 4], [7], []))
+    weights, vectors = made.tables.query_weights.detach(), made.tables.query.detach()
+    mean = (weights[[3, 4, 4], None] * vectors[[3, 4, 4]]).sum(0) / weights[[3, 4, 4]].sum()
+    found = made.encode_queries(texts).detach()
+    torch.testing.assert_close(found[0], mean / mean.norm())
+    torch.testing.assert_close(found[1], vectors[7] / vectors[7].norm())
+    assert not found[2].any()
+    assert made.feature_sizes == [8] * (layers - 1) + [DIMENSION]
+
+
+def test_without_weights_or_a_mean_the_layers_see_the_vectors_as_they_are():
+    made = scorer(mean=False, weights=False)
+    words, lengths = padded([3, 4, 9], [7])
+    expected = made.tower(word_vectors(made.tables.query, words, lengths), lengths)
+    for found, layer in zip(made.query_layers(Texts(words, lengths)), expected, strict=True):
+        torch.testing.assert_close(found.vectors, layer.vectors)

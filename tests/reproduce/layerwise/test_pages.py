@@ -6,6 +6,7 @@ import pytest
 from isogloss.reproduce.layerwise.data import Drawing
 from isogloss.reproduce.layerwise.pages import (
     ITEMS,
+    NO_COMPARISON,
     checked_claims,
     difference,
     distances,
@@ -19,8 +20,8 @@ from isogloss.reproduce.layerwise.pages import (
 from isogloss.reproduce.layerwise.plan import (
     Experiment,
     Setup,
-    alpha_trials,
-    chosen_alphas,
+    chosen,
+    grid_trials,
     table1_trials,
     table3_trials,
 )
@@ -44,31 +45,32 @@ def keep(store, trial, mean, validation=None, lists="same"):
     values = np.clip(mean + 0.02 * np.sin(np.arange(10) + trial.seed), 0, 1)
     record = {
         "lists": lists, "measured": {"MAP": mean, "P@10": mean / 10}, "seconds": 1.0, "device": "none",
-        "validation": {"MAP": mean if validation is None else validation}, "pairs_per_second": 1000,
-        "history": [{"W_1": 0.5, "W_2": 0.25}, {"W_1": 0.4, "W_2": 0.2}][: 1 + trial.seed], "probe": [0.9, 0.6],
+        "date": "2026-01-01", "validation": {"MAP": mean if validation is None else validation},
+        "pairs_per_second": 1000, "history": [{"W_1": 0.5, "W_2": 0.25}, {"W_1": 0.4, "W_2": 0.2}][: 1 + trial.seed],
+        "probe": [0.9, 0.6],
     }  # fmt: skip
     store.directory.mkdir(parents=True, exist_ok=True)
     store.write(trial, Outcome(record, {"MAP": values, "P@10": values / 10}))
 
 
 def keep_grid(experiment, means):
-    for trials, mean in zip(alpha_trials(experiment, PAIR).values(), means, strict=True):
+    for trials, mean in zip(grid_trials(experiment, PAIR).values(), means, strict=True):
         for trial in trials:
             keep(experiment.trials, trial, 0.5, mean)
 
 
 class TestPlan:
     def test_the_alphas_are_chosen_on_the_lists_to_choose_by(self, experiment):
-        assert chosen_alphas(experiment, PAIR) is None
+        assert chosen(experiment, PAIR) is None
         keep_grid(experiment, (0.2, 0.6, 0.4))
-        assert chosen_alphas(experiment, PAIR) == "0"
+        assert chosen(experiment, PAIR) == "0"
 
     def test_alphas_that_failed_are_not_waited_for(self, experiment):
         keep_grid(experiment, (0.2, 0.4, 0.6))
-        for trial in alpha_trials(experiment, PAIR)["1"]:
+        for trial in grid_trials(experiment, PAIR)["1"]:
             experiment.trials.remove(trial)
             experiment.trials.write_error(trial, "diverged")
-        assert chosen_alphas(experiment, PAIR) == "0"
+        assert chosen(experiment, PAIR) == "0"
 
     def test_trials_that_depend_on_the_choice_are_planned_after_it(self, experiment):
         items = chosen_items(ITEMS, ["table3"]).values()
@@ -77,13 +79,15 @@ class TestPlan:
         after = experiment.needed(items)
         assert {trial.name for trial in before} < {trial.name for trial in after}
         assert {trial.settings["alphas"] for trial in after if trial not in before} == {"-1,-1"}
-        assert len(before) == 2 * 4  # -1; 0, which is ADV-ONE; 1, which is ADV-ALL; ADV-NON
+        assert len(before) == 2 * 5  # -1; 0, which is ADV-ONE; 1, which is ADV-ALL; ADV-NON; ours
 
     def test_rows_are_those_that_make_sense_for_the_pair(self, experiment):
         assert set(table1_trials(experiment, ALONE)) == {
             "BM25", "TRANS", "TOPIC", "DSSM", "AI-CNN", "CNTN", "Match-SRNN", "Smooth, monolingual",
         }  # fmt: skip
-        assert {"CNTN-MT", "Match-SRNN-MT", "CLANN", "CLTK", "Our model", "PSQ"} <= set(table1_trials(experiment, PAIR))
+        assert {"CNTN-MT", "Match-SRNN-MT", "CLANN", "CLTK", "the paper's model", "PSQ"} <= set(
+            table1_trials(experiment, PAIR)
+        )
         assert [len(table1_trials(experiment, ALONE)[name]) for name in ("BM25", "DSSM")] == [1, 2]
 
     def test_an_unknown_item_is_an_error(self):
@@ -93,7 +97,7 @@ class TestPlan:
 
 def test_what_the_paper_says_is_transcribed_whole():
     assert [len(PUBLISHED[item]) for item in ("table1", "table2", "table3")] == [12, 3, 5]
-    assert PUBLISHED["table1"]["Our model"] == PUBLISHED["table3"]["Our model"]
+    assert PUBLISHED["table1"]["the paper's model"] == PUBLISHED["table3"]["the paper's model"]
     for item, claims in CLAIMS.items():
         assert {name for claim in claims for name in (claim.left, claim.right)} <= set(PUBLISHED[item])
     assert published_data("zh") == ("Baidu",)
@@ -106,6 +110,8 @@ def test_what_the_paper_says_is_transcribed_whole():
         ("better", 0.1, True, True), ("better", 0.1, False, False), ("worse", -0.1, True, True),
         ("worse", 0.1, True, False), ("on par", 0.1, False, True), ("on par", -0.1, True, False),
         ("not better", -0.1, True, True), ("not better", 0.1, True, False),
+        ("not worse", -0.1, False, True), ("not worse", -0.1, True, False),
+        ("above", 0.1, False, True), ("above", -0.1, True, False), ("below", -0.1, False, True),
     ],
 )  # fmt: skip
 def test_whether_a_claim_holds(said, mean, significant, expected):
@@ -120,14 +126,15 @@ class TestPages:
             for trial in groups[name]:
                 keep(experiment.trials, trial, mean, validation=0.4)
         page = table3(experiment)
-        assert "chosen by the validation MAP from -1; 0; 1: -1." in page.text
+        assert "chosen by the validation MAP: -1 (of -1; 0; 1)." in page.text
         assert "| ADV-NON | 0.200 ± 0.000 ▼ | 0.020 ± 0.000 ▼ | 0.501 | 0.353 | 0.420 | 0.328 | 1,000 |" in page.text
         assert "| ADV-ONE | 0.700 ± 0.000 ▲ |" in page.text
         assert "| ADV-TOP | — | — | 0.487 |" in page.text
         assert "| *best possible order* | *1.000* | *0.100* |" in page.text
-        assert "| Our model is better than ADV-NON | MAP | +0.300 | 0.000 | yes |" in page.text
-        assert "| Our model is better than ADV-ONE | MAP | -0.200 | 0.000 | no |" in page.text
+        assert "| the paper's model is better than ADV-NON | MAP | +0.300 | 0.000 | yes |" in page.text
+        assert "| the paper's model is better than ADV-ONE | MAP | -0.200 | 0.000 | no |" in page.text
         assert page.values["results"]["en-fr"]["rows"]["ADV-NON"]["MAP"]["seeds"] == [0.2, 0.2]
+        assert "Seconds of the trials, each by itself: 8 on none 8 s." in page.text
 
     def test_pairs_of_the_same_documents_stand_in_one_table(self, experiment):
         for trials in table1_trials(experiment, ALONE).values():
@@ -135,6 +142,8 @@ class TestPages:
                 keep(experiment.trials, trial, 0.3)
         text = table1(experiment).text
         assert "## fr-fr and en-fr" in text or "## en-fr and fr-fr" in text
+        assert "| 1,000 | 1 | none, 2026-01-01 |" in text
+        assert "| — | not run | — |" in text
         assert text.index("| BM25 (monolingual) | 0.300 |") < text.index("| CLANN (cross-language) | — |")
 
     def test_rows_of_other_lists_are_not_compared(self, experiment):
@@ -144,11 +153,35 @@ class TestPages:
         rows = experiment.groups(groups)
         assert difference(rows["BM25"], rows["TRANS"], "MAP") is None
         assert difference(rows["BM25"], rows["TOPIC"], "MAP") is None
-        assert checked_claims("table1", rows) == []
+        claims = checked_claims("table1", rows)
+        assert {(claim.left, claim.right) for claim in CLAIMS["table1"]} == {(c["left"], c["right"]) for c in claims}
+        assert all(claim["holds"] is None and claim["why"] for claim in claims)
+
+    def test_a_row_that_is_a_copy_of_another_is_no_comparison(self, experiment):
+        keep_grid(experiment, (0.2, 0.4, 0.6))  # 1 is chosen, which is ADV-ALL
+        rows = experiment.groups(table3_trials(experiment, PAIR))
+        assert difference(rows["ADV-ALL"], rows["the paper's model"], "MAP") is None
+        page = table3(experiment)
+        assert NO_COMPARISON in page.text
+        assert "| the paper's model is better than ADV-ALL | MAP | — | — | cannot be compared here |" in page.text
+        keep_grid(experiment, (0.6, 0.4, 0.2))
+        assert NO_COMPARISON not in table3(experiment).text
+
+    def test_a_claim_about_one_of_the_papers_data_is_checked_on_its_language_alone(self, experiment):
+        groups = {**table1_trials(experiment, ALONE), **table1_trials(experiment, PAIR)}
+        for name, mean in (("CNTN", 0.6), ("CNTN-MT", 0.3)):
+            for trial in groups[name]:
+                keep(experiment.trials, trial, mean)
+        rows = experiment.groups(groups)
+        said = {language: [] for language in ("en", "zh")}
+        for language, found in said.items():
+            claims = checked_claims("table1", rows, language)
+            found += [(c["said"], c["holds"]) for c in claims if c["measure"] == "P@10" and not c["why"]]
+        assert said == {"en": [("worse", True)], "zh": [("on par", False)]}
 
     def test_distances_are_averaged_over_the_seeds_that_came_so_far(self, experiment):
         keep_grid(experiment, (0.6, 0.4, 0.2))
-        results = experiment.results(alpha_trials(experiment, PAIR)["-1"])
+        results = experiment.results(grid_trials(experiment, PAIR)["-1"])
         assert distances(results) == {"W_1": [0.5, 0.4], "W_2": [0.25, 0.2]}
 
     def test_figures_and_the_probe(self, experiment):
@@ -156,7 +189,7 @@ class TestPages:
         assert "No trial of this was run." in figure_distance(experiment).text
         keep_grid(experiment, (0.2, 0.6, 0.4))
         page = figure_alphas(experiment)
-        assert "| 0 | 0.600 ± 0.000 | 0.500 ± 0.000 |" in page.text
+        assert "| 0 | 0.600 ± 0.000 | 0.500 ± 0.000 | 2 |" in page.text
         assert "| ADV-ONE | W_1 | 0.500 | 0.400 |" in figure_distance(experiment).text
         assert "| ADV-ALL | 0.900 ± 0.000 | 0.600 ± 0.000 | 0.500 ± 0.000 |" in probe(experiment).text
         for name in ("figure_alphas", "figure_distance"):

@@ -33,7 +33,8 @@ TRIALS = LayerwiseTrials()
 PAIR = ("en", "fr")
 DRAWING = Drawing(queries=12, validation=6, depth=5)
 ABSENT = ("icu4py", "Stemmer", "py3langid", "rich", "safetensors", "numba", "scipy", "matplotlib", "ir_datasets")
-TINY = {"dimension": "6", "epochs": "2", "kernels": "3", "critic_steps": "1", "widths": "2"}
+RANDOM = {"query_vectors": "random", "document_vectors": "random"}
+TINY = {"dimension": "6", "epochs": "2", "kernels": "3", "critic_steps": "1", "widths": "2", **RANDOM}
 
 
 @pytest.fixture
@@ -42,7 +43,7 @@ def dataset(source):
 
 
 def layerwise(source="x", seed=0, **settings):
-    return Trial(source, PAIR, "layerwise", {**TINY, **settings}, seed, DRAWING)
+    return Trial(source, PAIR, "layerwise-paper", {**TINY, **settings}, seed, DRAWING)
 
 
 class TestLists:

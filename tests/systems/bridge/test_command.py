@@ -130,7 +130,7 @@ def test_all_documents_are_encoded_anew_by_another_run(run, index):
         (("--set", "lexicon=nowhere.tsv"), "nowhere.tsv: no such file"),
         (("--set", "without=pages", "--set", "lexicon=empty.tsv"), "empty.tsv: holds no entry"),
         (("--set", "without=pages", "--set", "lexicon=phrases.tsv"), "bridge: nothing to learn translations from"),
-        (("--set", "pretrained=magic"), "pretrained: 'magic' is not one of use"),
+        (("--set", "pretrained=magic"), "model: 'magic' is neither a folder nor in the local cache"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line_and_nothing_is_written(run, folder, arguments, said):

@@ -13,7 +13,7 @@ from isogloss.data.readers.demo import Demo
 from isogloss.index.making import make_index
 from isogloss.index.reader import open_index
 from isogloss.index.writer import IndexWriter
-from isogloss.nn.encoders import pretrained
+from isogloss.nn.pretrained import encoder as pretrained
 from isogloss.search.searcher import Searcher
 from isogloss.systems.bridge.weights import Calibration
 from isogloss.systems.registry import make_system
@@ -26,9 +26,11 @@ QUERIES = ("why is the sea salty", "honey bees", "zzyzx", "the sea, Assurbanipal
 class Lengths:
     """Stands in for a sentence encoder."""
 
-    def encode(self, texts):
-        rows = [[1.0, len(text) % 7, len(text) % 11] for text in np.atleast_1d(texts).tolist()]
-        return np.array(rows) if isinstance(texts, list) else np.array(rows[0])
+    batch, version = 32, "1"
+
+    def encode(self, texts, is_query):
+        rows = [[1.0, len(text) % 7, len(text) % 11] for text in texts]
+        return np.array(rows, np.float32)
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +42,7 @@ def demo():
 def fitted(demo, request):
     settings = {"whole texts": {"passages": "0"}, "pretrained": {"pretrained": "lengths"}}.get(request.param, {})
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(pretrained._ENCODERS, "lengths", (Lengths, PAIR))
+        patch.setitem(pretrained.ENCODERS, "lengths", (Lengths, PAIR))
         system = make_system("bridge", PAIR, QUICK | settings, Demo())
         system.fit(demo)
         calibration = Calibration(1.0, (0.6, 0.1, -0.2), (0.0, 1.0), -1.0)  # all that it may show

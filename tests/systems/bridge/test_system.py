@@ -10,7 +10,7 @@ import pytest
 from isogloss.data.dataset import load_dataset
 from isogloss.data.documents import Collection, Document
 from isogloss.data.readers.demo import Demo
-from isogloss.nn.encoders import pretrained
+from isogloss.nn.pretrained import encoder as pretrained
 from isogloss.storage.errors import InputError
 from isogloss.systems.bridge.features import FEATURES
 from isogloss.systems.bridge.model import DEFAULT_CALIBRATIONS, BridgeModel
@@ -45,9 +45,11 @@ HOSTILE = (
 class LetterCounts:
     """Stands in for a sentence encoder."""
 
-    def encode(self, texts):
-        rows = [[text.count(letter) + 0.1 for letter in "abcdefgh"] for text in np.atleast_1d(texts).tolist()]
-        return np.array(rows) if isinstance(texts, list) else np.array(rows[0])
+    batch, version = 32, "1"
+
+    def encode(self, texts, is_query):
+        rows = [[text.count(letter) + 0.1 for letter in "abcdefgh"] for text in texts]
+        return np.array(rows, np.float32)
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +60,7 @@ def demo():
 @pytest.fixture(scope="module")
 def encoder():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(pretrained._ENCODERS, "letters", (LetterCounts, PAIR))
+        patch.setitem(pretrained.ENCODERS, "letters", (LetterCounts, PAIR))
         yield "letters"
 
 

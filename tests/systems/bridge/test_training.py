@@ -223,7 +223,6 @@ def test_several_ingredients_can_be_left_out(few):
         ({"without": "magic"}, "bridge.without: 'magic' is not one of lexicon, starter, pages, unknown, document"),
         ({"without": "vectors;pages"}, "bridge.without: 'vectors;pages' is not one of"),
         ({"without": "pages,lexicon,starter"}, "with neither pages nor a lexicon nor a starter table nothing is left"),
-        ({"pretrained": "magic"}, "pretrained: 'magic' is not one of use"),
         ({"dimension": "1"}, "bridge.dimension: 1 is not between 2 and 4096"),
         ({"depth": "0"}, "bridge.depth: 0 is not between 1 and 100000"),
         ({"lexicons": "x"}, "bridge: has no option 'lexicons'"),

@@ -12,7 +12,15 @@ from isogloss.data.readers.demo import Demo
 from isogloss.evaluation.protocols import make_task
 from isogloss.evaluation.report import evaluate_run
 from isogloss.storage.errors import InputError
-from isogloss.systems.layerwise import PAPER_GRID, VARIANTS, Layerwise, LayerwiseOptions, alpha_grid
+from isogloss.systems.layerwise import (
+    PAPER_GRID,
+    VARIANTS,
+    Layerwise,
+    LayerwiseOptions,
+    PaperLayerwise,
+    PaperOptions,
+    alpha_grid,
+)
 from isogloss.systems.matchers.data import RankingData
 from isogloss.systems.registry import parse_options
 from isogloss.training.run_directory import RunDirectory
@@ -24,7 +32,8 @@ PAIR = ("en", "fr")
 QUICK = {
     "dimension": 16, "widths": "2,3", "kernels": 8, "k": 3, "hidden": 8, "epochs": 2, "batch": 64, "rate": 0.01,
     "query_words": 20, "document_words": 20, "critic_steps": 2, "critic_hidden": 8, "dropout": 0.0, "patience": 0,
-    "query_vectors": "random", "document_vectors": "random",
+    "query_vectors": "random", "document_vectors": "random", "layers": 2, "pooling": "k-max", "mean": False,
+    "weights": "none",
 }  # fmt: skip
 
 
@@ -87,7 +96,9 @@ def test_what_the_ablations_mean():
 
     assert written("").all_alphas() == [-0.5, 0.2, 1]
     assert written("enc-k").all_widths() == [3]
-    assert written("enc-p").features == "map"
+    wide = written("enc-k-wide")
+    assert (wide.all_widths(), wide.kernels) == ([3], 400)
+    assert written("enc-p", pooling="k-max").features == "map"
     assert written("adv-non").beta == 0
     assert written("adv-one").all_alphas() == [0, 0, 1]
     assert written("adv-all").all_alphas() == [0.5, 0.2, 1]
@@ -105,9 +116,11 @@ def test_what_the_ablations_mean():
         ({"pooling": "median"}, "k-max, average"),
         ({"scorer": "dot"}, "feed-forward, cosine"),
         ({"critic": "none"}, "penalty, clipping"),
-        ({"variant": "adv"}, "enc-k, enc-p, adv-non, adv-one, adv-all, adv-top"),
+        ({"variant": "adv"}, "enc-k, enc-k-wide, enc-p, adv-non, adv-one, adv-all, adv-top"),
         ({"variant": "enc-p", "pooling": "average"}, "map needs pooling=k-max"),
         ({"critic_steps": 0, "beta": 1.0}, "set beta=0 too"),
+        ({"layers": 0}, "leaves nothing of the text"),
+        ({"weights": "tf"}, "none, idf"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(changes, message):
@@ -181,3 +194,21 @@ def test_flat_critics_are_spoken_of(small, caplog):
         history = made(critic="clipping", critic_clip=1e-9).train(small).history
     assert caplog.text.count("critic of layer 1 is flat") == 1 and "raise critic_clip" in caplog.text
     assert [entry["doubts"] for entry in history] == [2, 2]
+
+
+def test_training_starts_from_the_weighted_mean_and_keeps_it_where_no_epoch_is_better(small):
+    system = made(mean=True, weights="idf", layers=1, patience=1, rate=1e-9, epochs=1)
+    history = system.train(small).history
+    assert [entry["epoch"] for entry in history] == [0, 1]
+    assert dev_map(system, small) == pytest.approx(max(entry["MAP"] for entry in history), abs=1e-6)
+    data = system.read(small)
+    assert data.weights["document"].shape == (len(data.words["document"]),)
+    assert (data.weights["query"] > 0).any()
+
+
+def test_the_papers_model_has_the_papers_choices():
+    options = PaperLayerwise(PaperOptions(query_vectors="random", document_vectors="random"), *PAIR).options
+    assert (options.scorer, options.margin, options.negatives, options.mined) == ("feed-forward", 1, "random", False)
+    assert (options.kernels, options.dimension, options.batch, options.critic_hidden) == (100, 300, 128, 64)
+    assert (options.mean, options.weights, options.layers) == (False, "none", 2)
+    assert PaperOptions().query_vectors == PaperOptions().document_vectors == "skip-gram"

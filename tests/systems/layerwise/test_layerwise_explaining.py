@@ -20,10 +20,14 @@ QUICK = {
 }  # fmt: skip
 
 
-@pytest.fixture(scope="module", params=["cosine", "feed-forward"])
+PAPER = {"layers": 2, "mean": False, "weights": "none"}
+KINDS = {"mean": {}, "cosine": PAPER, "feed-forward": {**PAPER, "scorer": "feed-forward"}}
+
+
+@pytest.fixture(scope="module", params=KINDS)
 def trained(request):
     data = load_dataset(Demo(), ("en", "fr"))
-    system = Layerwise(LayerwiseOptions(**QUICK, scorer=request.param), "en", "fr")
+    system = Layerwise(LayerwiseOptions(**QUICK, **KINDS[request.param]), "en", "fr")
     system.fit(data)
     system.index(data.documents, ("text",))
     return system, data

@@ -128,6 +128,9 @@ def test_what_is_kept_is_read_back(tmp_path):
     assert again.dev.top == 1
     for one, other in zip(again.first_tables(2, 7), data.first_tables(2, 7), strict=True):
         np.testing.assert_array_equal(one, other)
+    data.save(tmp_path / "small.npz", eight_bits=True)
+    rounded = RankingData.load(tmp_path / "small.npz").first_tables(2, 7)
+    np.testing.assert_allclose(rounded[0], data.first_tables(2, 7)[0], atol=0.005)
     row = list(data.words["query"]).index("bee")
     np.testing.assert_allclose(data.first_tables(2, 7)[0][row], [0.6, 0.8])
     with pytest.raises(InputError, match="the query vectors have 2 dimensions, not 3; set dimension to match"):
@@ -139,6 +142,14 @@ def test_one_language_is_kept_as_one_and_no_dev_as_none(tmp_path):
     again = RankingData.load(tmp_path / "data.npz")
     assert again.one_language
     assert again.dev is None
+
+
+def test_words_have_their_idf_as_weights():
+    data = read_ranking_data(dataset(), Reading(weighted=True))
+    texts = [text.split() for text in TEXTS]
+    for word, weight in zip(data.words["document"], data.weights["document"], strict=True):
+        assert weight == pytest.approx(np.log(len(texts) / sum(word in text for text in texts)))
+    assert len(data.weights["query"]) == len(data.words["query"])
 
 
 def test_first_vectors():

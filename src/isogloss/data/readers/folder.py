@@ -1,6 +1,9 @@
-"""A folder of text, Markdown and HTML files, plain or ``.gz``. The id of a document is its path in the folder.
+"""A folder of documents: text, Markdown, HTML, reStructuredText, PDF, office documents, books and e-mail.
 
-Links that lead out of the folder are not followed, unless the source is written ``folder+links:DIR``.
+Files may be ``.gz``. The id of a document is its path in the folder; its fields are ``path``, the same, and ``kind``. A
+file with long parts in several languages makes a document of each: the parts in the language that it has most of have
+the id of the file, others that with the language, ``guide.pdf#de``. A file that cannot be read is skipped, with its
+reason. Links that lead out of the folder are not followed, unless the source is written ``folder+links:DIR``.
 
 Languages: files below a sub-folder named by the language (``fr/…``) or with it before the ending (``page.fr.md``) are
 of that language; where the folder has neither for a language, every file is read. Where no language is asked for, such
@@ -10,31 +13,45 @@ names are hints (:mod:`isogloss.text.detection`).
 from __future__ import annotations
 
 import re
+import zlib
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
+from gzip import BadGzipFile
 from pathlib import Path
+from queue import SimpleQueue
 from typing import ClassVar
 
 from isogloss.data.documents import Document
 from isogloss.data.problems import Problems
-from isogloss.data.readers.markup import read_html, read_markdown
+from isogloss.data.readers.files.blocks import UnreadableError
+from isogloss.data.readers.files.isolated import IsolatedReader
+from isogloss.data.readers.files.kinds import ENDINGS, KINDS, TitleAndText, kind_of, read_here, split_ending
 from isogloss.data.readers.walking import id_of, walk
 from isogloss.data.source import Source, existing_directory
-from isogloss.storage.lines import Location, find_file, read_lines
+from isogloss.storage.errors import InputError
+from isogloss.storage.lines import Location, find_file, open_bytes
+from isogloss.text.batches import available_cores
+from isogloss.text.detection import language_parts
+from isogloss.text.language_names import find_code
 
-_HTML = (".html", ".htm")
-_MARKDOWN = (".md", ".markdown")
-_LANGUAGE = re.compile(r"([A-Za-z]{2})([-_][A-Za-z]{2,4})?")  # fr, pt-BR, zh_Hans
-_ENDINGS = (".txt", *_MARKDOWN, *_HTML)
-_LARGEST = 1 << 26  # characters of a file
+_LANGUAGE = re.compile(r"[A-Za-z]{2}(?:[-_@][A-Za-z]{2,8})*|[A-Za-z]{4,}")  # fr, pt-BR, zh_Hans, french
+LARGEST = 1 << 28
+"""Bytes of a file."""
+_LARGEST_TEXT = 1 << 26  # bytes of a file that is text
+_ALL_TEXT = ("text", "markdown", "html", "rst")
 
 
 class Folder(Source):
-    """Files below a folder; hidden files and other kinds of file are skipped."""
+    """Files below a folder; hidden files are left out, and other kinds of file skipped."""
 
     format = "folder"
+    may_mix_languages = True
     _follows: ClassVar[bool] = False
-    about_documents = f"; files are read that end with {', '.join(_ENDINGS)}, plain or .gz"
+    about_documents = f"; files are read that end with {', '.join(ENDINGS)}, plain or .gz"
 
     def __init__(self, where: str) -> None:
         super().__init__(where)
@@ -44,52 +61,41 @@ class Folder(Source):
         paths = self.files(problems)
         marked = self.marked(paths, language)
         for location, document in self.read(marked or paths, problems, language):
-            yield location, replace(document, language=language if marked else "")
+            yield location, replace(document, language=language) if marked else document
 
     def all_documents(self, problems: Problems) -> Iterator[tuple[Location, Document]]:
         return self.read(self.files(problems), problems)
 
+    def files(self, problems: Problems) -> list[Path]:
+        """The files that are read, in order."""
+        endings = (*ENDINGS, *(f"{ending}.gz" for ending in ENDINGS))
+        return sorted(walk(self.directory, endings, problems, self._follows))
+
     def marked(self, paths: Iterable[Path], language: str) -> list[Path]:
         """Those files whose paths say that they are in a language."""
-        return [path for path in paths if _is_marked(path.relative_to(self.directory), language)]
+        return [path for path in paths if language in _named_languages(path.relative_to(self.directory))]
 
     def read(
         self, paths: Iterable[Path], problems: Problems, language: str = ""
     ) -> Iterator[tuple[Location, Document]]:
-        """The documents of some files of the folder, which are in a language where one is named."""
-        return self._documents(paths, (lambda _: language) if language else _named_language, problems)
+        """The documents of some files of the folder; all are in a language where one is named."""
+        for path, content in _contents(paths):
+            try:
+                title, text = content()
+            except UnreadableError as error:
+                problems.skip(Location(path), error.reason, str(error))
+                continue
+            except OSError as error:
+                problems.skip(Location(path), "unreadable", f"cannot be read ({error.strerror or error})")
+                continue
+            name = path.relative_to(self.directory)
+            title = title or id_of(Path(_without_language(split_ending(name)[0])))
+            for document in _documents(name, title, text, split=not language):
+                yield Location(path), document
 
     def place(self, document: Document) -> tuple[str, str]:
         path = Path(document.id)
-        return path.parent.as_posix(), _named_language(path)
-
-    def _documents(
-        self, paths: Iterable[Path], language_of: Callable[[Path], str], problems: Problems
-    ) -> Iterator[tuple[Location, Document]]:
-        """The documents of files; a file that cannot be read is reported."""
-        for path in paths:
-            name = path.relative_to(self.directory)
-            stem, ending = _stem_and_ending(name)
-            try:
-                content = _content(path, problems)
-            except OSError as error:
-                problems.error(Location(path), "unreadable file", f"cannot be read ({error.strerror})")
-                continue
-            if content is None:
-                what = f"has more than {_LARGEST:,} characters; cut it into several files, or leave it out"
-                problems.error(Location(path), "too large", what)
-                continue
-            title, text = _read(content, ending)
-            yield (
-                Location(path),
-                Document(id_of(name), text, title or id_of(Path(stem.removesuffix(f".{language_of(name)}")))),
-            )
-
-    def files(self, problems: Problems) -> list[Path]:
-        """The files that are read, in order."""
-        return sorted(
-            walk(self.directory, (*_ENDINGS, *(f"{ending}.gz" for ending in _ENDINGS)), problems, self._follows)
-        )
+        return path.parent.as_posix(), next(iter(_named_languages(path)), "")
 
 
 class LinkedFolder(Folder):
@@ -115,42 +121,95 @@ class OneFile(Folder):
 
 def has_text(path: Path) -> bool:
     """Whether a file is one of those that are read."""
-    return _stem_and_ending(path)[1] in _ENDINGS
+    return kind_of(path) is not None
 
 
-def _content(path: Path, problems: Problems) -> str | None:
-    """The lines of a file; None if they are too many."""
-    lines, size = [], 0
-    for _, line in read_lines(path, problems.broken_text):
-        lines.append(line)
-        size += len(line) + 1
-        if size > _LARGEST:
-            return None
-    return "\n".join(lines)
+def _documents(name: Path, title: str, text: str, split: bool) -> Iterator[Document]:
+    """The document of a file; or the documents, one for each language of which it has a long part."""
+    kind, id_ = kind_of(name), id_of(name)
+    fields = {"path": id_, "kind": kind.name if kind else ""}
+    parts = language_parts(text) if split else {}
+    if len(parts) < 2:
+        yield Document(id_, text, title, fields=fields)
+    else:
+        for number, (language, part) in enumerate(parts.items()):
+            yield Document(f"{id_}#{language}" if number else id_, part, title, language, fields=fields)
 
 
-def _stem_and_ending(path: Path) -> tuple[str, str]:
-    """``page.fr.MD.gz`` to ``page.fr`` and ``.md``."""
-    if path.suffix.lower() == ".gz":
-        path = path.with_suffix("")
-    return path.stem, path.suffix.lower()
+Content = Callable[[], TitleAndText]
+"""Returns the title and the text of a file, or raises :class:`UnreadableError`."""
 
 
-def _named_language(path: Path) -> str:
-    """The language that the name of a file says, or that of a folder, the innermost first; empty where none does.
+def _contents(paths: Iterable[Path]) -> Iterator[tuple[Path, Content]]:
+    """Each file with its content. Some are read in other processes, a few of them at the same time."""
+    cores = available_cores()
+    waiting: deque[tuple[Path, Content]] = deque()
+    with ExitStack() as stack:
+        readers: SimpleQueue[IsolatedReader] = SimpleQueue()
+        for reader in (IsolatedReader() for _ in range(cores)):
+            stack.callback(reader.close)
+            readers.put(reader)
+        pool = ThreadPoolExecutor(cores)
+        stack.callback(pool.shutdown, cancel_futures=True)
+        for path in paths:
+            kind = kind_of(path) or KINDS[".txt"]
+            if kind.isolated:
+                waiting.append((path, pool.submit(_read_isolated, path, kind.name, readers).result))
+            else:
+                waiting.append((path, partial(_read_here, path, kind.name)))
+            if len(waiting) > 2 * cores:
+                yield waiting.popleft()
+        while waiting:
+            yield waiting.popleft()
 
-    >>> [_named_language(Path(name)) for name in ("docs/fr/page.md", "page.pt-BR.md", "docs/page.md")]
-    ['fr', 'pt', '']
+
+def _read_here(path: Path, kind: str) -> TitleAndText:
+    return read_here(kind, _bytes(path, kind))
+
+
+def _read_isolated(path: Path, kind: str, readers: SimpleQueue[IsolatedReader]) -> TitleAndText:
+    data = _bytes(path, kind)
+    reader = readers.get()
+    try:
+        return reader.read(kind, data)
+    finally:
+        readers.put(reader)
+
+
+def _bytes(path: Path, kind: str) -> bytes:
+    """What a file holds; unpacked, if it is a gzip archive."""
+    most = _LARGEST_TEXT if kind in _ALL_TEXT else LARGEST
+    try:
+        with open_bytes(path) as file:
+            data = file.read(most + 1)
+    except InputError as error:  # cut off, or it expands too much
+        reason = "archive bomb" if "makes more than" in str(error) else "damaged"
+        raise UnreadableError(reason, str(error).removeprefix(f"{path}: ")) from error
+    except (EOFError, BadGzipFile, zlib.error) as error:
+        raise UnreadableError("damaged", f"is a damaged gzip archive ({error})") from error
+    if len(data) > most:
+        raise UnreadableError("too large", f"has more than {most:,} bytes; cut it into several files, or leave it out")
+    return data
+
+
+def _named_languages(path: Path) -> list[str]:
+    """The languages that the name of a file and those of its folders say, the innermost first.
+
+    >>> names = ("docs/zh-cn/page.md", "fr/page.pt-BR.md", "French/a.md", "docs/a.md")
+    >>> [_named_languages(Path(name)) for name in names]
+    [['zh'], ['pt', 'fr'], ['fr'], []]
     """
-    names = [_stem_and_ending(path)[0].rpartition(".")[2], *reversed(path.parts[:-1])]
-    return next((match[1].lower() for match in map(_LANGUAGE.fullmatch, names) if match), "")
+    names = [split_ending(path)[0].rpartition(".")[2], *reversed(path.parts[:-1])]
+    if "." not in split_ending(path)[0]:
+        names = names[1:]
+    return [code for code in map(_code, names) if code]
 
 
-def _is_marked(path: Path, language: str) -> bool:
-    return language in path.parts[:-1] or _stem_and_ending(path)[0].endswith(f".{language}")
+def _code(name: str) -> str:
+    return find_code(name) if _LANGUAGE.fullmatch(name) else ""
 
 
-def _read(text: str, ending: str) -> tuple[str, str]:
-    if ending in _HTML:
-        return read_html(text)
-    return read_markdown(text) if ending in _MARKDOWN else ("", text.strip())
+def _without_language(stem: str) -> str:
+    """``page.fr`` to ``page``."""
+    page, _, language = stem.rpartition(".")
+    return page if page and _code(language) else stem

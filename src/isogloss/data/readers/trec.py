@@ -13,8 +13,8 @@ from pathlib import Path
 from isogloss.data.dataset import Dataset
 from isogloss.data.documents import Document, Judgment, Query, page_object
 from isogloss.data.problems import Problems
+from isogloss.data.readers.files.html import unescape
 from isogloss.data.readers.jsonl import dump, read_pages
-from isogloss.data.readers.markup import unescape
 from isogloss.data.readers.table import one_line, parse_grade, read_table, table_id
 from isogloss.data.source import Pair, Source, existing_directory, list_pairs
 from isogloss.storage.errors import InputError

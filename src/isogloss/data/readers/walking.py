@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from isogloss.data.problems import Problems
+from isogloss.data.problems import OTHER_KIND, Problems
 from isogloss.storage.lines import Location
 
 _NOT_SHOWN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff%]")
@@ -16,8 +16,9 @@ _NOT_SHOWN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff%]")
 def walk(directory: Path, endings: tuple[str, ...], problems: Problems, follow: bool = False) -> Iterator[Path]:
     """The files with these endings, folder by folder; hidden ones and folders are left out.
 
-    A folder that cannot be read is an error. What is no file (a pipe, a device) is a warning, and so is a link that
-    leads out of the folder. ``follow``: such links are followed, and links to folders too, each folder once.
+    A folder that cannot be read is an error. Skipped are files with other endings, what is no file (a pipe, a device),
+    and a link that leads out of the folder. ``follow``: such links are followed, and links to folders too, each folder
+    once.
     """
     root = os.path.realpath(directory)
     waiting, seen = [directory], {root}
@@ -32,12 +33,12 @@ def walk(directory: Path, endings: tuple[str, ...], problems: Problems, follow: 
         for entry in found:
             path, target = folder / entry.name, os.path.realpath(entry.path) if entry.is_symlink() else ""
             is_folder = entry.is_dir()
-            if entry.name.startswith(".") or not (is_folder or entry.name.lower().endswith(endings)):
+            if entry.name.startswith("."):
                 continue
-            if target and not follow and not _is_inside(target, root):
-                problems.warn(
-                    Location(path), "link out of the folder", "leads out of the folder, so it is not followed"
-                )
+            if not (is_folder or entry.name.lower().endswith(endings)):
+                problems.skip(Location(path), OTHER_KIND, "is of a kind that is not read")
+            elif target and not follow and not _is_inside(target, root):
+                problems.skip(Location(path), "link out of the folder", "leads out of the folder")
             elif is_folder:
                 real = target or os.path.realpath(entry.path)
                 if real not in seen and (follow or not target):
@@ -46,9 +47,7 @@ def walk(directory: Path, endings: tuple[str, ...], problems: Problems, follow: 
             elif entry.is_file():
                 yield path
             else:
-                problems.warn(
-                    Location(path), "no file", "is no file (a pipe, a device or a broken link), so it is skipped"
-                )
+                problems.skip(Location(path), "no file", "is no file, but a pipe, a device or a broken link")
 
 
 def id_of(path: Path) -> str:

@@ -47,8 +47,7 @@ class Clann(VectorScorer):
 
     def compare(self, queries: Texts, positives: Texts, negatives: Texts) -> Compared:
         left, right = self.encode_queries(queries), self.encode_documents(positives.and_then(negatives))
-        positive, negative = self.match(torch.cat([left, left]), right).chunk(2)
-        return Compared(positive, negative, ((left, right),))
+        return self.match_all(left, right, ((left, right),))
 
     def language_loss(self, queries: Tensor, documents: Tensor, strength: Tensor | float) -> Tensor:
         """The cross entropy of the discriminator, each language counting half; the encoder's share has the other sign.

@@ -15,8 +15,9 @@ class Dssm(VectorScorer):
 
     x are the shares of the words in the text, so W_1 x is the mean of its words' vectors. Huang et al. hash words into
     letter trigrams first, because their vocabulary has half a million words; ours have some ten thousand, and Chinese
-    words have few letters to hash, so words are taken whole. gamma is their smoothing factor. Without a
-    second tower both sides have one, as theirs do.
+    words have few letters to hash, so words are taken whole. gamma is their smoothing factor, and the loss
+    is their softmax over the positive and four random negatives. Without a second tower both sides have one, as theirs
+    do.
     """
 
     def __init__(self, tables: WordTables, hidden: int, outputs: int, gamma: float, shared: bool = True) -> None:

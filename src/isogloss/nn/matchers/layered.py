@@ -8,6 +8,13 @@ The encoder (section 3.2 of the paper) has m layers of wide convolution and pool
 
 POOL is k-max (the k largest of each row, in the order of the text: Kalchbrenner et al. 2014; a text with fewer columns
 is filled up with zeros) or the average of n neighbouring columns, which gives back l (Yin et al. 2016).
+
+Ours, not the paper's: words may have weights (IDF), which multiply their vectors before the first layer; and the text
+may stand for the weighted mean of its words' vectors, to which the last layer adds:
+
+    v = x + |x| P f^m / sqrt(size of f^m),   x = sum_i w_i e_i / sum_i w_i
+
+P starts at zero, so that training starts from the cosine of the means. Without a layer there is the mean alone.
 """
 
 from __future__ import annotations
@@ -69,7 +76,7 @@ class LayeredCnn(nn.Module):
             raise InputError(f"pooling: {pooling!r} is not one of {', '.join(POOLINGS)}")
         self.widths, self.kernels, self.k, self.pooling = tuple(widths), kernels, k, pooling
         self.outputs = kernels * len(self.widths)
-        inputs = [dimension] + [self.outputs] * (layers - 1)
+        inputs = [dimension, *[self.outputs] * (layers - 1)][:layers]
         self.layers = nn.ModuleList(_Convolutions(rows, kernels, self.widths) for rows in inputs)
 
     def forward(self, vectors: Tensor, lengths: Tensor) -> list[Layer]:
@@ -149,20 +156,26 @@ class LayeredScorer(VectorScorer):
     """Scores by the vectors of the last layer; shows the vectors of all layers to an adversary.
 
     ``network`` is NN_s, None the cosine; ``whole_maps`` shows the maps between the layers (ENC-P) instead of their
-    largest numbers.
+    largest numbers. ``mean``: the last layer adds to the weighted mean of the words' vectors.
     """
 
     def __init__(
-        self, tables: WordTables, tower: LayeredCnn, network: VectorPairNetwork | None, whole_maps: bool = False
-    ) -> None:
+        self, tables: WordTables, tower: LayeredCnn, network: VectorPairNetwork | None, whole_maps: bool = False,
+        mean: bool = False,
+    ) -> None:  # fmt: skip
         super().__init__()
         self.tables, self.tower, self.network, self.whole_maps = tables, tower, network, whole_maps
+        self.outputs = tables.dimension if mean else tower.outputs
+        self.added = nn.Linear(tower.outputs, self.outputs, bias=False) if mean and len(tower.layers) else None
+        if self.added:
+            nn.init.zeros_(self.added.weight)
+        self.mean = mean
 
     @property
     def feature_sizes(self) -> list[int]:
         """The size of what an adversary sees of each layer."""
         below = self.tower.outputs * (self.tower.k if self.whole_maps else 1)
-        return [below] * (len(self.tower.layers) - 1) + [self.tower.outputs]
+        return [below] * (len(self.tower.layers) - 1) + [self.outputs]
 
     def encode_queries(self, queries: Texts) -> Tensor:
         return self._compared(self.query_layers(queries))
@@ -172,13 +185,24 @@ class LayeredScorer(VectorScorer):
 
     def query_layers(self, queries: Texts) -> list[Layer]:
         """Every layer of some queries."""
-        layers: list[Layer] = self.tower(self.tables.queries(queries), queries.lengths)
-        return layers
+        return self.layers_of(self.tables.queries(queries), self.tables.query_shares(queries), queries.lengths)
 
     def document_layers(self, documents: Texts) -> list[Layer]:
         """Every layer of some documents."""
-        layers: list[Layer] = self.tower(self.tables.documents(documents), documents.lengths)
-        return layers
+        vectors = self.tables.documents(documents)
+        return self.layers_of(vectors, self.tables.document_shares(documents), documents.lengths)
+
+    def layers_of(self, vectors: Tensor, shares: Tensor, lengths: Tensor) -> list[Layer]:
+        """Every layer of texts ``[texts, length, dimension]``, whose words have these shares ``[texts, length]``."""
+        weighted = vectors * shares[:, :, None]
+        layers: list[Layer] = self.tower(weighted * lengths[:, None, None], lengths)
+        if not self.mean:
+            return layers
+        vector = weighted.sum(dim=1)
+        if self.added:
+            added = self.added(layers[-1].vectors) * self.tower.outputs**-0.5
+            vector = vector + torch.linalg.vector_norm(vector, dim=1, keepdim=True) * added
+        return [*layers[:-1], Layer(vector, None)]
 
     def match(self, queries: Tensor, documents: Tensor) -> Tensor:
         if self.network is None:
@@ -188,9 +212,8 @@ class LayeredScorer(VectorScorer):
 
     def compare(self, queries: Texts, positives: Texts, negatives: Texts) -> Compared:
         query_layers, document_layers = self.query_layers(queries), self.document_layers(positives.and_then(negatives))
-        encoded = self._compared(query_layers)
-        positive, negative = self.match(torch.cat([encoded, encoded]), self._compared(document_layers)).chunk(2)
-        return Compared(positive, negative, self.features(query_layers, document_layers))
+        features = self.features(query_layers, document_layers)
+        return self.match_all(self._compared(query_layers), self._compared(document_layers), features)
 
     def features(self, queries: Sequence[Layer], documents: Sequence[Layer]) -> Features:
         """What an adversary sees of each layer."""

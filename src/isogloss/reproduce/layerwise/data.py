@@ -79,6 +79,7 @@ class Trial(PaperTrial):
     settings: Mapping[str, str] = field(default_factory=dict)
     seed: int = 0
     drawing: Drawing = field(default_factory=Drawing)
+    revision = 1  # the start is measured, words have weights, DSSM has its softmax
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "settings", _without_defaults(self.system, self.settings))
@@ -281,17 +282,17 @@ class PackedData(TrialData):
         return Arrays(RankingData.load(path), _load_lists(path.with_suffix(".lists.npz")))
 
 
-def write_pack(
-    data: TrialData, pair: Pair, trials: Iterable[Trial], folder: Path, vector_type: type[np.floating] = np.float32
-) -> None:
-    """Write what the trials of a pair need, once for those that read alike; nearly all of it are word vectors."""
+def write_pack(data: TrialData, pair: Pair, trials: Iterable[Trial], folder: Path, eight_bits: bool = False) -> None:
+    """Write what the trials of a pair need, once for those that read alike.
+
+    Nearly all of it are word vectors; in eight bits they take a quarter, and trainings start a little elsewhere.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     with atomic_file(folder / f"{'-'.join(pair)}.json", overwrite=True) as file:
         file.write(json.dumps({"fingerprint": data.fingerprint, "lists": data.lists}) + "\n")
     for key, trial in {trial.reading(): trial for trial in trials}.items():
         path, arrays = _path(folder, pair, key), data.arrays(trial)
-        vectors = {side: (rows, found.astype(vector_type)) for side, (rows, found) in arrays.data.vectors.items()}
-        replace(arrays.data, vectors=vectors).save(path)
+        arrays.data.save(path, eight_bits)
         lists = arrays.measured
         listed = {name: getattr(lists, name) for name in _LIST_ARRAYS}
         listed |= {"ids": lists.queries.ids, "offsets": lists.queries.offsets, "top": np.asarray(lists.top)}

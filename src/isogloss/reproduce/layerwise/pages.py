@@ -18,13 +18,17 @@ from isogloss.reproduce.figures import line_style, new_figure, save_figure
 from isogloss.reproduce.layerwise import plan
 from isogloss.reproduce.layerwise.data import MEASURED, VALIDATION, Trial, limits
 from isogloss.reproduce.layerwise.plan import CROSS_LANGUAGE, MODEL, MONOLINGUAL, TRANSLATED, Experiment, Groups, Result
-from isogloss.reproduce.layerwise.published import CLAIMS, MEASURES, OURS, PUBLISHED, Claim, Row, published_data
+from isogloss.reproduce.layerwise.published import CLAIMS, MEASURES, MODEL_LABEL, PUBLISHED, Claim, Row, published_data
 from isogloss.reproduce.pages import Item, Page, Summary, markdown_table, summarise
 
 Rows = Mapping[str, Sequence[Result]]
 Curves = dict[str, dict[str, list[float]]]
 """Panel, layer, a distance an epoch."""
 LEVEL = 0.05
+NO_COMPARISON = (
+    "No alphas with one at or below 0 were chosen, so the model is one of ADV-ALL's kind: that comparison of the paper "
+    "cannot be made here."
+)
 _TITLES = {
     "table1": "# Table 1: the model and its rivals",
     "table2": "# Table 2: other text encoders",
@@ -56,7 +60,9 @@ def _ablations(experiment: Experiment, item: str, groups_of: Callable[[Experimen
     sections, values = [], {}
     for pair in experiment.setup.cross_language():
         section, values["-".join(pair)] = _section(experiment, item, [pair], groups_of(experiment, pair))
-        sections += [f"## {'-'.join(pair)}", _alphas_line(experiment, pair), *section]
+        sections += [f"## {'-'.join(pair)}", _chosen_line(experiment, pair), *section]
+        if item == "table3" and not plan.has_comparable_alphas(experiment, pair):
+            sections.append(NO_COMPARISON)
     return _page(experiment, item, sections, values)
 
 
@@ -82,7 +88,7 @@ def figure_distance(experiment: Experiment) -> Page:
             for layer, found in layers.items()
         ]
         sections += [
-            f"## {name}", f"![distances](figure_distance.{name}.png)", _alphas_line(experiment, pair),
+            f"## {name}", f"![distances](figure_distance.{name}.png)", _chosen_line(experiment, pair),
             "W_j is the estimate of the critic of layer j, averaged over the epoch and over the seeds that reached it; "
             "the critics of ADV-NON do not influence the encoder.", markdown_table(header, rows),
         ]  # fmt: skip
@@ -90,21 +96,22 @@ def figure_distance(experiment: Experiment) -> Page:
 
 
 def figure_alphas(experiment: Experiment) -> Page:
-    """MAP against the alphas that were tried."""
+    """MAP against the betas and alphas that were tried."""
     sections, values, shown = ["# MAP against the alphas of the layers"], {}, ("validation", MEASURED)
     for pair in experiment.setup.cross_language():
         name = "-".join(pair)
-        found = experiment.groups(plan.alpha_trials(experiment, pair))
+        found = experiment.groups(plan.grid_trials(experiment, pair))
         points = {
-            alphas or "1": {name: summarise([each.mean("MAP", name) for each in results]) for name in shown}
-            for alphas, results in found.items()
+            label: {name: summarise([each.mean("MAP", name) for each in results]) for name in shown}
+            for label, results in found.items()
         }
         values[name] = {alphas: {k: v.as_json() for k, v in both.items()} for alphas, both in points.items()}
         draw_alphas(experiment.output / f"figure_alphas.{name}", points)
-        rows = [(alphas, *map(str, both.values())) for alphas, both in points.items()]
+        rows = [(alphas, *map(str, both.values()), str(len(found[alphas]))) for alphas, both in points.items()]
+        header = ("alphas", "MAP, to choose by", "MAP, measured", "seeds")
         sections += [
-            f"## {name}", f"![alphas](figure_alphas.{name}.png)", _alphas_line(experiment, pair),
-            _lists_line(experiment, pair), markdown_table(("alphas", "MAP, to choose by", "MAP, measured"), rows),
+            f"## {name}", f"![alphas](figure_alphas.{name}.png)", _chosen_line(experiment, pair),
+            _lists_line(experiment, pair), markdown_table(header, rows),
         ]  # fmt: skip
     return Page("\n\n".join(sections), {**experiment.setup.about(), "alphas": values})
 
@@ -116,7 +123,10 @@ def probe(experiment: Experiment) -> Page:
         groups = experiment.groups(plan.adversary_trials(experiment, pair))
         layers = max((len(result.record["probe"]) for results in groups.values() for result in results), default=0)
         found = {
-            label: [summarise([result.record["probe"][layer] for result in results]) for layer in range(layers)]
+            label: [
+                summarise([each[layer] for result in results if layer < len(each := result.record["probe"])])
+                for layer in range(layers)
+            ]
             for label, results in groups.items()
         }
         values["-".join(pair)] = {label: [each.as_json() for each in by] for label, by in found.items()}
@@ -125,13 +135,32 @@ def probe(experiment: Experiment) -> Page:
             (label, *map(str, by), str(summarise([result.mean("MAP", MEASURED) for result in groups[label]])))
             for label, by in found.items()
         ]
-        sections += [f"## {'-'.join(pair)}", _alphas_line(experiment, pair), markdown_table(header, rows)]
+        sections += [f"## {'-'.join(pair)}", _chosen_line(experiment, pair), markdown_table(header, rows)]
     sections.append(
         "The accuracy of a classifier that is trained afterwards on the vectors of a part of the measured queries and "
         "of the documents relevant to them, and tested on the others; .5 is random. None of these documents was a "
         "positive in training; some were negatives."
     )
     return Page("\n\n".join(sections), {**experiment.setup.about(), "accuracy": values})
+
+
+def settings(experiment: Experiment) -> Page:
+    """MAP of the model with one value of its settings changed at a time."""
+    sections, values = ["# Settings of the paper's model, changed one at a time"], {}
+    for pair in experiment.setup.cross_language():
+        groups = experiment.groups(plan.settings_trials(experiment, pair))
+        found = {
+            label: [summarise([each.mean("MAP", part) for each in results]) for part in ("validation", MEASURED)]
+            for label, results in groups.items()
+        }
+        values["-".join(pair)] = {label: [each.as_json() for each in both] for label, both in found.items()}
+        rows = [(label, *map(str, both)) for label, both in found.items()]
+        sections += [
+            f"## {'-'.join(pair)}", _lists_line(experiment, pair),
+            markdown_table(("setting", "MAP, to choose by", "MAP, measured"), rows),
+        ]  # fmt: skip
+    sections.append("One seed. The values are of the paper's section 4.2.")
+    return Page("\n\n".join(sections), {**experiment.setup.about(), "settings": values})
 
 
 def distances(results: Sequence[Result]) -> dict[str, list[float]]:
@@ -178,7 +207,8 @@ def draw_alphas(path: Path, points: Mapping[str, Mapping[str, Summary]]) -> list
         axes.errorbar(positions, means, yerr=halves, label=label, capsize=3 + 3 * number, **style)
     axes.set_xlim(-0.5, max(1, len(points)) - 0.5)
     axes.set_xticks(range(len(points)), list(points), rotation=90 if len(points) > 8 else 0)
-    axes.set(xlabel="alphas of the layers below the last", ylabel="MAP")
+    betas = "beta: " if any(":" in label for label in points) else ""
+    axes.set(xlabel=f"{betas}alphas of the layers below the last", ylabel="MAP")
     axes.grid(alpha=0.3)
     axes.legend(handlelength=3)
     return save_figure(figure, path)
@@ -197,23 +227,39 @@ class Difference(NamedTuple):
 
 
 def difference(left: Sequence[Result], right: Sequence[Result], measure: str) -> Difference | None:
-    """Paired over the queries, their values averaged over the seeds; None where the rows have not the same lists."""
+    """Paired over the queries, averaged over the seeds; None where the lists differ or the trials do not."""
     if not left or not right or len({result.record["lists"] for result in (*left, *right)}) > 1:
         return None
+    if {result.trial.name for result in left} & {result.trial.name for result in right}:
+        return None  # one is a copy of the other: there is nothing to compare
     apart = _average(left, measure) - _average(right, measure)
     return Difference(float(apart.mean()), paired_t_test(apart))
 
 
-def checked_claims(item: str, rows: Mapping[str, Sequence[Result]]) -> list[dict[str, Any]]:
-    """The claims of the text about two rows that are both there, measure by measure."""
+def checked_claims(
+    item: str, rows: Mapping[str, Sequence[Result]], language: str = "", left_out: Sequence[str] = ()
+) -> list[dict[str, Any]]:
+    """All claims of the text, measure by measure; where no verdict is possible, ``why`` says so.
+
+    Only those of data in the documents' language, where there are such; ``left_out``: rows that cannot be compared.
+    """
     found = []
     for claim in CLAIMS[item]:
+        if not set(claim.data) & set(published_data(language)):
+            continue
+        both = claim.left, claim.right
+        why = "" if not set(both) & set(left_out) else "cannot be compared here"
+        if missing := [name for name in both if not rows.get(name)]:
+            why = f"not run: {', '.join(missing)}"
         for measure in claim.measures:
-            apart = difference(rows.get(claim.left, []), rows.get(claim.right, []), measure)
-            if apart:
-                about = {"left": claim.left, "right": claim.right, "said": claim.relation, "measure": measure}
+            about = {"left": claim.left, "right": claim.right, "said": claim.relation, "measure": measure}
+            apart = None if why else difference(rows[claim.left], rows[claim.right], measure)
+            known: dict[str, Any] = {"difference": None, "p": None, "holds": None}
+            known["why"] = why or "the same trials, or other lists"
+            if apart is not None:
                 holding = holds(claim, apart.mean, apart.is_significant)
-                found.append({**about, "difference": apart.mean, "p": apart.probability, "holds": holding})
+                known = {"difference": apart.mean, "p": apart.probability, "holds": holding, "why": ""}
+            found.append({**about, **known})
     return found
 
 
@@ -228,16 +274,19 @@ def holds(claim: Claim, mean: float, is_significant: bool) -> bool:
         "worse": is_significant and mean < 0,
         "on par": not is_significant,
         "not better": not (is_significant and mean > 0),
+        "not worse": not (is_significant and mean < 0),
+        "above": mean > 0,
+        "below": mean < 0,
     }[claim.relation]
 
 
-def _alphas_line(experiment: Experiment, pair: Pair) -> str:
-    """Which alphas the model has."""
-    chosen = plan.chosen_alphas(experiment, pair)
-    if chosen is None:
+def _chosen_line(experiment: Experiment, pair: Pair) -> str:
+    """Which beta and alphas the model has."""
+    found, grid = plan.chosen(experiment, pair), experiment.setup.grid()
+    if found is None:
         return "The alphas are not chosen yet: trials of the grid are missing."
-    tried = "; ".join(alphas or "1" for alphas in experiment.setup.grid())
-    return f"Alphas of the layers below the last, chosen by the validation MAP from {tried}: {chosen or '1'}."
+    what = "Beta: alphas" if len({each["beta"] for each in grid.values()}) > 1 else "Alphas"
+    return f"{what} of the layers below the last, chosen by the validation MAP: {found} (of {'; '.join(grid)})."
 
 
 def _with_monolingual(pairs: Sequence[Pair]) -> list[list[Pair]]:
@@ -247,22 +296,35 @@ def _with_monolingual(pairs: Sequence[Pair]) -> list[list[Pair]]:
 
 
 def _page(experiment: Experiment, item: str, sections: Sequence[str], values: Mapping[str, Any]) -> Page:
-    parts = sections or ["There is no pair of two languages."]
+    parts = [*sections, _times(values)] if sections else ["There is no pair of two languages."]
     return Page(
         "\n\n".join([_TITLES[item], *parts]), {**experiment.setup.about(), "measures": MEASURES, "results": values}
     )
+
+
+def _times(values: Mapping[str, Any]) -> str:
+    """How long the trials of a page took, machine by machine."""
+    rows = [row for found in values.values() for row in found["rows"].values()]
+    seconds: dict[str, dict[str, float]] = {}
+    for row in rows:
+        for trial, taken, device in zip(row["trials"], row["seconds"], row["device"], strict=True):
+            seconds.setdefault(device, {})[trial] = taken
+    taken = [f"{len(each):,} on {device} {sum(each.values()):,.0f} s" for device, each in seconds.items()]
+    return f"Seconds of the trials, each by itself: {'; '.join(taken)}." if taken else "No trial was run."
 
 
 def _section(
     experiment: Experiment, item: str, pairs: Sequence[Pair], planned: Groups
 ) -> tuple[list[str], dict[str, Any]]:
     rows = experiment.groups(planned)
-    best = next((name for name in (OURS, "BM25") if rows.get(name)), OURS)
+    best = next((name for name in (MODEL_LABEL, "BM25") if rows.get(name)), MODEL_LABEL)
     bounds = {
         name: {each: float(values.mean()) for each, values in found.items()}
         for name, found in limits(_dataset(experiment, pairs[-1])).items()
     }
-    claims = checked_claims(item, rows)
+    crosses = pairs[-1][0] != pairs[-1][1]
+    alike = item == "table3" and crosses and not plan.has_comparable_alphas(experiment, pairs[-1])
+    claims = checked_claims(item, rows, pairs[-1][1], ("ADV-ALL",) if alike else ())
     shown = {
         name: {each: summarise([result.mean(each, MEASURED) for result in results]) for each in MEASURES}
         for name, results in rows.items()
@@ -272,9 +334,8 @@ def _section(
         _table(item, pairs[-1][1], rows, shown, best, bounds),
         _MEANING.format(row=best),
     ]
-    if claims:
-        text += ["Claims of the paper's text about differences (section 4.3), and the differences here:"]
-        text += [_claims_table(claims)]
+    text += ["Claims of the paper's text about differences (section 4.3), and the differences here:"]
+    text += [_claims_table(claims)]
     values = {
         "rows": {name: _row_values(rows[name], shown[name], PUBLISHED[item].get(name)) for name in rows},
         "limits": bounds,
@@ -288,7 +349,8 @@ def _table(
     bounds: Mapping[str, Mapping[str, float]],
 ) -> str:  # fmt: skip
     papers = published_data(language)
-    header = ["model", *MEASURES, *(f"paper, {data}: {name}" for data in papers for name in MEASURES), "pairs/s"]
+    theirs_named = [f"paper, {data}: {name}" for data in papers for name in MEASURES]
+    header = ["model", *MEASURES, *theirs_named, "pairs/s", "seeds", "machine, date"]
     body = []
     for name, results in rows.items():
         values = [f"{shown[name][each]}{_mark(rows, name, reference, each)}" for each in MEASURES]
@@ -297,10 +359,17 @@ def _table(
         part = next((f" ({part})" for part, known in _PARTS.items() if item == "table1" and name in known), "")
         speed = max((result.record.get("pairs_per_second") or 0 for result in results), default=0)
         measured = [*values, *(theirs or ["—"] * 2 * len(papers))]
-        body.append([f"{name}{part}", *measured, f"{speed:,}" if speed else "—"])
+        seeds = str(len(results)) if results else "not run"
+        body.append([f"{name}{part}", *measured, f"{speed:,}" if speed else "—", seeds, _where_and_when(results)])
     for name, found in bounds.items():
-        body.append([f"*{name}*", *(f"*{found[each]:.3f}*" for each in MEASURES), *["—"] * (2 * len(papers) + 1)])
+        body.append([f"*{name}*", *(f"*{found[each]:.3f}*" for each in MEASURES), *["—"] * (2 * len(papers) + 3)])
     return markdown_table(header, body)
+
+
+def _where_and_when(results: Sequence[Result]) -> str:
+    """The machines of a row's trials and their dates."""
+    known = dict.fromkeys(f"{each.record['device']}, {each.record.get('date', 'no date')}" for each in results)
+    return "; ".join(known) or "—"
 
 
 def _mark(rows: Rows, name: str, reference: str, measure: str) -> str:
@@ -315,22 +384,25 @@ def _row_values(results: Sequence[Result], shown: Mapping[str, Summary], publish
     return {
         "trials": [result.trial.name for result in results],
         **{measure: shown[measure].as_json() for measure in MEASURES},
-        "devices": sorted({result.record["device"] for result in results}),
+        "device": [result.record["device"] for result in results],
         "seconds": [result.record["seconds"] for result in results],
         "pairs_per_second": [result.record.get("pairs_per_second") for result in results],
         "paper": published,
     }
 
 
+_PREPOSITIONS = {"on par": "with ", "above": "", "below": ""}
+
+
 def _claims_table(claims: Sequence[Mapping[str, Any]]) -> str:
     """A line a claim and measure."""
-    rows = [
-        (
-            f"{claim['left']} is {claim['said']} {'with' if claim['said'] == 'on par' else 'than'} {claim['right']}",
-            claim["measure"], f"{claim['difference']:+.3f}", f"{claim['p']:.3f}", "yes" if claim["holds"] else "no",
-        )
-        for claim in claims
-    ]  # fmt: skip
+    rows = []
+    for claim in claims:
+        said = f"{claim['left']} is {claim['said']} {_PREPOSITIONS.get(claim['said'], 'than ')}{claim['right']}"
+        shown = ("—", "—", claim["why"])
+        if not claim["why"]:
+            shown = (f"{claim['difference']:+.3f}", f"{claim['p']:.3f}", "yes" if claim["holds"] else "no")
+        rows.append((said, claim["measure"], *shown))
     return markdown_table(("the paper says", "measure", "difference here", "p", "holds here"), rows)
 
 
@@ -359,14 +431,14 @@ def _lists_line(experiment: Experiment, pair: Pair) -> str:
 
 def _item(
     page: Callable[[Experiment], Page], groups: Callable[[Experiment, Pair], Groups], is_drawn: bool = False,
-    cross_lingual: bool = True,
+    cross_lingual: bool = True, chooses: bool = True,
 ) -> Item:  # fmt: skip
     def trials(experiment: Experiment) -> list[Trial]:
         found: list[list[Trial]] = []
         for pair in experiment.setup.pairs:
             crosses = pair[0] != pair[1]
-            if crosses and MODEL not in experiment.setup.left_out:  # the alphas are chosen from these
-                found += plan.alpha_trials(experiment, pair).values()
+            if crosses and chooses and MODEL not in experiment.setup.left_out:  # the alphas are chosen from these
+                found += plan.grid_trials(experiment, pair).values()
             if crosses or not cross_lingual:
                 found += groups(experiment, pair).values()
         return [trial for group in found for trial in group]
@@ -379,6 +451,7 @@ ITEMS = {
     "table2": _item(table2, plan.table2_trials),
     "table3": _item(table3, plan.table3_trials),
     "figure_distance": _item(figure_distance, plan.adversary_trials, is_drawn=True),
-    "figure_alphas": _item(figure_alphas, plan.alpha_trials, is_drawn=True),
+    "figure_alphas": _item(figure_alphas, plan.grid_trials, is_drawn=True),
     "probe": _item(probe, plan.adversary_trials),
+    "settings": _item(settings, plan.settings_trials, chooses=False),
 }

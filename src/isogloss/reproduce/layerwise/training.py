@@ -46,6 +46,7 @@ class LayerwiseTrials(PlanRunner[Trial, TrialData]):
             "queries": len(values[MEASURES[0]]),
             MEASURED: {name: float(values[name].mean()) for name in MEASURES},
             "seconds": round(time.perf_counter() - started, 3),
+            "date": time.strftime("%Y-%m-%d"),
         }
         record = trial.record(data.fingerprint, found)
         return Outcome(record, {name: values[name].astype(np.float32) for name in MEASURES})

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from isogloss.nn.pretrained.encoder import DOWNLOAD_HELP, PRETRAINED_HELP
 from isogloss.storage.arrays import has_array, read_tensors, write_tensors
 from isogloss.storage.errors import InputError
 from isogloss.storage.files import atomic_file, read_json
@@ -66,8 +67,9 @@ class BridgeOptions(SystemOptions):
 
     lexicon: str = option("", LEXICON_HELP.replace(f"{INDUCED}: from the translated pages of the train split; ", ""))
     pretrained: str = option(
-        "", "a sentence encoder, whose cosine is one more feature: use (extra 'pretrained'); default: none"
+        "", f"a sentence encoder, whose cosine is one more feature: {PRETRAINED_HELP}; default: none"
     )
+    download: bool = option(False, DOWNLOAD_HELP)
     stems: bool = option(True, "Snowball stems, where a language has them")
     dimension: int = option(128, "of the word vectors", 2, 4096)
     epochs: int = option(20, "of training the word vectors", 0, 10_000)

@@ -17,10 +17,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.nn.encoders.pretrained import PretrainedEncoder
 from isogloss.retrieval.ranking import Allowed, Ranking, Rows, Scores, top_k
 from isogloss.systems.bridge.characters import CharacterStage
 from isogloss.systems.bridge.documents import Documents
+from isogloss.systems.bridge.encoder_feature import EncoderFeature
 from isogloss.systems.bridge.expansion import SCALE
 from isogloss.systems.bridge.explaining import Found, word_scores
 from isogloss.systems.bridge.features import Features, QueryFeatures, compute_features, products
@@ -78,7 +78,7 @@ class Retriever:
 
     def __init__(
         self, model: BridgeModel, documents: Documents, id_order: Numbers, depth: int,
-        tokenizers: tuple[Tokenizer, Tokenizer], encoder: PretrainedEncoder | None = None,
+        tokenizers: tuple[Tokenizer, Tokenizer], encoder: EncoderFeature | None = None,
         contexts: Mapping[str, Values] | None = None,
     ) -> None:  # fmt: skip
         self.model, self.documents, self.id_order = model, documents, id_order
@@ -284,7 +284,7 @@ class Retriever:
         terms = self._query_terms.terms(words)
         document_term_of = dict(zip(terms, self._document_terms.terms(words), strict=True))
         statistics = self.model.translation.query_statistics(Counter(terms), self.documents.count_of, document_term_of)
-        pretrained = self._encoder.encode([query])[0] if self._encoder and words else None
+        pretrained = self._encoder.encode_query(query) if self._encoder and words else None
         return QueryFeatures.of(terms, statistics, self.model.tables, pretrained)
 
     def _compute_query_table(self, query: str) -> QueryTable:

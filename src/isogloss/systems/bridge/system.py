@@ -37,7 +37,6 @@ from numpy.typing import NDArray
 
 from isogloss.data.dataset import Dataset
 from isogloss.data.documents import Collection
-from isogloss.nn.encoders.pretrained import PretrainedEncoder
 from isogloss.retrieval.ranking import Allowed, Matches, Ranking, Rows, Scores, top_k
 from isogloss.storage.errors import InputError
 from isogloss.storage.progress import track
@@ -46,6 +45,7 @@ from isogloss.storage.wording import way
 from isogloss.systems.base import Contribution, QueryVocabulary, SystemOptions, as_names
 from isogloss.systems.bridge.characters import CHARACTER_FEATURES
 from isogloss.systems.bridge.documents import Documents, Part, Vectors, number_tokens
+from isogloss.systems.bridge.encoder_feature import EncoderFeature
 from isogloss.systems.bridge.explaining import explain
 from isogloss.systems.bridge.features import FEATURES, VectorsInContext
 from isogloss.systems.bridge.fetched import (
@@ -118,9 +118,9 @@ class Bridge(FindsPassages, Trainable, SparseSystem):
         self.options.check()
         self._encoder = None
         if self.options.pretrained:
-            self._encoder = PretrainedEncoder(self.options.pretrained)
+            self._encoder = EncoderFeature(self.options.pretrained)
             for language in (query_language, document_language):
-                self._encoder.check(language)
+                self._encoder.encoder.check(language)
         self._query_terms = Tokenizer(query_language, self.options.stems)
         self._document_terms = Tokenizer(document_language, self.options.stems)
         self.model: BridgeModel | None = None
@@ -144,6 +144,8 @@ class Bridge(FindsPassages, Trainable, SparseSystem):
 
         weights = Weights(*(each * used_features(FEATURES, self.options) for each in default_weights()))
         calibration = default = DEFAULT_CALIBRATIONS[bool(self.options.pretrained)]
+        if self._encoder is not None:
+            self._encoder.fit()
         knowledge = read_knowledge(self.options, (self._query_terms, self._document_terms))
         lists = [] if "weights" in self.options.left_out else self._judged_lists(training, knowledge)
         if lists:
@@ -349,9 +351,13 @@ class Bridge(FindsPassages, Trainable, SparseSystem):
 
     def save_model(self, directory: Path) -> None:
         self._ready.save(directory)
+        if self._encoder is not None:
+            self._encoder.save(directory)
 
     def load_model(self, directory: Path) -> None:
         self.model = BridgeModel.load(directory)
+        if self._encoder is not None:
+            self._encoder.load(directory)
         self._use(Documents([]))
 
     def count_only(self, live: Allowed) -> None:
@@ -468,7 +474,7 @@ class Bridge(FindsPassages, Trainable, SparseSystem):
     def _encoded(self, texts: Sequence[str]) -> Vectors:
         if self._encoder is None:
             return None
-        return self._encoder.encode([text[slice(*passage_spans(text, _READ)[0])] for text in texts])
+        return self._encoder.encode_documents([text[slice(*passage_spans(text, _READ)[0])] for text in texts])
 
 
 def _sample(training: Dataset, queries: Sequence[str]) -> Collection:

@@ -23,7 +23,7 @@ from isogloss.storage.errors import import_extra
 from isogloss.storage.strings import StringTable
 from isogloss.systems.base import Contribution, SystemOptions, option
 from isogloss.systems.explanations import CutText, explain_by_leaving_out
-from isogloss.systems.start_vectors import COLLECTION, RANDOM
+from isogloss.systems.start_vectors import COLLECTION, RANDOM, SKIP_GRAM
 from isogloss.systems.trained import TrainedSystem
 from isogloss.text.batches import tokenize_texts
 from isogloss.text.ids import TextIds, text_ids
@@ -43,7 +43,11 @@ if TYPE_CHECKING:
 SIDES = ("query", "document")
 NEGATIVES = ("random", "in-batch", "hard")
 DEVICES = ("auto", "cpu", "cuda")
-_START = f": a file, {RANDOM}, or for both {COLLECTION}: trained on the texts, aligned by the pages of the train split"
+LOSSES = ("hinge", "softmax")
+START = (
+    f": a file, {RANDOM}, or for both {COLLECTION} (trained on the texts, aligned by the pages of the train split) or "
+    f"{SKIP_GRAM} (trained on the texts of each language by gensim, not aligned)"
+)
 _MEASURES = ("MAP", "P@10", "MRR_mr")
 Build = Callable[["WordTables"], "Scorer"]
 """Makes a scorer with tables of word vectors."""
@@ -59,7 +63,9 @@ class MatcherOptions(SystemOptions):
     rate: float = option(0.001, "learning rate of Adam", 1e-9, 10)
     decay: float = option(1.0, "the rate is multiplied by this after each epoch", 1e-6, 1)
     clip: float = option(5.0, "largest norm of a step's gradient; 0: no clipping", 0, 1e9)
-    margin: float = option(1.0, "by which a positive is to beat a negative", 1e-6, 1000)
+    loss: str = option("hinge", "hinge, or softmax: -log of the positive's share beside its negatives")
+    margin: float = option(1.0, "by which a positive is to beat a negative, where loss=hinge", 1e-6, 1000)
+    sampled: int = option(1, "negatives of each pair", 1, 1000)
     negatives: str = option("hard", f"one of {', '.join(NEGATIVES)} (near the positive, by BM25)")
     hard_share: float = option(0.5, "of the negatives that are hard, where negatives=hard", 0, 1)
     neighbours: int = option(50, "hard negatives to draw from, where negatives=hard", 1, 10_000)
@@ -72,8 +78,8 @@ class MatcherOptions(SystemOptions):
     minimum_count: int = option(1, "words that occur less often are unknown", 1, 1000)
     query_words: int = option(100, "words of a query that are read; 0: all", 0, 1_000_000)
     document_words: int = option(200, "words of a document that are read; 0: all", 0, 1_000_000)
-    query_vectors: str = option(COLLECTION, f"word vectors of the query language to start from{_START}")
-    document_vectors: str = option(COLLECTION, f"word vectors of the document language to start from{_START}")
+    query_vectors: str = option(COLLECTION, f"word vectors of the query language to start from{START}")
+    document_vectors: str = option(COLLECTION, f"word vectors of the document language to start from{START}")
     frozen: bool = option(False, "do not train the word vectors")
     dropout: float = option(0.2, "of word vectors", 0, 0.99)
     device: str = option("auto", "auto, cpu or cuda")
@@ -81,7 +87,7 @@ class MatcherOptions(SystemOptions):
 
     def check(self, system: str) -> None:
         """Raise for values that no range rules out."""
-        self.require(system, {"negatives": NEGATIVES, "device": DEVICES})
+        self.require(system, {"negatives": NEGATIVES, "device": DEVICES, "loss": LOSSES})
         self.require_measure(system)
 
     def recipe(self) -> Recipe:
@@ -120,16 +126,16 @@ class MatcherModel:
 
 
 def first_scorer(options: MatcherOptions, build: Build, tables: Sequence[np.ndarray | None]) -> Scorer:
-    """An untrained scorer; the seed draws its weights."""
+    """An untrained scorer with the vectors of both sides and the weights of their words; the seed draws the rest."""
     import torch
 
     from isogloss.nn.matchers.scorer import WordTables
 
-    query, document = tables
+    query, document, *weights = tables
     assert query is not None
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(options.seed)
-        return build(WordTables(query, document, options.dropout, not options.frozen))
+        return build(WordTables(query, document, options.dropout, not options.frozen, (weights[0], weights[1])))
 
 
 def load_scorer(options: MatcherOptions, build: Build, parameters: State) -> Scorer:
@@ -137,7 +143,8 @@ def load_scorer(options: MatcherOptions, build: Build, parameters: State) -> Sco
     from isogloss.nn.encoders.torch_encoder import fill
     from isogloss.nn.inference import usable_device
 
-    scorer = first_scorer(options, build, [parameters.get(f"tables.{side}") for side in SIDES])
+    tables = [parameters.get(f"tables.{side}{what}") for what in ("", "_weights") for side in SIDES]
+    scorer = first_scorer(options, build, tables)
     fill(dict(scorer.named_parameters()), parameters)
     return scorer.to(usable_device(options.device))
 
@@ -173,7 +180,7 @@ class Matcher(TrainedSystem):
     def reading(self) -> Reading:
         """How texts are read."""
         options = self.options
-        trained = options.query_vectors == options.document_vectors == COLLECTION
+        trained = options.query_vectors == options.document_vectors and options.query_vectors in (COLLECTION, SKIP_GRAM)
         from isogloss.systems.matchers.data import Reading
 
         return Reading(
@@ -202,9 +209,11 @@ class Matcher(TrainedSystem):
         from isogloss.training.torch_triples import TorchTriples
 
         options, self._words, self._has_dev = self.options, data.words, data.dev is not None
-        scorer = first_scorer(options, self.build, data.first_tables(options.dimension, options.seed))
+        tables = (*data.first_tables(options.dimension, options.seed), *map(data.weights.get, SIDES))
+        scorer = first_scorer(options, self.build, tables)
+        margin = None if options.loss == "softmax" else options.margin
         learner = TorchTriples(
-            scorer, data.triples, _negatives(options, data), options.margin, options.clip, options.seed, options.device,
+            scorer, data.triples, _negatives(options, data), margin, options.clip, options.seed, options.device,
             self.extra_term(scorer),
         )  # fmt: skip
         lists, documents = data.dev, data.triples.documents
@@ -319,8 +328,9 @@ def _negatives(options: MatcherOptions, data: RankingData) -> Negatives:
 
     triples: Triples = data.triples
     if options.negatives == "hard":
-        return HardNegatives(triples, options.seed, data.neighbours, options.hard_share)
-    return (InBatchNegatives if options.negatives == "in-batch" else RandomNegatives)(triples, options.seed)
+        return HardNegatives(triples, options.seed, data.neighbours, options.hard_share, draws=options.sampled)
+    kind = InBatchNegatives if options.negatives == "in-batch" else RandomNegatives
+    return kind(triples, options.seed, options.sampled)
 
 
 def _measured(

@@ -19,6 +19,7 @@ from isogloss.data.dataset import Dataset, load_dataset
 from isogloss.data.documents import Query
 from isogloss.data.judgments import Judgments
 from isogloss.data.problems import Problems
+from isogloss.nn.encoders.weighted import idf, term_statistics
 from isogloss.retrieval.bm25 import BM25, Concept
 from isogloss.retrieval.postings import Postings
 from isogloss.retrieval.ranking import top_k
@@ -27,15 +28,16 @@ from isogloss.storage.errors import InputError
 from isogloss.storage.progress import track
 from isogloss.storage.strings import StringTable
 from isogloss.systems import start_vectors
+from isogloss.systems.aligned import source_texts
 from isogloss.systems.lexicons import fill_languages
 from isogloss.systems.matchers.base import SIDES
-from isogloss.systems.start_vectors import COLLECTION, RANDOM
+from isogloss.systems.start_vectors import COLLECTION, RANDOM, SKIP_GRAM
 from isogloss.text.batches import TokenizedTexts, tokenize_texts
-from isogloss.text.ids import Ids, TextIds, choose_words, text_ids
+from isogloss.text.ids import Ids, TextIds, choose_words, in_order, text_ids
 from isogloss.training.examples import Examples, RankedLists, graded_examples
 from isogloss.training.triples import Triples
 from isogloss.translation.translators import open_translator
-from isogloss.translation.vectors.word_vectors import Matrix
+from isogloss.translation.vectors.word_vectors import Matrix, WordVectors
 
 QueryTexts = Callable[[Sequence[str]], Sequence[str]]
 """The texts that are read instead of the queries: their translations, say."""
@@ -97,7 +99,9 @@ class Reading:
 
     ``one_language``: queries and documents have one vocabulary. ``neighbours``: hard negatives of a query. Names of
     vector files may contain ``{pair}``, ``{query}`` and ``{document}``; ``collection`` (for both) means vectors of
-    ``vector_dimension`` numbers that are trained on the collection, ``random`` means none.
+    ``vector_dimension`` numbers that are trained on the collection, ``skip-gram`` such of each language for itself,
+    ``random`` means none. ``weighted``: words have their IDF as weights, that of the query language from its documents
+    where there are any; and words of these that have a vector are known too, not those of train queries alone.
     """
 
     vocabulary: int = 100_000
@@ -110,6 +114,7 @@ class Reading:
     query_vectors: str = ""
     document_vectors: str = ""
     vector_dimension: int = 0
+    weighted: bool = False
 
 
 @dataclass(frozen=True)
@@ -117,7 +122,7 @@ class RankingData:
     """The vocabularies of both sides (one table if they have one language), the pairs of the train split, dev lists.
 
     ``neighbours`` has the hard negatives of each query, filled with -1; ``vectors`` the words of a side that have an
-    initial vector, and the vectors.
+    initial vector, and the vectors; ``weights`` those of all words of a side, where they have any.
     """
 
     words: dict[str, StringTable]
@@ -125,6 +130,7 @@ class RankingData:
     neighbours: Ids
     dev: RankedLists | None
     vectors: dict[str, tuple[NDArray[np.int64], Matrix]] = field(default_factory=dict)
+    weights: dict[str, NDArray[np.float32]] = field(default_factory=dict)
 
     @property
     def one_language(self) -> bool:
@@ -145,8 +151,8 @@ class RankingData:
             tables.append(table)
         return tables[0], tables[1] if len(tables) > 1 else None
 
-    def save(self, path: Path) -> None:
-        """Write one ``.npz`` file."""
+    def save(self, path: Path, eight_bits: bool = False) -> None:
+        """Write one ``.npz`` file; ``eight_bits``: vectors as whole numbers to 127, each with its scale."""
         triples, arrays = self.triples, dict[str, NDArray[Any]]()
         for side in SIDES[: 2 - self.one_language]:
             arrays[f"{side}_words"] = np.asarray(list(self.words[side]), dtype=np.str_)
@@ -158,7 +164,11 @@ class RankingData:
                 "dev.top": np.asarray(self.dev.top)
             }
         for side, (rows, found) in self.vectors.items():
-            arrays |= {f"{side}_vectors.rows": rows, f"{side}_vectors": found}
+            scale = np.maximum(np.abs(found).max(axis=1, initial=0), 1e-30) / 127 if eight_bits else np.ones(len(rows))
+            kept = np.rint(found / scale[:, None]).astype(np.int8) if eight_bits else found
+            arrays |= {f"{side}_vectors.rows": rows, f"{side}_vectors": kept}
+            arrays |= {f"{side}_vectors.scale": scale.astype(np.float32)}
+        arrays |= {f"{side}_weights": weights for side, weights in self.weights.items()}
         save_packed(path, arrays)
 
     @classmethod
@@ -176,11 +186,15 @@ class RankingData:
                 dev = RankedLists(_as_texts("dev", arrays), **listed, top=int(arrays["dev.top"]))
             triples = Triples(*texts, arrays["query_of"], arrays["positive_of"])
             vectors = {
-                side: (arrays[f"{side}_vectors.rows"], arrays[f"{side}_vectors"])
+                side: (
+                    arrays[f"{side}_vectors.rows"],
+                    arrays[f"{side}_vectors"] * arrays[f"{side}_vectors.scale"][:, None],
+                )
                 for side in SIDES
                 if f"{side}_vectors" in arrays
             }
-            return cls(words, triples, arrays["neighbours"], dev, vectors)
+            weights = {side: arrays[f"{side}_weights"] for side in SIDES if f"{side}_weights" in arrays}
+            return cls(words, triples, arrays["neighbours"], dev, vectors, weights)
         except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
             raise InputError(f"{path}: is not a file of training data ({error}); prepare it again") from error
 
@@ -195,6 +209,9 @@ def read_ranking_data(dataset: Dataset, reading: Reading, query_texts: QueryText
     queries, documents, words = _read(
         query_texts([query.text for query in examples.queries]), dataset.documents.texts(("text",)), reading
     )
+    spaces = _spaces(dataset, reading)
+    if reading.weighted and spaces and not reading.one_language:
+        words["query"] = StringTable.of(in_order({*words["query"], *spaces[0].words}))
     triples = Triples(
         text_ids(queries, words["query"], reading.query_words),
         text_ids(documents, words["document"], reading.document_words),
@@ -208,7 +225,8 @@ def read_ranking_data(dataset: Dataset, reading: Reading, query_texts: QueryText
     dev = None
     if reading.dev_queries and "dev" in dataset.splits:
         dev = read_lists(dataset, "dev", words["query"], reading, query_texts)
-    return RankingData(words, triples, neighbours, dev, _vectors(dataset, reading, words))
+    weights = _weights(dataset, documents, words) if reading.weighted else {}
+    return RankingData(words, triples, neighbours, dev, _vectors(dataset, reading, words, spaces), weights)
 
 
 def read_lists(
@@ -247,24 +265,43 @@ def _chosen(texts: TokenizedTexts, reading: Reading) -> StringTable:
     return StringTable.of(choose_words(texts, reading.vocabulary, reading.minimum_count))
 
 
-def _vectors(
-    dataset: Dataset, reading: Reading, words: dict[str, StringTable]
-) -> dict[str, tuple[NDArray[np.int64], Matrix]]:
-    """Initial vectors from files or trained on the collection; where there is one language, either file will do.
+def _spaces(dataset: Dataset, reading: Reading) -> tuple[WordVectors, WordVectors] | None:
+    """Vectors of both languages, where they are trained here; None, with a warning, where they cannot be."""
+    trained = {COLLECTION: start_vectors.collection_vectors, SKIP_GRAM: start_vectors.skip_gram_vectors}
+    if reading.query_vectors != reading.document_vectors or reading.query_vectors not in trained:
+        return None
+    try:
+        return trained[reading.query_vectors](dataset, reading.vector_dimension)
+    except InputError as error:
+        logging.getLogger("isogloss").warning("word vectors start at random: %s", error)
+        return None
 
-    Where vectors cannot be trained on the collection there are none, with a warning.
-    """
+
+def _weights(
+    dataset: Dataset, documents: TokenizedTexts, words: dict[str, StringTable]
+) -> dict[str, NDArray[np.float32]]:
+    """The IDF of the words of both sides."""
+    found = {"document": _idf(words["document"], documents)}
+    one_language = words["query"] is words["document"]
+    return {"query": found["document"] if one_language else _idf(words["query"], source_texts(dataset)), **found}
+
+
+def _idf(words: Sequence[str], texts: TokenizedTexts) -> NDArray[np.float32]:
+    number_of = {term: number for number, term in enumerate(texts.terms)}
+    holding, _ = term_statistics(texts)
+    return idf(np.asarray([holding[number_of[word]] if word in number_of else 0 for word in words]), len(texts))
+
+
+def _vectors(
+    dataset: Dataset, reading: Reading, words: dict[str, StringTable], spaces: tuple[WordVectors, WordVectors] | None
+) -> dict[str, tuple[NDArray[np.int64], Matrix]]:
+    """Initial vectors, trained here or from files; where there is one language, either file will do."""
     paths = {"query": reading.query_vectors, "document": reading.document_vectors}
-    if set(paths.values()) == {COLLECTION}:
-        try:
-            spaces = start_vectors.collection_vectors(dataset, reading.vector_dimension)
-        except InputError as error:
-            logging.getLogger("isogloss").warning("word vectors start at random: %s", error)
-            return {}
+    if spaces:
         own = spaces[1:] if reading.one_language else spaces  # the one language is that of the documents
         found = {side: start_vectors.known_vectors(space, words[side]) for side, space in zip(SIDES, own, strict=False)}
     else:
-        paths = {side: path for side, path in paths.items() if path not in (RANDOM, COLLECTION)}
+        paths = {side: path for side, path in paths.items() if path not in (RANDOM, COLLECTION, SKIP_GRAM)}
         if reading.one_language:
             paths = {"query": next(filter(None, paths.values()), "")}
         filled = {side: fill_languages(path, *dataset.pair) for side, path in paths.items() if path}

@@ -88,7 +88,10 @@ class DssmOptions(MatcherOptions):
     rate: float = option(0.0003, "learning rate of Adam", 1e-9, 10)
     hidden: int = option(300, "units of the second layer", 1, 10_000)
     outputs: int = option(128, "of the last layer", 1, 10_000)
-    gamma: float = option(10.0, "the cosine is multiplied by this in training", 1e-6, 1e6)
+    gamma: float = option(10.0, "the smoothing factor: the cosine is multiplied by this in training", 1e-6, 1e6)
+    loss: str = option("softmax", "softmax (paper): -log of the positive's share beside its negatives; or hinge")
+    sampled: int = option(4, "negatives of each pair (paper: 4)", 1, 1000)
+    negatives: str = option("random", "random (paper), in-batch or hard (near the positive, by BM25)")
     shared: bool = option(True, "one tower for queries and documents")
 
 
