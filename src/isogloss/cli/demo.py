@@ -64,6 +64,7 @@ def run(options: argparse.Namespace) -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from isogloss.data.readers.demo import Demo
     from isogloss.index.making import make_index
+    from isogloss.systems.lexicons import with_auto_lexicon
 
     check_outputs(options.overwrite, options.output, options.json)
     if options.serve:
@@ -78,7 +79,7 @@ def run(options: argparse.Namespace) -> None:
     quick = options.system == "bridge" and not evaluated and not options.output
     with tempfile.TemporaryDirectory(prefix="isogloss-demo-") as scratch:
         path = Path(options.output or Path(scratch) / "index")
-        settings = SETTINGS[options.system] | ({"without": "weights"} if quick else {})
+        settings = with_auto_lexicon("bridge", {"without": "weights"}) if quick else SETTINGS[options.system]
         make_index(path, options.system, Demo(), list(LANGUAGES), settings=settings, overwrite=options.overwrite)
         if options.json:
             write_json(options.json, results, options.overwrite)

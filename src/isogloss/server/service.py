@@ -18,7 +18,7 @@ from isogloss.search.facets import count_facets
 from isogloss.search.query_language import query_language_note, read_query_language
 from isogloss.search.reranking import Reranker
 from isogloss.search.searcher import Searcher
-from isogloss.search.snippets import snippet_of
+from isogloss.search.snippets import content_words, is_stop_word, snippet_of
 from isogloss.search.spelling import ReadQuery
 from isogloss.server import models, presenting
 from isogloss.server.errors import Refusal, opening_refusal, write_refusal
@@ -148,7 +148,7 @@ class Service:
             more=len(hits) > request.k,
             hits=messages,
             gloss_note=note,
-            unknown_words=searcher.unknown_words(read, languages),
+            unknown_words=_content(searcher.unknown_words(read, languages), read, searcher),
             translations={language: translations_message(words) for language, words in translations.items()},
             facets=facets_message(facets) if facets else None,
             generation=index.generation,
@@ -204,8 +204,10 @@ class Service:
             score=score,
             chance=searcher.chance(score, request.language, request.reranked),
             explanation=presenting.reasons(searcher, request.language, document, parts, request.reranked),
-            translations=translations_message(translations[request.language]),
-            unknown_words=searcher.unknown_words(read.query, languages),
+            translations=translations_message(
+                [each for each in translations[request.language] if not is_stop_word(each[0], searcher.query_language)]
+            ),
+            unknown_words=_content(searcher.unknown_words(read.query, languages), read.query, searcher),
         )
 
     def get(self, language: str, id_: str, which: str = "main") -> models.DocumentMessage:
@@ -277,6 +279,12 @@ def _status_of(index: OpenIndex) -> models.IndexStatus:
 
 def _summary(system: str) -> str:
     return system_type(system).summary.partition(": ")[0]
+
+
+def _content(words: Sequence[str], query: str, searcher: Searcher) -> list[str]:
+    """Words of a query without stop words, of which nobody needs to hear that they are not known."""
+    content = content_words(query, searcher.query_language)
+    return [word for word in words if word in content]
 
 
 def _named(query_language: str) -> str:
