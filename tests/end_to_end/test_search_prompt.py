@@ -286,7 +286,7 @@ def test_what_was_typed_is_there_the_next_time(open_prompt, index, state):
 
 
 def test_the_history_keeps_the_last_thousand_lines(talk, index, state):
-    state.parent.mkdir(parents=True)
+    state.parent.mkdir(parents=True, exist_ok=True)
     state.write_text("".join(f"old {number}\n" for number in range(1200)))
     state.chmod(0o600)
     talk(index, "Tamarel", ":k 3")
@@ -305,7 +305,7 @@ def test_the_history_can_be_elsewhere_or_nowhere(talk, index, here, state, monke
 
 
 def test_a_history_that_cannot_be_written_is_done_without(talk, index, state):
-    state.parent.parent.write_text("a file where a folder is needed")
+    state.mkdir()  # a folder where a file is needed
     assert talk(index, "Tamarel")[0].startswith("1. Verger")
 
 

@@ -99,7 +99,7 @@ def test_on_the_bundled_collection_it_beats_the_floor(language, protocol):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({}, "bm25-mt: needs a bilingual lexicon: lexicon=, or another translator"),
+        ({}, "bm25-mt: needs a bilingual lexicon: lexicon='FILE', or another translator"),
         ({"translator": "babel"}, "translator: 'babel' is none of lexicon:FILE"),
         ({"missing": "guess"}, "bm25-mt: missing 'guess' is neither error nor keep"),
         ({"translator": "file:nowhere.tsv"}, "nowhere.tsv: no such file"),

@@ -4,6 +4,7 @@ import pytest
 
 from isogloss.data.readers.demo import Demo
 from isogloss.storage.errors import InputError
+from isogloss.storage.wording import at_the_command_line
 from isogloss.systems.registry import make_system, parse_options, system_names, system_type
 
 
@@ -95,8 +96,10 @@ def test_the_lexicon_of_the_source_is_used_where_no_other_is_named(lexicons):
 @pytest.mark.parametrize("source", [None, Demo()], ids=["no source", "a source without one"])
 def test_without_any_lexicon_the_error_names_the_way_out(name, source):
     system = make_system(name, ("de", "fr"), source=source)
-    what = rf"{name}: needs a bilingual lexicon: --set {name}\.lexicon=FILE \(or bundled: a small one, to try\)"
-    with pytest.raises(InputError, match=f"^{what}$"):
+    what, rest = f"{name}: needs a bilingual lexicon: ", r" \(or bundled: a small one, to try\)$"
+    with pytest.raises(InputError, match=f"^{what}lexicon='FILE'{rest}"):
+        system.index_texts(["mer"])
+    with at_the_command_line(), pytest.raises(InputError, match=rf"^{what}--set {name}\.lexicon=FILE{rest}"):
         system.index_texts(["mer"])
 
 

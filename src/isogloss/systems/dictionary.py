@@ -130,7 +130,7 @@ class TranslatingSystem(LexicalSystem, SparseSystem):
         path = self._lexicon_path
         if path not in self._read:
             if self._induced is None and not path.name:
-                named = way(f"--set {self.name}.lexicon=FILE", "lexicon=")
+                named = way(f"--set {self.name}.lexicon=FILE", "lexicon='FILE'")
                 what = f"{named} (or {BUNDLED}: a small one, to try)"
                 raise InputError(f"{self.name}: needs a bilingual lexicon: {what}")
             self._read[path] = self.make_translator(self._induced or Lexicon.read(path))

@@ -123,7 +123,8 @@ class TranslatedQueries:
         if self._lexicon is not None:
             return LexiconTranslator(self._lexicon, *self._languages)
         if self._spec in ("lexicon", "lexicon:"):
-            what = f"needs a bilingual lexicon: {way(f'--set {self._system}.lexicon=FILE', 'lexicon=')}"
+            named = way(f"--set {self._system}.lexicon=FILE", "lexicon='FILE'")
+            what = f"needs a bilingual lexicon: {named}"
             raise InputError(f"{self._system}: {what}, or another translator: {TRANSLATOR_HELP}")
         if self.learns:
             raise InputError(f"{self._system}: has to induce its lexicon first; give it data with a train split")
