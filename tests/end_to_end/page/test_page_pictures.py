@@ -10,6 +10,7 @@ import pytest
 
 from isogloss.data.formats import open_source
 from isogloss.index.making import make_index
+from isogloss.systems.lexicons import with_auto_lexicon
 
 expect = pytest.importorskip("playwright.sync_api").expect
 
@@ -27,7 +28,8 @@ def site(tmp_path_factory, serve):
     """The bundled collection under two systems."""
     folder = tmp_path_factory.mktemp("pictures")
     for system in ("bridge", "psq"):
-        make_index(folder / system, system, open_source("demo"), ["es", "fr", "sw", "zh"])
+        settings = with_auto_lexicon(system, {})
+        make_index(folder / system, system, open_source("demo"), ["es", "fr", "sw", "zh"], settings=settings)
     with serve(folder / "bridge", folder / "psq") as address:
         urlopen(f"{address}api/v1/search{QUERY}&gloss=true").close()  # the first answer takes longer than others
         yield address
