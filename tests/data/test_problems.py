@@ -33,7 +33,7 @@ BAD_LINES = [
     ("beir", "corpus.jsonl", '{"_id": "d1", "text": "a"}\n{"_id"\n', 2, MALFORMED, r"not JSON \(.* at column 7\)"),
     ("beir", "corpus.jsonl", "[1]\n", 1, MALFORMED, "expected a JSON object"),
     ("beir", "corpus.jsonl", '{"_id": "d1"}\n', 1, MALFORMED, "the object has no 'text'"),
-    ("beir", "corpus.jsonl", '{"_id": "d1", "text": 5}\n', 1, MALFORMED, "'text' must be a string, got '5'"),
+    ("beir", "corpus.jsonl", '{"_id": "d1", "text": 5}\n', 1, MALFORMED, "'text' must be a string, got 5"),
     ("beir", "corpus.jsonl", '{"_id": "", "text": "a"}\n', 1, MALFORMED, "'_id' must be a string, got ''"),
     ("beir", "corpus.jsonl", '{"_id": "a", "text": "\\ud800"}\n', 1, MALFORMED, "half a character"),
     ("beir", "corpus.jsonl", "[" * 100_000 + "\n", 1, MALFORMED, r"not JSON \("),

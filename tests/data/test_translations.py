@@ -256,7 +256,7 @@ def test_what_is_no_translation_is_refused(put):
     table, pages = str(directory / "t.tsv"), str(directory / "en")
     with pytest.raises(InputError, match=r"en: is no parallel text \(\.po"):
         add_parallel_text(source, [pages], ("en", "es"), Problems())
-    with pytest.raises(InputError, match="translation key: is for folders and JSON lines"):
+    with pytest.raises(InputError, match="translation_key: is for folders and JSON lines"):
         add_translations(source, [table], ["es"], key="slug")
     with pytest.raises(InputError, match="is a second folder or file of documents; give one"):
         add_translations(source, [pages, pages], ["es"])

@@ -30,7 +30,7 @@ def test_tables_and_figures_are_made_and_trials_are_run_once(run, here):
     done = run(*SMOOTH, *items, *DEMO, *TINY, *GRID)
     out = here / "out"
     assert done.code == 0, done.err
-    assert done.err.startswith("out: figure3.json, figure3.md, figure3.png, figure3.svg, figure4.csv")
+    assert done.err.startswith("out: figure3.json, figure3.md, figure3.png, figure3.svg, figure4-full.csv")
     for item in items:
         page = (out / f"{item}.md").read_text(encoding="utf-8")
         assert page in done.out

@@ -60,7 +60,7 @@ def test_a_file_that_cannot_be_read_is_a_warning(run, index, docs):
     done = run("sync", "index")
     assert done.code == 0
     assert done.err.splitlines() == [
-        f"warning: {docs / 'bread.md'}:1: a binary file, text is needed; what the index has of it stays",
+        f"warning: {docs / 'bread.md'}: is a binary file, text is needed; what the index has of it stays",
         "index: up to date (0 of 3 files read)",
     ]  # fmt: skip
     assert ["fr", "bread.md"] in [row[:2] for row in listed(run)]

@@ -13,7 +13,6 @@ EVALUATE = ("evaluate", "bm25", "--data", "demo", "--pair", "en-fr")
         (("--loud",), "COMMAND", "isogloss"),
         (("data",), "show|grade|convert|candidates", "isogloss data"),
         (("data", "burn"), "'burn'", "isogloss data"),
-        (("data", "show", "demo"), "--pair", "isogloss data show"),
         (("evaluate",), "SYSTEM_OR_RUN, --data, --pair", "isogloss evaluate"),
         ((*EVALUATE, "--loud"), "'--loud'", "isogloss evaluate"),
         ((*EVALUATE, "--protocol", "easy"), "'easy'", "isogloss evaluate"),

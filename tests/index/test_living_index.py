@@ -60,7 +60,7 @@ def assert_like_a_fresh_one(index, documents):
     fresh.index(collection, index.manifest.fields)
     assert language_index.count == index.manifest.documents["fr"] == len(documents)
     for query in QUERIES:
-        hits = Searcher(index).search(query, k=50, explain=False)
+        hits = Searcher(index).search(query, k=50, explain=False, exact=True)
         ranking = fresh.search(query, 50)
         assert [hit.document for hit in hits] == [collection[row] for row in ranking.rows.tolist()]
         assert [hit.score for hit in hits] == pytest.approx(ranking.scores.tolist(), rel=1e-5, abs=1e-6)

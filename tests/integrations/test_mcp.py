@@ -2,6 +2,7 @@
 
 import json
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import anyio
 import pytest
@@ -28,7 +29,8 @@ def talk(made, conversation):
         async with Client(made) as client:
             return await conversation(client)
 
-    return anyio.run(run)
+    with ThreadPoolExecutor(1) as alone:  # the thread of the tests may have a loop that runs: that of a browser
+        return alone.submit(anyio.run, run).result()
 
 
 def called(made, tool, **arguments):

@@ -11,7 +11,7 @@ from isogloss.index.making import make_index
 
 expect = pytest.importorskip("playwright.sync_api").expect
 
-SETTINGS = {"thresholds": "0.98,0.99", "epochs": "1", "dimension": "8"}
+SETTINGS = {"eps": "0", "thresholds": "0.998,0.999", "epochs": "1", "dimension": "8"}
 DOUBT = "Probably nothing here: even the best result scores below what counts as relevant."
 
 

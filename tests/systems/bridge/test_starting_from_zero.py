@@ -82,7 +82,7 @@ def test_documents_are_enough_where_there_is_a_starter_table(starter, pair):
 
 @pytest.mark.parametrize("pair", [("en", "fr"), ("en", "sw"), ("fr", "sw"), ("sw", "en")], ids="-".join)
 def test_without_any_knowledge_it_is_said_in_one_line_what_to_do(pair):
-    message = r"^bridge: nothing to learn translations from: [^\n]*; install isogloss-starter, or [^\n]*lexicon=FILE$"
+    message = r"^bridge: nothing to learn translations from: [^\n]*; install isogloss-starter, or [^\n]*lexicon='FILE'$"
     with pytest.raises(InputError, match=message):
         trained(pair, documents_alone("fr"))
 

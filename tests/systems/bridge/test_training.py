@@ -271,7 +271,7 @@ def test_without_a_lexicon_pages_are_enough(demo):
 def test_with_neither_the_way_out_is_said_in_one_line(demo, settings, splits):
     data = demo if splits is None else replace(demo, splits=splits)
     with pytest.raises(
-        InputError, match=r"^bridge: nothing to learn translations from: [^\n]*isogloss-starter[^\n]*=FILE$"
+        InputError, match=r"^bridge: nothing to learn translations from: [^\n]*isogloss-starter[^\n]*='FILE'$"
     ):
         trained(data, **settings)
 

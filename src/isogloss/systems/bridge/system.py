@@ -391,7 +391,7 @@ class Bridge(FindsPassages, Trainable, SparseSystem):
                 pairs, knowledge, tokenizers, self.options, find_compounds(texts, self._document_terms)
             )
         except InputError as error:
-            lexicon = way("--set lexicon=FILE", "lexicon=")
+            lexicon = way("--set lexicon=FILE", "lexicon='FILE'")
             what = f"install isogloss-starter, or give it translated pages or a lexicon: {lexicon}"
             raise InputError(f"{self.name}: {error}; {what}") from error
         forms = query_forms(pairs, knowledge, tokenizers[0])
