@@ -11,7 +11,7 @@ all others.
 
 What is known in any way is never changed: a word that is translated, a name that stands in the documents, a stop word,
 a compound of known words. Nor are numbers, codes, words in capitals, short words and words in other scripts. Where few
-words are known, a short one with a wrong letter is left alone too: it may well be right.
+words are known, a short one is left alone too unless letters are exchanged: it may well be right.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from isogloss.text.tokenizer import token_spans
 
 _SHORTEST, _LONGEST = 3, 24  # letters of a word that is corrected; of the shortest, letters are missing or exchanged
 _FEW_WORDS = 5_000  # of a vocabulary that lacks many common words, which are near to others
-_SURE = 6  # letters of a word that is then corrected only if a letter is missing or two are exchanged
+_SURE = 6  # letters of a word that is then corrected only if two are exchanged
 _MOST_OF_ALPHABET = 100  # letters
 _MOST_LETTERS = 1_000  # of a query: a longer one is a text and was not typed
 _MOST = 8  # words of a query that are corrected: what has more is in another language, or no text
@@ -172,16 +172,16 @@ def likelihood(typed: str, meant: str, ending: int | None = None, short: int = _
     """Ln P(x | w) of a typed word, but for a constant, given one that is one slip away; None if it is too unlikely.
 
     It is where the slip is within an ``ending`` that the language has, which begins after so many letters. In a word of
-    no more than ``short`` letters, too many words are one wrong letter away.
+    no more than ``short`` letters, too many words are one wrong letter away; where few are known, one missing letter.
     """
     place = _first_difference(typed, meant)
     if ending is not None and place > ending:
         return None
     first = 0.0 if place else _FIRST
-    if len(typed) < len(meant):
-        return first  # a letter is missing
     if len(typed) == len(meant) and typed[place + 1 :] != meant[place + 1 :]:
         return first  # two are exchanged
+    if len(typed) < len(meant) and (len(typed) > short or short == _SHORTEST):
+        return first  # a letter is missing
     if len(typed) <= short:
         return None
     x, around = typed[place], NEIGHBOURS.get(meant[place : place + 1], "")
