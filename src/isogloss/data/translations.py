@@ -53,8 +53,8 @@ class OwnTranslations:
         if len(of_pages) > 1:
             raise InputError(f"translations: {of_pages[1].where} is a second folder or file of documents; give one")
         if self.key and not of_pages:
-            named = way("--translation-key", "translation_key")
-            raise InputError(f"{named}: is for folders and JSON lines, whose documents are paired by it")
+            option = way("--translation-key", "translation_key")
+            raise InputError(f"{option}: is for folders and JSON lines, whose documents are paired by it")
         pairs = [(query, document) for document in languages for query in query_languages if query != document]
         if not pairs:
             raise InputError(f"translations: documents and queries are all in {languages[0]!r}; leave them out")

@@ -20,12 +20,13 @@ import string
 import unicodedata
 from collections.abc import Collection, Iterator, Sequence
 from math import log
+from operator import and_
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.systems.base import NEVER_MEANT, QueryVocabulary, System
+from isogloss.systems.base import QueryVocabulary, System
 from isogloss.text.compounds import COMPOUNDING, LINKS, SHORTEST_PART
 from isogloss.text.stemming import stem
 from isogloss.text.stopwords import stop_words
@@ -81,7 +82,7 @@ def read_query(query: str, systems: Collection[System]) -> ReadQuery:
     words = list(dict.fromkeys(word for _, _, word in spans if word not in stops))
     if not words or not systems:
         return ReadQuery(query)
-    unknown = [word for word, known in zip(words, _frequencies(words, systems).tolist(), strict=True) if not known]
+    unknown = [word for word, known in zip(words, _known(words, systems), strict=True) if not known]
     if not 0 < len(unknown) <= _MOST:
         return ReadQuery(query)
     found = _nearest(unknown, systems)
@@ -117,6 +118,11 @@ def _cased(typed: str, read: str) -> str:
     return read.upper() if typed.isupper() else read[0].upper() + read[1:] if typed[0].isupper() else read
 
 
+def _known(words: Sequence[str], systems: Collection[System]) -> list[bool]:
+    """Whether any system knows each word."""
+    return [any(each) for each in zip(*(system.knows(words) for system in systems), strict=True)]
+
+
 def _frequencies(words: Sequence[str], systems: Collection[System]) -> NDArray[np.float64]:
     """The highest frequency of each word."""
     return np.stack([system.frequencies(words) for system in systems]).max(axis=0)  # type: ignore[no-any-return]
@@ -134,7 +140,7 @@ def _nearest(unknown: Sequence[str], systems: Collection[System]) -> dict[str, s
         known, ending = found[end - len(candidates) : end], _ending(word, systems)
         scores = {
             candidates[i]: log(known[i]) + chance
-            for i in np.flatnonzero(known > NEVER_MEANT).tolist()
+            for i in np.flatnonzero(known).tolist()
             if (chance := likelihood(word, candidates[i], ending, _SURE if small else _SHORTEST)) is not None
         }
         if scores:
@@ -152,7 +158,8 @@ def _letters(vocabularies: Collection[QueryVocabulary]) -> str:
 def _is_compound(word: str, systems: Collection[System]) -> bool:
     """Whether a word consists of two known ones, in a language that writes such words as one."""
     parts = list(_parts(word)) if any(system.query_language in COMPOUNDING for system in systems) else []
-    return bool(parts) and bool((_frequencies(parts, systems).reshape(-1, 2) > 0).all(axis=1).any())
+    known = _known(parts, systems) if parts else []
+    return any(map(and_, known[::2], known[1::2]))
 
 
 def one_slip_away(word: str, letters: str) -> set[str]:

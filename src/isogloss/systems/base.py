@@ -36,6 +36,7 @@ from isogloss.retrieval.ranking import Allowed, Matches, Ranking, Scores, top_k
 from isogloss.storage.arrays import load_array, save_array
 from isogloss.storage.errors import InputError
 from isogloss.storage.progress import track
+from isogloss.text.tokenizer import Tokenizer
 from isogloss.translation.glossing import Glosser
 
 _ORDER = "order.npy"
@@ -45,8 +46,6 @@ _NOW = ("download",)
 """Options for the moment, of which no index is made."""
 RARE = 1e-9
 """The frequency of a word that is known but never seen."""
-NEVER_MEANT = 1e-12
-"""The frequency of a word that is known, but that a mistyped word is never read as."""
 VERBATIM = 0.1
 """By how much rarer a word of the documents is in queries that are in another language: it is mostly a name."""
 AUTO = "auto"
@@ -99,13 +98,11 @@ def option(default: Any, text: str, least: float | None = None, most: float | No
     return field(default=default, metadata=metadata)
 
 
-def as_names(shares: NDArray[np.floating], words: Sequence[str], terms: Sequence[str]) -> NDArray[np.float64]:
-    """The frequencies of query words that stand in documents of another language as these terms, with these shares.
-
-    A word that is there in another form is no name, but a word of the other language.
-    """
-    unchanged = [word == term for word, term in zip(words, terms, strict=True)]
-    return np.where(unchanged, VERBATIM * shares, np.minimum(shares, NEVER_MEANT))
+def names_among(words: Sequence[str], counts: NDArray[np.int64], tokenizer: Tokenizer) -> NDArray[np.int64]:
+    """The counts of those words that are terms of documents as they are, and not only alike to a stem."""
+    for i in np.flatnonzero(counts).tolist():
+        counts[i] *= tokenizer.terms([words[i]]) == [words[i]]
+    return counts
 
 
 def numbers(name: str, text: str, like: str) -> list[float]:
@@ -195,12 +192,13 @@ class System(ABC):
         """The words of a query that are out of the system's vocabulary."""
         return []
 
-    def frequencies(self, words: Sequence[str]) -> NDArray[np.float64]:
-        """How frequent each word of queries is, by what the system knows; 0 for one that it does not know.
+    def knows(self, words: Sequence[str]) -> list[bool]:
+        """Whether each word of queries is known, in any form that the system takes for the same."""
+        return [not self.unknown_words(word) for word in words]
 
-        A word counts as known in any form of it that the system takes for the same.
-        """
-        return np.asarray([not self.unknown_words(word) for word in words], np.float64)
+    def frequencies(self, words: Sequence[str]) -> NDArray[np.float64]:
+        """How frequent each of many words is in queries, by what the system knows; 0 for one that nobody means."""
+        return np.asarray(self.knows(words), np.float64)
 
     def query_vocabulary(self) -> QueryVocabulary:
         """The letters of the words of queries that the system knows, and how many these are, where that is known."""

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from isogloss.retrieval.bm25 import BM25, BM25Search, Concept, Terms, compile_ahead
 from isogloss.retrieval.postings import JoinedPostings, Postings
 from isogloss.retrieval.ranking import MOST_COUNTED, Allowed, Matches, Ranking, Scores
-from isogloss.systems.base import RARE, Contribution, QueryVocabulary, System, SystemOptions, option
+from isogloss.systems.base import Contribution, QueryVocabulary, System, SystemOptions, option
 from isogloss.systems.concept_dimensions import concept_name
 from isogloss.systems.sparse import DimensionCounts, SparseSystem, SparseVector, TermStatistics, dimensions_of
 from isogloss.text.alphabet import alphabet
@@ -175,11 +175,16 @@ class LexicalSystem(System):
     def term_of(self, word: str) -> str | None:
         return next(iter(self.tokenizer.terms([word])), None)
 
+    def knows(self, words: Sequence[str]) -> list[bool]:
+        """Whether a document has each word; stop words are known."""
+        stops = stop_words(self.tokenizer.language)
+        pairs = zip(words, self.terms_of(words), strict=True)
+        return [word in stops or self._is_known(term) for word, term in pairs]
+
     def frequencies(self, words: Sequence[str]) -> NDArray[np.float64]:
-        """The share of the documents that have each word; stop words count as known."""
-        stops, terms = stop_words(self.tokenizer.language), self.terms_of(words)
-        shares = as_forms(self.document_frequencies(terms) / max(1, self.texts), words, terms)
-        return np.where([word in stops for word in words], np.maximum(shares, RARE), shares)
+        """The share of the documents that have each word."""
+        terms = self.terms_of(words)
+        return as_forms(self.document_frequencies(terms) / max(1, self.texts), words, terms)
 
     def terms_of(self, words: Sequence[str]) -> list[str]:
         """The term of each word, stop words too."""
@@ -270,7 +275,7 @@ class LexicalSystem(System):
     def _is_known(self, term: str) -> bool:
         if self.statistics is not None:
             return self.statistics.frequency(term) > 0
-        return len(self._lists[term].documents) > 0
+        return self._lists.document_frequency(term) > 0
 
 
 class UntranslatedBM25(LexicalSystem, SparseSystem):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import Self
 
@@ -17,7 +16,7 @@ from isogloss.retrieval.bm25 import Concept
 from isogloss.storage.errors import InputError
 from isogloss.storage.lines import find_file
 from isogloss.storage.wording import way
-from isogloss.systems.base import RARE, QueryVocabulary, as_names, option
+from isogloss.systems.base import RARE, VERBATIM, QueryVocabulary, names_among, option
 from isogloss.systems.bm25 import LexicalOptions, LexicalSystem
 from isogloss.systems.concept_dimensions import ConceptDimensions
 from isogloss.systems.glossers import lexicon_glosser
@@ -91,19 +90,22 @@ class TranslatingSystem(LexicalSystem, SparseSystem):
     def glosser(self) -> Glosser:
         return lexicon_glosser(self._translator.lexicon, self.query_language, self.document_language)
 
+    def knows(self, words: Sequence[str]) -> list[bool]:
+        """Whether each word has a translation, or is in the documents or in a phrase of the lexicon."""
+        translator, stops = self._translator, stop_words(self.query_language)
+        each = zip(words, super().knows(words), translator.has_all(words), strict=True)
+        return [here or there or word in translator.words or word in stops for word, here, there in each]
+
     def frequencies(self, words: Sequence[str]) -> NDArray[np.float64]:
         """The share of documents that have the most frequent translation of a word, or the word itself."""
-        translator, own = self._translator, self.terms_of(words)
-        verbatim = as_names(self.document_frequencies(own) / max(1, self.texts), words, own)
-        found = translator.translate_all(words)
-        stops = stop_words(self.query_language)
-        terms = [self.tokenizer.terms([word for each in of_word for word in each.phrase]) for of_word in found]
-        shares = self.document_frequencies([term for of_word in terms for term in of_word]) / max(1, self.texts)
-        ends = np.cumsum([0, *map(len, terms)])
-        translated = [shares[begin:end].max(initial=0.0) for begin, end in pairwise(ends.tolist())]
-        pairs = zip(found, words, strict=True)
-        known = [bool(of_word) or word in translator.words or word in stops for of_word, word in pairs]
-        return np.maximum(np.where(known, np.maximum(translated, RARE), 0.0), verbatim)
+        verbatim = names_among(words, self.document_frequencies(words), self.tokenizer) / max(1, self.texts)
+        found = VERBATIM * verbatim
+        for i in np.flatnonzero(self._translator.has_all(words)).tolist():
+            translations = self._translator.translate((words[i],))
+            terms = self.tokenizer.terms([word for each in translations for word in each.phrase])
+            share = self.document_frequencies(terms).max(initial=0) / max(1, self.texts)
+            found[i] = max(found[i], share, RARE)
+        return found
 
     def query_vocabulary(self) -> QueryVocabulary:
         return QueryVocabulary(self._translator.letters, len(self._translator.words))

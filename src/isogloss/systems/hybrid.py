@@ -312,6 +312,9 @@ class Hybrid(FindsPassages):
         dense, lexical = (part.unknown_words(query) for part in self._parts.values())
         return [word for word in lexical if word in dense]
 
+    def knows(self, words: Sequence[str]) -> list[bool]:
+        return [any(each) for each in zip(*(part.knows(words) for part in self._parts.values()), strict=True)]
+
     def frequencies(self, words: Sequence[str]) -> NDArray[np.float64]:
         """Those of the lexical part; words that only the other part knows are rare."""
         dense, lexical = (part.frequencies(words) for part in self._parts.values())

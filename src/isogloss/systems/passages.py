@@ -31,9 +31,8 @@ _CACHED = 128  # queries
 _NO_SPANS = np.zeros((0, 2), np.int32)
 _OF_INNER = (
     "name", "paper", "summary", "options_type", "learns", "measures_on_dev", "found_above", "joins", "searches",
-    "explains_quickly", "fit", "best_possible", "unknown_words", "frequencies", "query_vocabulary", "translations",
-    "glosser",
-    "term_of", "thresholds", "chance", "save_shared",
+    "explains_quickly", "fit", "best_possible", "unknown_words", "knows", "frequencies", "query_vocabulary",
+    "translations", "glosser", "term_of", "thresholds", "chance", "save_shared",
 )  # fmt: skip
 """What callers see of the inner system."""
 

@@ -79,11 +79,10 @@ class QueryTranslator:
             return ()
         return self._translations_of(self._by_stem.get(tuple(stem(phrase, self.query_language)), ()))
 
-    def translate_all(self, words: Sequence[str]) -> list[tuple[Translation, ...]]:
-        """What ``translate`` gives for each of many words."""
-        stems = zip(words, stem(words, self.query_language), strict=True)
-        known = [(word,) in self.lexicon or (of_word,) in self._by_stem for word, of_word in stems]
-        return [self.translate((word,)) if each else () for word, each in zip(words, known, strict=True)]
+    def has_all(self, words: Sequence[str]) -> list[bool]:
+        """Whether each of many words has a translation, in any of its forms."""
+        phrases = zip(zip(words, strict=True), zip(stem(words, self.query_language), strict=True), strict=True)
+        return [phrase in self.lexicon or of_stem in self._by_stem for phrase, of_stem in phrases]
 
     @cached_property
     def words(self) -> frozenset[str]:

@@ -42,7 +42,7 @@ from isogloss.storage.errors import InputError
 from isogloss.storage.progress import track
 from isogloss.storage.strings import StringTable
 from isogloss.storage.wording import way
-from isogloss.systems.base import Contribution, QueryVocabulary, SystemOptions, as_names
+from isogloss.systems.base import VERBATIM, Contribution, QueryVocabulary, SystemOptions, names_among
 from isogloss.systems.bridge.characters import CHARACTER_FEATURES
 from isogloss.systems.bridge.documents import Documents, Part, Vectors, number_tokens
 from isogloss.systems.bridge.encoder_feature import EncoderFeature
@@ -251,18 +251,27 @@ class Bridge(FindsPassages, Trainable, SparseSystem):
         words = tokenize(query)
         return [word for word, term in zip(words, self._query_terms.terms(words), strict=True) if term in unknown]
 
+    def knows(self, words: Sequence[str]) -> list[bool]:
+        model, documents = self._ready.translation, self.retriever.documents
+        pairs = zip(self._query_terms.terms(words), self._document_terms.terms(words), strict=True)
+        return [
+            model.find_word(word) is not None or (model.find_term(term) is None and documents.count_of(term) > 0)
+            for word, term in pairs
+        ]
+
     def frequencies(self, words: Sequence[str]) -> NDArray[np.float64]:
         """P(w) of each word: what the translation model expects of it in the collection, or its share there verbatim.
 
-        A form counts the less the more letters its stem leaves out; a name has no forms.
+        A form counts the less the more letters its stem leaves out. A name has no forms: a term of the documents that
+        is a stem is of a word of their language.
         """
         model, documents = self._ready.translation, self.retriever.documents
         background = (documents.statistics if documents.parts else model).background
-        stems, terms = self._query_terms.terms(words), self._document_terms.terms(words)
+        stems = self._query_terms.terms(words)
         numbers = model.query_words.find_all(stems)
         expected = np.where(numbers < 0, 0.0, share_of(background.query_odds[numbers]))
-        verbatim = as_names(documents.other_counts(terms) / background.size, words, terms)
-        return np.maximum(as_forms(expected, words, stems), verbatim)
+        verbatim = names_among(words, documents.other_counts(words), self._document_terms) / background.size
+        return np.maximum(as_forms(expected, words, stems), VERBATIM * verbatim)
 
     def query_vocabulary(self) -> QueryVocabulary:
         return QueryVocabulary(self._ready.translation.letters, len(self._ready.translation.query_words))
