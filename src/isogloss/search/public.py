@@ -44,8 +44,8 @@ class Index:
     ...     ["Las abejas hacen miel.", "El volcán arroja lava."],
     ...     lexicon={"bees": "abejas", "honey": "miel", "volcano": "volcán"},
     ... )
-    >>> index.search("honey of bees")
-    [<Hit 1: '1' 'Las abejas hacen miel.', es, relevant>]
+    >>> [hit.text for hit in index.search("honey of bees")]
+    ['Las abejas hacen miel.']
     >>> index.add(["La miel dura años."])
     1
     >>> sorted(hit.id for hit in index.search("honey"))
