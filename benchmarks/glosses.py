@@ -35,7 +35,7 @@ from typing import Any
 
 from isogloss.data.dataset import Dataset, load_dataset
 from isogloss.data.documents import Document, Query, joined_fields
-from isogloss.data.source import Pair
+from isogloss.data.source import parse_pair
 from isogloss.search.snippets import Snippet, make_snippet, passage_of_text
 from isogloss.systems.base import System
 from isogloss.systems.registry import make_system
@@ -83,7 +83,7 @@ def main() -> None:
     lists: list[dict[str, Any]] = []
     for name in arguments.set or SETS:
         folder, _, code = name.partition(":")
-        pair: Pair = tuple(code.split("-"))  # type: ignore[assignment]
+        pair = parse_pair(code)
         data = load_dataset(f"wikiclir:{arguments.data / folder}", pair)
         cases = known_cases(data, "dev")
         for knowledge in arguments.knowledge or KNOWLEDGE:
