@@ -112,7 +112,7 @@ def test_a_language_can_come_later_with_its_lexicon(index, tmp_path):
     (tmp_path / "en-de.tsv").write_text("lighthouse\tLeuchtturm\n", encoding="utf-8")
     with (
         IndexWriter(index) as writer,
-        pytest.raises(InputError, match=r"cannot take documents in 'de'.*lexicon='F"),
+        pytest.raises(InputError, match=r"cannot take documents in 'de'.*lexicon='FILE'"),
     ):
         writer.add([page("de-1", "der Leuchtturm", "de")])
         writer.commit()
