@@ -1,6 +1,7 @@
 """Training the average model on the CPU: the released way, the best of torch, ours; and the bound that memory sets.
 
     python benchmarks/training.py [--steps 128] [--threads 2]                        pairs a second
+    python benchmarks/training.py --scaling [--steps 256]                            ours on 1, 2, 4, … threads
     python benchmarks/training.py --data wikiclir:DIR --pair en-fr [--threads 1]     time to equal quality
 
 Pairs a second: the set-up of the smooth paper's French run, two vocabularies of 100,000 words of 64 dimensions,
@@ -48,6 +49,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--steps", type=int, default=128)
     parser.add_argument("--threads", type=int, default=os.cpu_count())
+    parser.add_argument("--scaling", action="store_true")
     parser.add_argument("--data")
     parser.add_argument("--pair", default="en-fr")
     options = parser.parse_args()
@@ -57,6 +59,8 @@ def main() -> None:
     print(f"{cores}, torch {torch.__version__}, batches of {BATCH}")
     if options.data:
         time_to_quality(options.data, options.pair)
+    elif options.scaling:
+        scaling(options.steps, options.threads)
     else:
         pairs_a_second(options.steps)
 
@@ -72,25 +76,61 @@ def ways_of(tables: Tables, pairs: Pairs) -> dict[str, Callable[[], Released | O
     }
 
 
-def pairs_a_second(steps: int) -> None:
+def random_pairs(steps: int, draw: Callable[[int], np.ndarray]) -> Pairs:
     random = np.random.default_rng(0)
-    tables = [random.normal(0, 0.1, (WORDS, SIZE)).astype(np.float32) for _ in range(2)]
     texts = [
-        TextIds(
-            random.integers(WORDS, size=steps * BATCH * length).astype(np.int32),
-            np.arange(steps * BATCH + 1, dtype=np.int64) * length,
-        )
+        TextIds(draw(steps * BATCH * length).astype(np.int32), np.arange(steps * BATCH + 1, dtype=np.int64) * length)
         for length in (QUERY, DOCUMENT)
     ]
-    order = np.arange(steps * BATCH)
-    numbers = order.astype(np.int32)
-    pairs = Pairs(texts[0], texts[1], numbers, numbers, random.integers(3, size=len(order)).astype(np.int32))
+    numbers = np.arange(steps * BATCH).astype(np.int32)
+    return Pairs(texts[0], texts[1], numbers, numbers, random.integers(3, size=len(numbers)).astype(np.int32))
+
+
+def random_tables() -> Tables:
+    random = np.random.default_rng(0)
+    return [random.normal(0, 0.1, (WORDS, SIZE)).astype(np.float32) for _ in range(2)]
+
+
+def even_words(number: int) -> np.ndarray:
+    return np.random.default_rng(number).integers(WORDS, size=number)
+
+
+def zipf_words(number: int) -> np.ndarray:
+    """Word of rank k with probability in proportion to 1 / k."""
+    shares = np.cumsum(1.0 / np.arange(1, WORDS + 1))
+    return np.searchsorted(shares, np.random.default_rng(number).random(number) * shares[-1])
+
+
+def pairs_a_second(steps: int) -> None:
+    tables, pairs = random_tables(), random_pairs(steps, even_words)
+    order = np.arange(len(pairs))
     made = {name: make() for name, make in ways_of(tables, pairs).items()}
     for way in made.values():
         way.train(order)  # compiles, and touches all memory once
     times = best_times({name: lambda way=way: way.train(order) for name, way in made.items()})
     show("training the average model", times, len(order), "pairs", RELEASED)
-    _bound(times["isogloss"] / steps, [each.ids[: BATCH * each.offsets[1]] for each in texts])
+    _bound(
+        times["isogloss"] / steps, [each.ids[: BATCH * each.offsets[1]] for each in (pairs.queries, pairs.documents)]
+    )
+
+
+def scaling(steps: int, most: int) -> None:
+    """Ours on more and more threads."""
+    threads = [number for number in (1, 2, 4, 8, 16, 32, 64) if number <= most]
+    for name, draw in (("ids drawn evenly", even_words), ("ids by Zipf's law", zipf_words)):
+        pairs, runs = random_pairs(steps, draw), {}
+        order = np.arange(len(pairs))
+        for number in threads:
+            numba.set_num_threads(number)
+            way = Ours(random_tables(), pairs)
+            way.train(order)
+
+            def run(way: Ours = way, number: int = number, order: np.ndarray = order) -> None:
+                numba.set_num_threads(number)
+                way.train(order)
+
+            runs[f"{number} threads"] = run
+        show(name, best_times(runs), len(order), "pairs", "1 threads")
 
 
 def _bound(seconds: float, words: list[np.ndarray]) -> None:

@@ -108,7 +108,10 @@ def _add_smooth(papers: Commands) -> None:
         "--device", default="auto", choices=("auto", "cpu", "cuda"), help="auto: what the encoder prefers"
     )
     parser.add_argument("--processes", type=count, default=1, metavar="N", help="trials at a time (default 1)")
-    _add_plan(parser, "what is still to be run", "write the words of the pairs as well (there: --data packed:FOLDER)")
+    _add_plan(
+        parser, "what is still to be run", "write the words of the pairs as well (there: --data packed:FOLDER)",
+        {"all": "all", "none": "none (pages of what is there)"},
+    )  # fmt: skip
 
 
 def _add_layerwise(papers: Commands) -> None:
@@ -143,11 +146,10 @@ def _add_layerwise(papers: Commands) -> None:
     add_settings(parser)
     parser.add_argument("--device", default="auto", choices=("auto", "cpu", "cuda"))
     parser.add_argument("--processes", type=count, default=1, metavar="N", help="trials at a time (default 1)")
-    parser.add_argument(
-        "--run", dest="which", default="all", choices=("all", "lexical", "none"),
-        help="trials that are run here: all, those without a network, or none (pages of what is there)",
+    _add_plan(
+        parser, "the trials of networks that are still to be run", "write their training data as well",
+        {"all": "all", "lexical": "those without a network", "none": "none (pages of what is there)"},
     )  # fmt: skip
-    _add_plan(parser, "the trials of networks that are still to be run", "write their training data as well")
 
 
 def _add_bridge(papers: Commands) -> None:
@@ -182,7 +184,10 @@ def _add_common(
     parser.add_argument("--overwrite", action="store_true", help="run trials again that were run on other data")
 
 
-def _add_plan(parser: argparse.ArgumentParser, what: str, pack: str) -> None:
+def _add_plan(parser: argparse.ArgumentParser, what: str, pack: str, runs: Mapping[str, str]) -> None:
+    """Which trials are run here (``runs``: the choices and what they mean), and the plan of those that are not."""
+    shown = "; ".join(f"{name}: {meaning}" if name != meaning else name for name, meaning in runs.items())
+    parser.add_argument("--run", dest="which", default="all", choices=tuple(runs), help=f"trials run here: {shown}")
     parser.add_argument(
         "--plan", metavar="FILE", help=f"write {what}, for another machine, and stop ('-': to the screen)"
     )

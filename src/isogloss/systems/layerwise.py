@@ -67,8 +67,10 @@ class LayerwiseOptions(MatcherOptions):
     pooling: str = option(
         "average", f"between layers: {' or '.join(POOLINGS)} (paper: either); the last has the maximum"
     )
-    weights: str = option("idf", "of words, before the first layer: none (paper) or idf")
-    mean: bool = option(True, "the text is the weighted mean of its words' vectors, to which the last layer adds")
+    mean: bool = option(
+        True, "the weighted mean of a text's word vectors stands beside the last layer (paper: it does not)"
+    )
+    weights: str = option("idf", f"of the words in the mean: {' or '.join(WEIGHTS)}")
     scorer: str = option("cosine", f"{' or '.join(SCORERS)} (paper: feed-forward)")
     hidden: int = option(128, "units of the feed-forward scorer", 1, 10_000)
     dropout: float = option(0.4, "of word vectors", 0, 0.99)
@@ -158,8 +160,10 @@ class PaperOptions(LayerwiseOptions):
 
     layers: int = option(2, "m, layers of convolution and pooling (paper: 1 to 5)", 1, 20)
     pooling: str = option("k-max", "between layers: k-max or average; the last has the maximum")
-    weights: str = option("none", "of words, before the first layer: none (paper) or idf")
-    mean: bool = option(False, "the text is the weighted mean of its words' vectors, to which the last layer adds")
+    mean: bool = option(
+        False, "the weighted mean of a text's word vectors stands beside the last layer (paper: it does not)"
+    )
+    weights: str = option("none", f"of the words in the mean: {' or '.join(WEIGHTS)}")
     scorer: str = option("feed-forward", "feed-forward (paper) or cosine")
     dropout: float = option(0.0, "of word vectors", 0, 0.99)
     margin: float = option(1.0, "by which a positive is to beat a negative (paper: 1)", 1e-6, 1000)
@@ -210,17 +214,16 @@ class Layerwise(Matcher, DenseSystem):
         self.ranks_by_product = self.explains_quickly = self.settings.scorer == "cosine"
 
     def build(self, tables: WordTables) -> LayeredScorer:
-        from isogloss.nn.matchers.layered import LayeredCnn, LayeredScorer, VectorPairNetwork
+        from isogloss.nn.matchers.layered import LayeredCnn, LayeredScorer, VectorPairNetwork, outputs_of
 
         s = self.settings
         tower = LayeredCnn(tables.dimension, s.layers, s.all_widths(), s.kernels, s.k, s.pooling)
-        outputs = tables.dimension if s.mean else tower.outputs
-        network = None if s.scorer == "cosine" else VectorPairNetwork(outputs, s.hidden)
+        network = None if s.scorer == "cosine" else VectorPairNetwork(outputs_of(tables, tower, s.mean), s.hidden)
         return LayeredScorer(tables, tower, network, s.features == "map", s.mean)
 
     @property
     def reading(self) -> Reading:
-        return replace(super().reading, weighted=self.settings.weights == "idf")
+        return replace(super().reading, weighted=self.settings.mean and self.settings.weights == "idf")
 
     @property
     def recipe(self) -> Recipe:

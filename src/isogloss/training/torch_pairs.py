@@ -3,6 +3,9 @@
     L = mean over the batch of loss(r_eps(f_q(q), f_d(d)), grade)
 
 Each pair's texts are encoded by themselves: in shuffled batches hardly any text occurs twice.
+
+On a GPU the loss of a recorded step is compiled by torch, which makes a few kernels of many: 498 µs a step instead of
+1,278 with the CNN on texts of 25 words, on an H200. Compiling takes a minute or two, and is kept on disk.
 """
 
 from __future__ import annotations
@@ -59,6 +62,10 @@ class TorchPairs(TorchLearner, PairLearner):
         self.encoders = query_encoder.to(on), document_encoder.to(on)
         super().__init__(self.encoders, named_parameters(*self.encoders), clip, seed, on, recorded)
         self._loss, self._eps = TensorLoss(loss, on), eps
+        self._compiled_loss = self._loss_of
+        if self._recorded:
+            torch.compiler.reset()  # what a learner before this one compiled counts against torch's limit of eight
+            self._compiled_loss = torch.compile(self._loss_of, dynamic=False)
         self.use(pairs)
 
     def use(self, pairs: Pairs) -> None:
@@ -87,11 +94,14 @@ class TorchPairs(TorchLearner, PairLearner):
             document.table: pairs.documents.words_of(pairs.document_of[batch]),
         }
 
-    def step(self, examples: Tensor, lengths: Lengths) -> Tensor:
+    def _loss_of(self, examples: Tensor, lengths: Lengths) -> Tensor:
         queries = self.encoders[0].encode(*self._queries.batch(self._query_of[examples], lengths[0]))
         documents = self.encoders[1].encode(*self._documents.batch(self._document_of[examples], lengths[1]))
         scores = smooth_cosine(queries, documents, self._eps)
-        loss = self._loss.values(scores, self._grades[examples].long()).mean()
+        return self._loss.values(scores, self._grades[examples].long()).mean()
+
+    def step(self, examples: Tensor, lengths: Lengths) -> Tensor:
+        loss = (self._compiled_loss if self._is_recording else self._loss_of)(examples, lengths)
         if self._shared:
             loss = loss * self._shared.weight
         loss, norm = self._adam.step(loss, self._rate, self._stopped)

@@ -16,7 +16,8 @@ processes are not recorded.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import cast
 
@@ -150,6 +151,7 @@ class TorchLearner(Learner):
         self._recorded = recorded and device.type == "cuda"
         self._recordings: dict[tuple[int, Lengths], RecordedStep] = {}
         self._longest: Lengths | None = None
+        self._is_recording = False
         self._adam = NamedAdam(learned, clip)
         self._rate, self._stopped = torch.zeros((), device=device), torch.zeros((), device=device)
         self._generator = torch.Generator(device).manual_seed(seed)
@@ -201,10 +203,22 @@ class TorchLearner(Learner):
             before, stopped = self._generator.get_state(), self._stopped.clone()
             self._stopped.fill_(1)
             step = partial(self.step, lengths=padded)
-            self._recordings[batch_size, padded] = RecordedStep(step, batch_size, self._generator)
+            with self._recording_a_step():
+                self._recordings[batch_size, padded] = RecordedStep(step, batch_size, self._generator)
             self._generator.set_state(before)
             self._stopped.copy_(stopped)
         return self._recordings[batch_size, padded]
+
+    @contextmanager
+    def _recording_a_step(self) -> Iterator[None]:
+        """Matrix products are rounded as torch rounds those of convolutions and LSTMs on a GPU anyway (TF32)."""
+        before, self._is_recording = torch.get_float32_matmul_precision(), True
+        torch.set_float32_matmul_precision("high")
+        try:
+            yield
+        finally:
+            torch.set_float32_matmul_precision(before)
+            self._is_recording = False
 
     def prepare_chunk(self, batches: Sequence[NDArray[np.int64]]) -> None:
         """Prepare the examples of some batches."""

@@ -132,20 +132,30 @@ def scorer(mean=True, weights=True, **settings):
 
 
 @pytest.mark.parametrize("layers", [0, 1, 2])
-def test_a_scorer_with_a_mean_starts_from_the_cosine_of_the_weighted_means(layers):
+def test_the_weighted_mean_stands_beside_the_last_layer(layers):
     made = scorer(layers=layers)
     texts = Texts(*padded([3, 4, 4], [7], []))
     weights, vectors = made.tables.query_weights.detach(), made.tables.query.detach()
     mean = (weights[[3, 4, 4], None] * vectors[[3, 4, 4]]).sum(0) / weights[[3, 4, 4]].sum()
     found = made.encode_queries(texts).detach()
-    torch.testing.assert_close(found[0], mean / mean.norm())
-    torch.testing.assert_close(found[1], vectors[7] / vectors[7].norm())
+    share = 1 if not layers else 1 / (1 + made.gate.item() ** 2) ** 0.5  # of the mean in the vector of length 1
+    torch.testing.assert_close(found[0, :DIMENSION], share * mean / mean.norm())
+    torch.testing.assert_close(found[1, :DIMENSION], share * vectors[7] / vectors[7].norm())
+    torch.testing.assert_close(found[:2].norm(dim=1), torch.ones(2))
     assert not found[2].any()
-    assert made.feature_sizes == [8] * (layers - 1) + [DIMENSION]
+    if layers:
+        last = made.tower(word_vectors(made.tables.query, *texts), texts.lengths)[-1].vectors.detach()
+        cosines = (
+            last[0] @ last[1] / last[0].norm() / last[1].norm(),
+            mean @ vectors[7] / mean.norm() / vectors[7].norm(),
+        )
+        torch.testing.assert_close(found[0] @ found[1], share**2 * (made.gate.item() ** 2 * cosines[0] + cosines[1]))
+    assert made.feature_sizes == [8] * (layers - 1) + [DIMENSION + (8 if layers else 0)]
 
 
-def test_without_weights_or_a_mean_the_layers_see_the_vectors_as_they_are():
-    made = scorer(mean=False, weights=False)
+@pytest.mark.parametrize("weights", [True, False])
+def test_without_a_mean_the_layers_see_the_vectors_as_they_are(weights):
+    made = scorer(mean=False, weights=weights)
     words, lengths = padded([3, 4, 9], [7])
     expected = made.tower(word_vectors(made.tables.query, words, lengths), lengths)
     for found, layer in zip(made.query_layers(Texts(words, lengths)), expected, strict=True):

@@ -98,8 +98,10 @@ class Dropout(nn.Module):
         """The values, some of them dropped."""
         if not self.training or self.rate == 0:
             return values
-        return values * self._kept(values).div_(1 - self.rate)
+        kept: Tensor = self._kept(values)
+        return values * kept.div_(1 - self.rate)
 
+    @torch.compiler.disable  # type: ignore[untyped-decorator]  # the compiler has no random numbers but its own
     def _kept(self, values: Tensor) -> Tensor:
         """1 where a number is kept, 0 where it is dropped."""
         if self.part is None:

@@ -9,12 +9,12 @@ The encoder (section 3.2 of the paper) has m layers of wide convolution and pool
 POOL is k-max (the k largest of each row, in the order of the text: Kalchbrenner et al. 2014; a text with fewer columns
 is filled up with zeros) or the average of n neighbouring columns, which gives back l (Yin et al. 2016).
 
-Ours, not the paper's: words may have weights (IDF), which multiply their vectors before the first layer; and the text
-may stand for the weighted mean of its words' vectors, to which the last layer adds:
+Ours, not the paper's: the mean of the words' vectors, weighted by IDF, may stand beside the last layer:
 
-    v = x + |x| P f^m / sqrt(size of f^m),   x = sum_i w_i e_i / sum_i w_i
+    v = [x / |x| ; g f^m / |f^m|],   x = sum_i w_i e_i / sum_i w_i
 
-P starts at zero, so that training starts from the cosine of the means. Without a layer there is the mean alone.
+So the cosine of two texts is (cos(x, x') + g^2 cos(f, f')) / (1 + g^2). g is learned and starts at 1/2: training starts
+near the cosine of the means. Without a layer there is the mean alone.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from isogloss.nn.similarity import smooth_scale
 from isogloss.storage.errors import InputError
 
 POOLINGS = ("k-max", "average")
+_FIRST_GATE = 0.5
 
 
 class Layer(NamedTuple):
@@ -152,11 +153,16 @@ class VectorPairNetwork(nn.Module):
         return scores[:, 0]
 
 
+def outputs_of(tables: WordTables, tower: LayeredCnn, mean: bool) -> int:
+    """The size of the vectors that are compared."""
+    return mean * tables.dimension + (tower.outputs if len(tower.layers) else 0)
+
+
 class LayeredScorer(VectorScorer):
     """Scores by the vectors of the last layer; shows the vectors of all layers to an adversary.
 
     ``network`` is NN_s, None the cosine; ``whole_maps`` shows the maps between the layers (ENC-P) instead of their
-    largest numbers. ``mean``: the last layer adds to the weighted mean of the words' vectors.
+    largest numbers. ``mean``: the weighted mean of the words' vectors stands beside the last layer.
     """
 
     def __init__(
@@ -165,10 +171,8 @@ class LayeredScorer(VectorScorer):
     ) -> None:  # fmt: skip
         super().__init__()
         self.tables, self.tower, self.network, self.whole_maps = tables, tower, network, whole_maps
-        self.outputs = tables.dimension if mean else tower.outputs
-        self.added = nn.Linear(tower.outputs, self.outputs, bias=False) if mean and len(tower.layers) else None
-        if self.added:
-            nn.init.zeros_(self.added.weight)
+        self.outputs = outputs_of(tables, tower, mean)
+        self.gate = nn.Parameter(torch.tensor(_FIRST_GATE)) if mean and len(tower.layers) else None
         self.mean = mean
 
     @property
@@ -194,14 +198,12 @@ class LayeredScorer(VectorScorer):
 
     def layers_of(self, vectors: Tensor, shares: Tensor, lengths: Tensor) -> list[Layer]:
         """Every layer of texts ``[texts, length, dimension]``, whose words have these shares ``[texts, length]``."""
-        weighted = vectors * shares[:, :, None]
-        layers: list[Layer] = self.tower(weighted * lengths[:, None, None], lengths)
+        layers: list[Layer] = self.tower(vectors, lengths)
         if not self.mean:
             return layers
-        vector = weighted.sum(dim=1)
-        if self.added:
-            added = self.added(layers[-1].vectors) * self.tower.outputs**-0.5
-            vector = vector + torch.linalg.vector_norm(vector, dim=1, keepdim=True) * added
+        vector = smooth_scale((vectors * shares[:, :, None]).sum(dim=1), 0.0)
+        if self.gate is not None:
+            vector = torch.cat([vector, self.gate * smooth_scale(layers[-1].vectors, 0.0)], dim=1)
         return [*layers[:-1], Layer(vector, None)]
 
     def match(self, queries: Tensor, documents: Tensor) -> Tensor:

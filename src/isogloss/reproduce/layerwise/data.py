@@ -79,7 +79,7 @@ class Trial(PaperTrial):
     settings: Mapping[str, str] = field(default_factory=dict)
     seed: int = 0
     drawing: Drawing = field(default_factory=Drawing)
-    revision = 1  # the start is measured, words have weights, DSSM has its softmax
+    revision = 2  # of layerwise the mean stands beside the last layer
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "settings", _without_defaults(self.system, self.settings))

@@ -263,21 +263,19 @@ def checked_claims(
     return found
 
 
-def holds(claim: Claim, mean: float, is_significant: bool) -> bool:
-    """Whether a difference is as the text claims.
+def holds(claim: Claim, mean: float, is_significant: bool) -> bool | None:
+    """Whether a difference is as the text claims; None where a difference is claimed and none is significant.
 
     >>> holds(Claim("a", "b", "better"), 0.1, True), holds(Claim("a", "b", "not better"), 0.1, True)
     (True, False)
     """
+    higher, lower = is_significant and mean > 0, is_significant and mean < 0
+    if not is_significant and claim.relation in ("better", "worse", "above", "below"):
+        return None
     return {
-        "better": is_significant and mean > 0,
-        "worse": is_significant and mean < 0,
-        "on par": not is_significant,
-        "not better": not (is_significant and mean > 0),
-        "not worse": not (is_significant and mean < 0),
-        "above": mean > 0,
-        "below": mean < 0,
-    }[claim.relation]
+        "better": higher, "above": higher, "worse": lower, "below": lower, "on par": not is_significant,
+        "not better": not higher, "not worse": not lower,
+    }[claim.relation]  # fmt: skip
 
 
 def _chosen_line(experiment: Experiment, pair: Pair) -> str:
@@ -391,6 +389,7 @@ def _row_values(results: Sequence[Result], shown: Mapping[str, Summary], publish
     }
 
 
+_VERDICTS = {True: "yes", False: "no", None: "not shown"}
 _PREPOSITIONS = {"on par": "with ", "above": "", "below": ""}
 
 
@@ -401,7 +400,7 @@ def _claims_table(claims: Sequence[Mapping[str, Any]]) -> str:
         said = f"{claim['left']} is {claim['said']} {_PREPOSITIONS.get(claim['said'], 'than ')}{claim['right']}"
         shown = ("—", "—", claim["why"])
         if not claim["why"]:
-            shown = (f"{claim['difference']:+.3f}", f"{claim['p']:.3f}", "yes" if claim["holds"] else "no")
+            shown = (f"{claim['difference']:+.3f}", f"{claim['p']:.3f}", _VERDICTS[claim["holds"]])
         rows.append((said, claim["measure"], *shown))
     return markdown_table(("the paper says", "measure", "difference here", "p", "holds here"), rows)
 

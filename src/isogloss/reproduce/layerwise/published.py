@@ -28,7 +28,7 @@ class Claim(NamedTuple):
     """A claim of the text about two rows: the first is ``better``, ``worse``, ``on par``, ``above``, ….
 
     Better and worse mean by a significant difference; on par, not better and not worse that there is none (of that
-    sign). Above and below mean the order alone, where the text says no more. ``data``: the data sets it is said of.
+    sign). Above and below are orders of which the text says no more. ``data``: the data sets it is said of.
     """
 
     left: str

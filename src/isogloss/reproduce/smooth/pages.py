@@ -112,12 +112,19 @@ def _compared_rows(
     """Tables 2 and 3: rows under both protocols, the first compared with the others."""
     sections, values = [title], {}
     for pair in experiment.setup.pairs:
-        found = experiment.groups(trials_of(experiment.setup, pair))
+        planned = experiment.groups(trials_of(experiment.setup, pair))
+        found = {name: results for name, results in planned.items() if results}
         comparisons, summaries = compare_under_both(found), _summaries(found)
         by_name = published.get(pair[1], {})
         paper = {name: by_name[key] for name in found if (key := plan.AS_PUBLISHED.get(name, name)) in by_name}
         language = f" ({LANGUAGES[pair[1]]})" if pair[1] in LANGUAGES else ""
-        sections += [f"## {'-'.join(pair)}{language}", trained(found), *_protocol_tables(what, summaries, paper)]
+        sections.append(f"## {'-'.join(pair)}{language}")
+        if not found:
+            sections.append(training_line([]))
+            continue
+        if missing := ", ".join(name for name in planned if name not in found):
+            sections.append(f"Not run, or failed: {missing}.")
+        sections += [trained(found), *_protocol_tables(what, summaries, paper)]
         sections += [_best(summaries["sampled"])] if what == "loss" else []
         sections += differences_tables(comparisons)
         rows = {
