@@ -241,14 +241,15 @@ def checked_claims(
 ) -> list[dict[str, Any]]:
     """All claims of the text, measure by measure; where no verdict is possible, ``why`` says so.
 
-    Only those of data in the documents' language, where there are such; ``left_out``: rows that cannot be compared.
+    Only those of data in the documents' language, where there are such; ``left_out``: rows that cannot be
+    compared with each other.
     """
     found = []
     for claim in CLAIMS[item]:
         if not set(claim.data) & set(published_data(language)):
             continue
         both = claim.left, claim.right
-        why = "" if not set(both) & set(left_out) else "cannot be compared here"
+        why = "cannot be compared here" if set(both) <= set(left_out) else ""
         if missing := [name for name in both if not rows.get(name)]:
             why = f"not run: {', '.join(missing)}"
         for measure in claim.measures:
@@ -322,7 +323,7 @@ def _section(
     }
     crosses = pairs[-1][0] != pairs[-1][1]
     alike = item == "table3" and crosses and not plan.has_comparable_alphas(experiment, pairs[-1])
-    claims = checked_claims(item, rows, pairs[-1][1], ("ADV-ALL",) if alike else ())
+    claims = checked_claims(item, rows, pairs[-1][1], (MODEL_LABEL, "ADV-ALL") if alike else ())
     shown = {
         name: {each: summarise([result.mean(each, MEASURED) for result in results]) for each in MEASURES}
         for name, results in rows.items()
@@ -355,7 +356,7 @@ def _table(
         published = PUBLISHED[item].get(name)
         theirs = [f"{value:.3f}" for data in papers for value in published[data]] if published else []
         part = next((f" ({part})" for part, known in _PARTS.items() if item == "table1" and name in known), "")
-        speed = max((result.record.get("pairs_per_second") or 0 for result in results), default=0)
+        speed = round(float(np.median([result.record.get("pairs_per_second") or 0 for result in results] or [0])))
         measured = [*values, *(theirs or ["—"] * 2 * len(papers))]
         seeds = str(len(results)) if results else "not run"
         body.append([f"{name}{part}", *measured, f"{speed:,}" if speed else "—", seeds, _where_and_when(results)])
