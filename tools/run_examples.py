@@ -42,7 +42,6 @@ LANGUAGES = ("sh", "console", "python")
 _DOCTEST = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 _SERVE = "isogloss serve "
 _PORT = "8000"
-_TIMEOUT = 120.0  # seconds
 
 
 class Block(NamedTuple):
@@ -98,7 +97,7 @@ class Runner:
         for service in self._services:
             service.terminate()
         for service in self._services:
-            service.communicate(timeout=_TIMEOUT)
+            service.communicate()
 
     def run(self, blocks: Sequence[Block]) -> int:
         """Run the blocks that are not marked ``not-run``; returns how many were code."""
@@ -146,7 +145,7 @@ class Runner:
             self._serve(text, expected)
             return
         process = self._start(text, stdin=subprocess.DEVNULL)
-        printed, _ = process.communicate(timeout=_TIMEOUT)
+        printed, _ = process.communicate()
         if process.returncode != 0:
             raise BlockError(f"exit status {process.returncode}: {text}\n{printed}")
         check_output(expected, printed)

@@ -17,7 +17,9 @@ BLOCKS = {
     path.relative_to(ROOT).as_posix(): read_blocks(path.read_text(encoding="utf-8"))
     for path in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
 }
+README, QUICK_START = "README.md", "docs/quick-start.md"
 RUNNABLE = [path for path, blocks in BLOCKS.items() if any(b.is_code and NOT_RUN not in b.marks for b in blocks)]
+RUNNABLE.remove(README)  # its code is in the quick start
 WITH_SKIPPED = {
     "docs/guides/qdrant.md",
     "docs/guides/bridge.md",
@@ -56,6 +58,16 @@ def test_the_code_of_a_page_does_what_the_page_says(path, tmp_path):
     environment = {"PATH": f"{commands}:{os.environ['PATH']}", "OPENBLAS_NUM_THREADS": "1", "PYTHONUTF8": "1"}
     with Runner(path, tmp_path, environment) as runner:
         assert runner.run(BLOCKS[path]) > 0
+
+
+def test_the_code_of_the_readme_is_that_of_the_quick_start():
+    readme, quick_start = (
+        [line for block in BLOCKS[path] if block.is_code for line in block.text.splitlines()]
+        for path in (README, QUICK_START)
+    )
+    assert readme
+    rest = iter(quick_start)
+    assert [line for line in readme if line not in rest] == []
 
 
 def test_blocks_are_skipped_only_on_known_pages():

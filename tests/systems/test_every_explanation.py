@@ -15,11 +15,13 @@ from isogloss.text.tokenizer import tokenize
 PAIR = ("en", "es")
 QUERIES = ("why is the sea salty", "how do bees make honey for the winter in their hive", "an animal zzyzx bees animal")
 NETWORK = {"epochs": "1", "dimension": "8", "dev_queries": "0", "query_vectors": "random", "document_vectors": "random"}
+LAYERS = {
+    **NETWORK, "widths": "2,2", "kernels": "4", "k": "2", "hidden": "4", "critic_steps": "1", "critic_hidden": "4",
+}  # fmt: skip
 SETTINGS = {
     "smooth": {"epochs": "2", "dimension": "8", "dev_queries": "0"},
-    "layerwise": {
-        **NETWORK, "widths": "2,2", "kernels": "4", "k": "2", "hidden": "4", "critic_steps": "1", "critic_hidden": "4",
-    },
+    "layerwise": LAYERS,
+    "layerwise-paper": LAYERS,
     "dssm": {**NETWORK, "hidden": "8", "outputs": "4"},
     "ai-cnn": {**NETWORK, "filters": "4", "slices": "2"},
     "cntn": {**NETWORK, "filters": "4", "layers": "1", "outputs": "4"},
