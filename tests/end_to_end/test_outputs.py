@@ -28,7 +28,7 @@ def command(name, output):
 @pytest.mark.parametrize("name", COMMANDS)
 def test_an_existing_output_is_replaced_only_on_request(run, fails, here, name):
     if name in INTO_DIRECTORIES:
-        (here / "out").mkdir()
+        assert run(*command(name, "out")).code == 0
     old = here / "out" / "diary.txt" if name in INTO_DIRECTORIES else here / "out"
     old.write_text("dear diary")
     assert "out: exists and is not empty; choose another output or add --overwrite" in fails(*command(name, "out"))
@@ -140,15 +140,24 @@ def test_an_index_that_fails_while_it_is_replaced_still_answers(fails, tiny, tin
     "arguments",
     [
         ("index", "folder:docs", "--system", "bm25", "--language", "fr", "-o", "{}"),
+        ("index", "docs", "-o", "{}"),
         ("data", "grade", "docs/pages.jsonl", "-o", "{}"),
         ("data", "convert", "jsonl:docs/pages.jsonl", "--pair", "en-fr", "-o", "trec:{}"),
     ],
-    ids=["index", "grade", "convert"],
+    ids=["index", "a path alone", "grade", "convert"],
 )
 def test_no_output_replaces_the_folder_the_user_is_in_or_the_data_it_is_made_of(fails, here, arguments, output):
     (here / "docs").mkdir()
     (here / "docs" / "pages.jsonl").write_text("{}")
     assert "which would be lost" in fails(*(word.format(output) for word in arguments), "--overwrite")
+
+
+@pytest.mark.parametrize("name", INTO_DIRECTORIES)
+def test_a_folder_of_something_else_is_never_overwritten(fails, here, name):
+    (here / "out").mkdir()
+    (here / "out" / "diary.txt").write_text("dear diary")
+    assert "out: holds something else" in fails(*command(name, "out"), "--overwrite")
+    assert [path.name for path in (here / "out").iterdir()] == ["diary.txt"]
 
 
 def test_outputs_go_into_folders_that_are_made_for_them(run, here):

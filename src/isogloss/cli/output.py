@@ -95,6 +95,7 @@ def note_problems(problems: Problems, quiet: bool, before: str = "", after: str 
 def check_outputs(overwrite: bool, *targets: str | Path | None, source: str = "") -> None:
     """Refuse outputs that cannot be written, or would take the source with them, before the work is done, not after."""
     paths = [Path(target) for target in targets if target and target != "-"]
+    read = Path("" if source == "demo" else source.partition(":")[2] or source)
     if len(set(paths)) != len(paths):
         raise InputError(f"{max(paths, key=paths.count)}: two outputs have this name; give each its own")
     for path in paths:
@@ -104,7 +105,7 @@ def check_outputs(overwrite: bool, *targets: str | Path | None, source: str = ""
             raise InputError(f"{folder}: is a file, a directory is needed for {path.name}")
         if not os.access(folder, os.W_OK):
             raise InputError(f"{folder}: nothing may be written here, so {path.name} cannot be")
-        for kept in (Path.cwd(), Path(source.partition(":")[2])):
+        for kept in (Path.cwd(), read):
             if path.is_dir() and kept.resolve().is_relative_to(path.resolve()):
                 raise InputError(f"{path}: holds {kept}, which would be lost; choose another output")
 
