@@ -95,6 +95,14 @@ def test_a_disk_that_fills_after_the_first_output_leaves_none(fails, monkeypatch
     )
 
 
+def test_a_disk_that_is_too_full_for_an_addition_names_the_index(spawn, tiny_index, here):
+    (here / "more.jsonl").write_text(json.dumps({"id": "x", "text": "Le miel est doux.", "lang": "fr"}))
+    limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (400, 400))"
+    done = spawn("add", tiny_index, "more.jsonl", script=limit)
+    assert done.code == 2
+    assert f"isogloss: {tiny_index}: could not be written" in done.err
+
+
 def test_a_full_disk_keeps_the_old_index(spawn, run, tiny_index):
     before = run("search", tiny_index, "Orlane").out
     limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (400, 400))"

@@ -192,6 +192,8 @@ class Service:
         parts = searcher.explain(read.query, request.language, request.id, request.reranked)
         score = float(sum(part.score for part in parts))
         translations = searcher.translations(read.query, languages)
+        passage = presenting.passage_shown(searcher, read.query, request, document, parts, translations)
+        shown = document.text[slice(*passage)]
         return models.ExplainAnswer(
             query=request.q,
             read_as=read.query,
@@ -200,10 +202,10 @@ class Service:
             id=request.id,
             title=document.title,
             system=searcher.name_of_system(request.language, request.reranked),
-            passage=presenting.passage_shown(searcher, read.query, request, document, parts, translations),
+            passage=passage,
             score=score,
             chance=searcher.chance(score, request.language, request.reranked),
-            explanation=presenting.reasons(searcher, request.language, document, parts, request.reranked),
+            explanation=presenting.reasons(searcher, request.language, document, parts, request.reranked, shown),
             translations=translations_message(
                 [each for each in translations[request.language] if not is_stop_word(each[0], searcher.query_language)]
             ),
