@@ -63,13 +63,19 @@ def counted(count: int, thing: str) -> str:
     return f"{count:,} {thing}{'' if count == 1 else 's'}"
 
 
-def counted_languages(counts: Mapping[str, int]) -> str:
-    """How many documents there are, and of each language.
+def counted_languages(counts: Mapping[str, int], most: int = 8) -> str:
+    """How many documents there are, and of each language; of more than ``most`` languages the last ones together.
 
     >>> counted_languages({"fr": 80, "de": 38}), counted_languages({"fr": 1})
     ('118 documents: 80 in fr, 38 in de', '1 document in fr')
+    >>> counted_languages({"fr": 80, "de": 38, "it": 2, "es": 1}, most=2)
+    '121 documents: 80 in fr, 38 in de, 3 in 2 other languages'
     """
+    shown = len(counts) if len(counts) <= most + 1 else most
     parts = [f"{count:,} in {language}" for language, count in counts.items()]
+    if len(counts) > shown:
+        rest = sum([*counts.values()][shown:])
+        parts[shown:] = [f"{rest:,} in {len(counts) - shown} other languages"]
     total = counted(sum(counts.values()), "document")
     return f"{total}: {', '.join(parts)}" if len(parts) != 1 else f"{total} in {next(iter(counts))}"
 

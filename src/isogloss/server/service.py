@@ -130,6 +130,8 @@ class Service:
         hits = searcher.search(request.q, wanted, languages, filters, request.offset, request.explain, request.exact)
         read = hits.read_as
         facets = count_facets(searcher, read, request.facets, languages, filters) if request.facets else None
+        if facets:
+            facets.count(hits)
         translations = searcher.translations(read, languages)
         marking = Marking(searcher, read, translations)
         shown = [(hit, snippet_of(searcher, hit, marking.of(hit))) for hit in hits[: request.k]]
