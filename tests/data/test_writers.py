@@ -160,12 +160,9 @@ def test_an_id_that_a_table_cannot_hold_is_refused_and_nothing_is_written(tmp_pa
 @pytest.mark.parametrize("format_", ["wikiclir", "beir", "trec", "jsonl"])
 def test_an_existing_output_is_replaced_only_when_asked(tmp_path, format_):
     path = tmp_path / "out"
-    if format_ == "jsonl":
-        path.write_text("old")
-    else:
-        path.mkdir()
-        (path / "old").write_text("old")
     write = find_writer(f"{format_}:{path}")
+    write(tiny_dataset(), False)
+    (path if format_ == "jsonl" else path / "old").write_text("old")
     with pytest.raises(InputError, match=r"out: exists and is not empty; choose another output or add overwrite=True"):
         write(tiny_dataset(), False)
     write(tiny_dataset(), True)

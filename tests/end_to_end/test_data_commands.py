@@ -98,3 +98,15 @@ def test_a_bad_page_is_named_by_its_line(fails, here, line, wrong):
 def test_pages_without_translations_cannot_be_graded(fails, here):
     (here / "pages.jsonl").write_text('{"id": "e1", "lang": "en", "title": "A", "text": "A."}\n')
     assert "pages.jsonl" in fails("data", "grade", "pages.jsonl", "-o", "graded")
+
+
+def test_what_is_skipped_and_what_is_read_are_not_confused(run, here):
+    (here / "docs").mkdir()
+    (here / "docs" / "good.txt").write_text("Le boulanger prépare le pain chaque matin.", encoding="utf-8")
+    assert run("data", "show", "docs").out.endswith("no problems found\n")
+    (here / "docs" / "cut.pdf").write_bytes(b"%PDF-1.7 cut off")
+    assert run("data", "show", "docs").out.endswith("no problems found in the files that are read\n")
+    (here / "docs" / "empty.txt").touch()
+    out = run("data", "show", "docs").out
+    assert "no problems" not in out
+    assert "'empty.txt' has an empty text" in out

@@ -29,8 +29,7 @@ def silent_stdin():
 def test_the_demo_measures_its_languages_answers_in_all_and_keeps_its_index(run, fails, here, monkeypatch):
     assert len(demo.LANGUAGES) == 6
     monkeypatch.setattr(demo, "LANGUAGES", LANGUAGES)  # half of them, in half the time
-    (here / "kept").mkdir()
-    (here / "kept" / "diary.txt").write_text("dear diary")
+    assert run("index", "demo", "--system", "bm25", "--language", "fr", "-o", "kept").code == 0
     assert "--overwrite" in fails("demo", "-o", "kept", "--json", "measures.json")
     code, out, err = run("demo", "-o", "kept", "--overwrite", "--json", "measures.json")
     assert code == 0, err

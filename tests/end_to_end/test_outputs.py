@@ -28,7 +28,7 @@ def command(name, output):
 @pytest.mark.parametrize("name", COMMANDS)
 def test_an_existing_output_is_replaced_only_on_request(run, fails, here, name):
     if name in INTO_DIRECTORIES:
-        (here / "out").mkdir()
+        assert run(*command(name, "out")).code == 0
     old = here / "out" / "diary.txt" if name in INTO_DIRECTORIES else here / "out"
     old.write_text("dear diary")
     assert "out: exists and is not empty; choose another output or add --overwrite" in fails(*command(name, "out"))
@@ -95,6 +95,14 @@ def test_a_disk_that_fills_after_the_first_output_leaves_none(fails, monkeypatch
     )
 
 
+def test_a_disk_that_is_too_full_for_an_addition_names_the_index(spawn, tiny_index, here):
+    (here / "more.jsonl").write_text(json.dumps({"id": "x", "text": "Le miel est doux.", "lang": "fr"}))
+    limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (400, 400))"
+    done = spawn("add", tiny_index, "more.jsonl", script=limit)
+    assert done.code == 2
+    assert f"isogloss: {tiny_index}: could not be written" in done.err
+
+
 def test_a_full_disk_keeps_the_old_index(spawn, run, tiny_index):
     before = run("search", tiny_index, "Orlane").out
     limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (400, 400))"
@@ -140,15 +148,24 @@ def test_an_index_that_fails_while_it_is_replaced_still_answers(fails, tiny, tin
     "arguments",
     [
         ("index", "folder:docs", "--system", "bm25", "--language", "fr", "-o", "{}"),
+        ("index", "docs", "-o", "{}"),
         ("data", "grade", "docs/pages.jsonl", "-o", "{}"),
         ("data", "convert", "jsonl:docs/pages.jsonl", "--pair", "en-fr", "-o", "trec:{}"),
     ],
-    ids=["index", "grade", "convert"],
+    ids=["index", "a path alone", "grade", "convert"],
 )
 def test_no_output_replaces_the_folder_the_user_is_in_or_the_data_it_is_made_of(fails, here, arguments, output):
     (here / "docs").mkdir()
     (here / "docs" / "pages.jsonl").write_text("{}")
     assert "which would be lost" in fails(*(word.format(output) for word in arguments), "--overwrite")
+
+
+@pytest.mark.parametrize("name", INTO_DIRECTORIES)
+def test_a_folder_of_something_else_is_never_overwritten(fails, here, name):
+    (here / "out").mkdir()
+    (here / "out" / "diary.txt").write_text("dear diary")
+    assert "out: holds something else" in fails(*command(name, "out"), "--overwrite")
+    assert [path.name for path in (here / "out").iterdir()] == ["diary.txt"]
 
 
 def test_outputs_go_into_folders_that_are_made_for_them(run, here):

@@ -170,6 +170,16 @@ def test_a_single_file_is_added_with_the_id_of_its_folder(run, fails, index, doc
     assert "no such file" in fails("add", "index", "file:docs/none.md")
 
 
+def test_a_file_that_is_not_in_the_index_is_not_said_to_be_there(run, fails, docs):
+    (docs / "bad.txt").write_bytes(b"\x00")
+    assert run("index", "docs", "--system", "bm25", "--language", "fr", "-o", "index").code == 0
+    assert "a binary file, text is needed" in fails("add", "index", "docs/bad.txt")
+    file = next(path for path in sorted(docs.rglob("*.md")))
+    id_ = file.relative_to(docs).as_posix()
+    assert run("delete", "index", id_).code == 0
+    assert run("add", "index", str(file)).err == f"index: {id_!r} of folder:{docs} added\n"
+
+
 def test_what_is_added_once_is_not_followed(run, index, here):
     write(here / "delta.jsonl", json.dumps({"id": "x", "text": "Le verger donne des pommes.", "lang": "fr"}) + "\n")
     assert run("add", "index", "delta.jsonl", "--once").code == 0

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from isogloss.data.documents import Document
 from isogloss.retrieval.field_lists import build_field_lists, field_keys, value_counts
 from isogloss.retrieval.postings import JoinedPostings
-from isogloss.search.facets import count_facets
+from isogloss.search.facets import Facets, count_facets
+from isogloss.search.hits import Hits
 from isogloss.search.public import Index
 
 VALUES = st.one_of(st.sampled_from(["a", "a=b", "b", "é", "", "a>"]), st.integers(0, 3), st.booleans())
@@ -92,3 +93,14 @@ def test_a_facet_that_no_document_has_is_named(caplog):
             [Document("1", "miel", fields={"kind": "x"})], "es", system="bm25", query_language="es", facets=["sort"]
         )
     assert "no document has the field 'sort'; they have kind" in caplog.text
+
+
+def test_facets_that_were_counted_over_all_hits_say_how_many_there_are():
+    hits = Hits()
+    hits.total, hits.total_is_exact = 5, False
+    Facets(8, False, {}).count(hits)
+    assert (hits.total, hits.total_is_exact) == (8, False)
+    Facets(8, True, {}).count(hits)
+    assert (hits.total, hits.total_is_exact) == (8, True)
+    Facets(7, False, {}).count(hits)
+    assert (hits.total, hits.total_is_exact) == (8, True)

@@ -93,6 +93,18 @@ def test_words_are_given_as_they_are_written_each_once():
 TEXT = "Le roi dort. La mer est salée et le vent souffle fort sur la mer bleue ce soir."
 
 
+def test_of_a_long_text_only_what_is_around_the_passage_is_read(monkeypatch):
+    read = []
+    monkeypatch.setattr("isogloss.search.snippets.token_spans", lambda text: read.append(text) or token_spans(text))
+    text = "page " * 50_000 + TEXT + " page" * 50_000
+    begin = text.index("le vent")
+    snippet = make_snippet(text, {"mer"}.__contains__, passage=(begin, text.index(" bleue")))
+    assert snippet.text == "… le vent souffle fort sur la mer …"
+    assert text[slice(*snippet.span)] == "le vent souffle fort sur la mer"
+    assert marked(snippet) == ["mer"]
+    assert sum(map(len, read)) < 5_000
+
+
 def test_the_best_passage_is_shown_whole():
     begin = TEXT.index("le vent")
     end = TEXT.index(" bleue")

@@ -94,6 +94,13 @@ def test_one_that_is_not_empty_is_refused_without_overwrite(tmp_path):
     assert tree(tmp_path) == {"old": "1"}
 
 
+def test_one_without_the_sign_of_its_kind_is_refused_and_kept(tmp_path):
+    (tmp_path / "letter.txt").write_text("1")
+    with pytest.raises(InputError, match=r"holds something else \(it has no index\.json\), which would be lost"):
+        atomic_directory(tmp_path, overwrite=True, sign="index.json").__enter__()
+    assert tree(tmp_path) == {"letter.txt": "1"}
+
+
 @pytest.mark.usefixtures("any_kernel")
 def test_an_empty_one_is_filled_without_overwrite(tmp_path):
     (tmp_path / "index").mkdir()

@@ -44,7 +44,7 @@ def test_the_dictionary_that_is_found_is_used(dictionary):
     system.index(collection("Der Hund bellt.", "Die Katze schläft."), ("text",))
     assert system.search("cat", 1).rows.tolist() == [1]
     assert fill_languages(AUTO, "en", "de") == str(dictionary)
-    assert knowledge_note(("en", "de")) == f"en-de: uses the dictionary {dictionary} (2 lines)"
+    assert knowledge_note(("en", "de")) == f"the dictionary {dictionary} (2 lines)"
 
 
 def test_one_of_the_other_direction_is_read_backwards(dictionary):
@@ -65,12 +65,12 @@ def test_none_is_as_if_none_were_named(folder):
 def test_the_lexicon_of_the_data_comes_first(folder):
     (folder / "en-fr.txt").write_text("cat chat\n")
     assert make_system("psq", ("en", "fr"), {"lexicon": AUTO}, Demo()).options.lexicon.endswith("en-fr.tsv")
-    assert knowledge_note(("en", "fr"), source=Demo()) == "en-fr: uses the lexicon of the data"
+    assert knowledge_note(("en", "fr"), source=Demo()) == "the lexicon of the data"
 
 
 def test_the_starter_table_is_named_where_the_system_uses_it(dictionary, monkeypatch):
     monkeypatch.setattr("isogloss.systems.lexicons.starter_file", lambda language: dictionary)
-    assert knowledge_note(("en", "de")).startswith("en-de: uses the starter table and the dictionary")
+    assert knowledge_note(("en", "de")).startswith("the starter table and the dictionary")
     assert "starter table" not in knowledge_note(("en", "de"), uses_starter=False)
 
 

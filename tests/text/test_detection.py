@@ -5,7 +5,7 @@ import pytest
 from isogloss.data.problems import Problems
 from isogloss.data.readers.demo import DEMO_LANGUAGES, Demo
 from isogloss.storage.errors import InputError
-from isogloss.text.detection import Clue, detect_languages, detectable_languages, language_shares
+from isogloss.text.detection import Clue, detect_languages, detectable_languages, language_parts, language_shares
 
 GERMAN = "Der Bäcker backt das Brot am frühen Morgen und verkauft es auf dem Markt."
 FRENCH = "Le boulanger prépare le pain chaque matin avec de la farine et de l'eau."
@@ -75,3 +75,17 @@ def test_no_texts_have_no_languages():
 def test_shares_sum_to_one_over_two_letter_codes():
     assert language_shares(FRENCH).sum() == pytest.approx(1, abs=1e-5)
     assert all(len(code) == 2 for code in detectable_languages())
+
+
+def test_a_few_short_texts_of_several_languages_are_told_apart():
+    texts = ["Las abejas hacen miel.", "El volcán arroja lava.", "Der Drucker antwortet nicht."]
+    assert detect_languages([Clue(text) for text in texts]) == ["es", "es", "de"]
+
+
+def test_a_text_is_in_no_language_of_another_script_but_for_latin_names():
+    assert detect_languages([Clue("蜜蜂酿蜜"), Clue(GERMAN)]) == ["zh", "de"]
+    assert detect_languages([Clue("Пчёлы делают мёд летом, а зимой спят."), Clue("GIMP")]) == ["ru", "ru"]
+
+
+def test_a_long_text_of_nothing_but_code_has_no_parts():
+    assert language_parts("```\n" + "make all\n" * 500 + "```") == {}

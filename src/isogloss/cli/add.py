@@ -56,7 +56,7 @@ def run(options: argparse.Namespace) -> None:
     languages = [normalize_language(each) for each in options.language or ()]
     if not options.once and (done := add_file(Path(options.index), source, languages, settings)):
         file, synced = done
-        what = "added" if synced.added else "replaced" if synced.replaced else "there already"
+        what = "added" if synced.added else "replaced" if synced.replaced else "is there already"
         note(f"{options.index}: {file.path!r} of {file.source} {what}", options.quiet)
         return
     with IndexWriter(options.index, settings) as writer:

@@ -228,23 +228,23 @@ def _print_documents(summary: dict[str, Any]) -> None:
                 continue
             for name, why in files.items():
                 out.print(f"  {name}: {why}", markup=False, soft_wrap=True)
-    _print_problems(out, summary["problems"])
+    _print_problems(out, summary["problems"], " in the files that are read" if summary["skipped"] else "")
 
 
 def _shares(languages: dict[str, float]) -> str:
     return ", ".join(f"{language} {share:.0%}" for language, share in languages.items())
 
 
-def _print_problems(out: Console, problems: dict[str, Any]) -> None:
+def _print_problems(out: Console, problems: dict[str, Any], where: str = "") -> None:
     rows = [
         (level, kind, f"{count:,}")
         for level, part in (("error", "errors"), ("warning", "warnings"))
         for kind, count in problems[part].items()
     ]
     if not rows:
-        out.print("no problems found")
+        out.print(f"no problems found{where}")
         return
-    print_table(out, "problems", ("", "kind", "how many"), rows, left=2)
+    print_table(out, f"problems{where}", ("", "kind", "how many"), rows, left=2)
     out.print("the first of each kind:")
     for line in problems["first"]:
         out.print(f"  {line}", markup=False)

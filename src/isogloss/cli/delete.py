@@ -37,7 +37,8 @@ def run(options: argparse.Namespace) -> None:
     with IndexWriter(options.index) as writer:
         count = writer.delete(ids, options.language)
         if not count:
-            raise InputError(f"{options.index}: has no document {ids[0]!r}{' nor the others' if len(ids) > 1 else ''}")
+            others = f", nor any of the {len(ids) - 1:,} others" if len(ids) > 1 else ""
+            raise InputError(f"{options.index}: has no document {ids[0]!r}{others}")
         writer.commit()
         left = sum(writer.index.manifest.documents.values())
     missing = len(set(ids)) - count

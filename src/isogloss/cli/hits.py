@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -23,6 +24,8 @@ _MOST_PARTS = 20  # explained
 _MOST_LISTED = 12  # and listed
 _GLOSS, _UNKNOWN = "≈", "?"
 _BAR = 10  # characters of a full bar
+_NARROWEST = 20  # columns of a text that is indented
+_PARAGRAPH, _SPACE = re.compile(r"\s*\n\s*\n\s*"), re.compile(r"\s+")
 _DOUBT = "probably nothing here: even the best result scores below what counts as relevant"
 
 
@@ -109,10 +112,7 @@ def print_hits(
         )  # fmt: skip
         out.print(heading)
         snippet = _snippet(searcher, _as_found(searcher, hits.read_as or query, hit))
-        text = Text(snippet.text)
-        for begin, end in snippet.marks:
-            text.stylize("bold yellow", begin, end)
-        out.print(Text("     ").append(text))
+        _print_indented(out, Text("     "), _marked(snippet))
         print_gloss(out, gloss, twin)
         if explain:
             print_explanation(out, searcher, hit)
@@ -129,7 +129,9 @@ def print_gloss(out: Console, gloss: Gloss | None, twin: Twin | None) -> None:
         title, snippet = map(_gloss_line, (gloss.title, gloss.snippet))
         if gloss.translation:
             title, snippet = Text(gloss.translation.title), Text(gloss.translation.snippet)
-        out.print(Text.assemble((f"   {_GLOSS} ", "dim"), title, (": " if title else ""), snippet, style="italic"))
+        text = Text.assemble(title, (": " if title else ""), snippet)
+        text.stylize("italic")
+        _print_indented(out, Text(f"   {_GLOSS} ", "dim"), text)
     if twin:
         where = f"  [{twin.language}] {twin.id}{f'  {twin.url}' if twin.url else ''}"
         out.print(Text.assemble(("   = ", "dim"), (twin.title or twin.id, "bold"), (where, "dim")), soft_wrap=True)
@@ -151,9 +153,31 @@ def _gloss_line(pieces: Sequence[Piece]) -> Text:
     line = Text()
     for piece in pieces:
         style = "bold yellow" if piece.match else "dim" if piece.unknown else ""
-        shown = f"{piece.shown}{_UNKNOWN if piece.unknown else ''}"
+        shown = _in_one_line(f"{piece.shown}{_UNKNOWN if piece.unknown else ''}")
         line.append(shown.lstrip() if not line or line.plain[-1].isspace() else shown, style)
     return line
+
+
+def _marked(snippet: Snippet) -> Text:
+    """A snippet in one line, with the words that matched marked."""
+    line, done = Text(), 0
+    for begin, end in (*snippet.marks, (len(snippet.text), len(snippet.text))):
+        line.append(_in_one_line(snippet.text[done:begin])).append(_in_one_line(snippet.text[begin:end]), "bold yellow")
+        done = end
+    return line
+
+
+def _in_one_line(text: str) -> str:
+    """A text with one space for white space, and a dot where a heading or a paragraph ends."""
+    return _SPACE.sub(" ", _PARAGRAPH.sub(" · ", text))
+
+
+def _print_indented(out: Console, head: Text, text: Text) -> None:
+    """Print a text after its head; all further lines begin where the first does."""
+    for line in text.wrap(out, max(_NARROWEST, out.width - head.cell_len)):
+        line.rstrip()
+        out.print(Text.assemble(head, line), soft_wrap=True)
+        head = Text(" " * head.cell_len)
 
 
 def bar(hit: Hit) -> str:
@@ -181,7 +205,9 @@ def print_explanation(out: Console, searcher: Searcher, hit: Hit) -> None:
     """Which query word met which document words, and how much each gave; of many, those that gave most."""
     parts = _reasons(searcher, hit)
     for word, words, score in parts[:_MOST_PARTS]:
-        out.print(Text(f"     {score:8.3f}  {word}{' → ' if words else ''}{', '.join(words)}", "cyan"))
+        different = {word.casefold(): word for word in reversed(words)}  # but for capitals
+        said = Text(f"{word}{' → ' if words else ''}{_listed(list(different.values())[::-1], ', ')}", "cyan")
+        _print_indented(out, Text(f"     {score:8.3f}  ", "cyan"), said)
     if len(parts) > _MOST_PARTS:
         rest = sum(score for _, _, score in parts[_MOST_PARTS:])
         out.print(Text(f"     {rest:8.3f}  by {len(parts) - _MOST_PARTS} more words", "cyan"))
@@ -235,7 +261,8 @@ def _snippet(searcher: Searcher, hit: Hit) -> Snippet:
 
 
 def _reasons(searcher: Searcher, hit: Hit) -> list[Reason]:
-    return reasons_of(searcher, hit.language, hit.document, hit.explanation, hit.reranked)
+    shown = _snippet(searcher, hit).text
+    return reasons_of(searcher, hit.language, hit.document, hit.explanation, hit.reranked, shown)
 
 
 def _listed(words: Sequence[str], separator: str) -> str:

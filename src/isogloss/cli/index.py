@@ -109,9 +109,12 @@ def run(options: argparse.Namespace) -> None:
         )  # fmt: skip
     if settings.get("lexicon") == AUTO:
         starter = system_type(system).uses_starter
+        pairs: dict[str, list[str]] = {}
         for pair in product(query_languages, manifest.documents):
-            if line := knowledge_note(pair, starter, source):
-                note(line, options.quiet)
+            if known := knowledge_note(pair, starter, source):
+                pairs.setdefault(known, []).append("-".join(pair))
+        for known, of_pairs in pairs.items():
+            note(f"{', '.join(of_pairs)}: uses {known}", options.quiet)
     tell_index(options.output, manifest, options.quiet)
     note_problems(problems, options.quiet, source=options.documents)
     try:

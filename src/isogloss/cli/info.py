@@ -86,7 +86,7 @@ def facts(index: OpenIndex) -> dict[str, Any]:
 def _lines(about: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Names and values for people."""
     yield "index", about["path"]
-    yield "documents", counted_languages(about["documents"])
+    yield "documents", counted_languages(about["documents"], len(about["documents"]))
     for language, count in about["sources"].items():
         yield "", f"{count:,} in {language} to search with"
     yield "queries in", ", ".join(about["query_languages"])

@@ -40,6 +40,7 @@ COMMANDS = {
     "reproduce": "the tables and figures of a paper",
 }
 _LONGEST_ERROR = 4_000  # characters
+_CHANGE_AN_INDEX = ("add", "delete", "sync", "check", "re-encode")
 _ENGINE = "ISOGLOSS_ENGINE"  # of isogloss.engines.addresses, which is not needed for most commands
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
@@ -160,7 +161,8 @@ def _what_failed(error: OSError, options: argparse.Namespace) -> str:
         return error.strerror or str(error)
     named = (getattr(options, name, None) for name in ("output", "run_file", "json"))
     outputs = ", ".join("standard output" if name == "-" else name for name in named if name)
-    return f"{outputs or 'standard output'}: could not be written ({error.strerror or error}); is the disk full?"
+    where = outputs or (options.index if options.command in _CHANGE_AN_INDEX else "standard output")
+    return f"{where}: could not be written ({error.strerror or error}); is the disk full?"
 
 
 def _mend_streams() -> None:

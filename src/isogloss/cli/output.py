@@ -63,13 +63,19 @@ def counted(count: int, thing: str) -> str:
     return f"{count:,} {thing}{'' if count == 1 else 's'}"
 
 
-def counted_languages(counts: Mapping[str, int]) -> str:
-    """How many documents there are, and of each language.
+def counted_languages(counts: Mapping[str, int], most: int = 8) -> str:
+    """How many documents there are, and of each language; of more than ``most`` languages the last ones together.
 
     >>> counted_languages({"fr": 80, "de": 38}), counted_languages({"fr": 1})
     ('118 documents: 80 in fr, 38 in de', '1 document in fr')
+    >>> counted_languages({"fr": 80, "de": 38, "it": 2, "es": 1}, most=2)
+    '121 documents: 80 in fr, 38 in de, 3 in 2 other languages'
     """
+    shown = len(counts) if len(counts) <= most + 1 else most
     parts = [f"{count:,} in {language}" for language, count in counts.items()]
+    if len(counts) > shown:
+        rest = sum([*counts.values()][shown:])
+        parts[shown:] = [f"{rest:,} in {len(counts) - shown} other languages"]
     total = counted(sum(counts.values()), "document")
     return f"{total}: {', '.join(parts)}" if len(parts) != 1 else f"{total} in {next(iter(counts))}"
 
@@ -95,6 +101,7 @@ def note_problems(problems: Problems, quiet: bool, before: str = "", after: str 
 def check_outputs(overwrite: bool, *targets: str | Path | None, source: str = "") -> None:
     """Refuse outputs that cannot be written, or would take the source with them, before the work is done, not after."""
     paths = [Path(target) for target in targets if target and target != "-"]
+    read = Path("" if source == "demo" else source.partition(":")[2] or source)
     if len(set(paths)) != len(paths):
         raise InputError(f"{max(paths, key=paths.count)}: two outputs have this name; give each its own")
     for path in paths:
@@ -104,7 +111,7 @@ def check_outputs(overwrite: bool, *targets: str | Path | None, source: str = ""
             raise InputError(f"{folder}: is a file, a directory is needed for {path.name}")
         if not os.access(folder, os.W_OK):
             raise InputError(f"{folder}: nothing may be written here, so {path.name} cannot be")
-        for kept in (Path.cwd(), Path(source.partition(":")[2])):
+        for kept in (Path.cwd(), read):
             if path.is_dir() and kept.resolve().is_relative_to(path.resolve()):
                 raise InputError(f"{path}: holds {kept}, which would be lost; choose another output")
 

@@ -139,6 +139,8 @@ def _answer(manifest: Manifest, searcher: Searcher, options: argparse.Namespace,
     unknown = searcher.unknown_words(read, options.language)
     names = manifest.facets if options.facet is None else options.facet
     facets = count_facets(searcher, read, names, options.language, filters) if names else None
+    if facets:
+        facets.count(hits)
     out = console()
     wanted = (out.is_terminal and options.json != "-") if options.gloss is None else options.gloss
     glosses = HitGlosses(searcher, read, options.translator) if wanted else None

@@ -14,6 +14,8 @@ _KEPT_PER_KIND = 20
 _NAMED, _ENDINGS = 5, 12  # how many are told of skipped files of each reason, and of their endings
 OTHER_KIND = "of kinds that are not read"
 """The reason for which most files of a folder are skipped."""
+UNREADABLE = "unreadable"
+"""The reason for which files and folders are skipped that only cannot be read now: they are not gone."""
 
 
 class Problem(NamedTuple):

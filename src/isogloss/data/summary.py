@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from isogloss.data.dataset import Dataset
+from isogloss.data.dataset import Dataset, load_collection
 from isogloss.data.problems import Problems
 from isogloss.data.readers.walking import id_of
 from isogloss.data.source import Source
@@ -54,7 +54,7 @@ def summarise_documents(source: Source, counts: Mapping[str, int], problems: Pro
     """
     languages, kinds = {}, Counter[str]()
     for language in counts:
-        documents = [document for _, document in source.documents(language, Problems(stop_at_errors=False))]
+        documents = load_collection(source, language, problems)
         languages[language] = {"documents": len(documents), "characters": sum(len(each.text) for each in documents)}
         kinds.update(str(each.fields["kind"]) for each in documents if "kind" in each.fields)
     root = Path(source.where)

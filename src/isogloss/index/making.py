@@ -77,7 +77,7 @@ def make_index(
         raise InputError("query language: an engine has one vector of each document, for queries in one language")
     if languages:
         languages = _named_once(languages, "documents")
-    refuse_existing(path, overwrite)
+    refuse_existing(path, overwrite, FILE)
     if translations is not None and name not in system_names():
         parallel = way("--parallel", "isogloss.train(…, parallel=)")
         raise InputError(f"translations: {name} is trained already; leave them out, or train it with {parallel}")
@@ -210,7 +210,7 @@ def replacing(path: Path, overwrite: bool) -> Iterator[Path]:
     with ExitStack() as stack:
         if (path / FILE).is_file():
             stack.enter_context(WriteLock(path))
-        yield stack.enter_context(atomic_directory(path, overwrite))
+        yield stack.enter_context(atomic_directory(path, overwrite, FILE))
 
 
 def _keep_sources(folder: Path, source: Source, language: str, indexed: Document) -> int:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from isogloss.data.documents import Document
-from isogloss.data.problems import Problems
+from isogloss.data.problems import UNREADABLE, Problems
 from isogloss.data.readers.folder import Folder
 from isogloss.data.source import Source
 from isogloss.index.commit import FILE as COMMIT
@@ -30,8 +30,9 @@ class FolderProblems(Problems):
         super().__init__(stop_at_errors=False)
         self.unreadable: dict[Path, str] = {}
 
-    def error(self, location: Location, kind: str, message: str) -> None:
-        self.unreadable[location.path] = message
+    def skip(self, location: Location, reason: str, message: str) -> None:
+        if reason == UNREADABLE:
+            self.unreadable[location.path] = message
 
 
 @dataclass(frozen=True)

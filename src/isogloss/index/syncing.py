@@ -269,6 +269,7 @@ class _Sync:
         if self._only is not None:
             if found.unreadable:
                 raise InputError(f"{self._only}: {next(iter(found.unreadable.values()))}")
+            before = {path: state for path, state in before.items() if path not in found.states}  # read it in any case
             found = replace(found, states={**before, **found.states})
         return _Task(name, origin, source, before, found, self._languages or origin.languages)
 

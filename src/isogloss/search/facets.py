@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from isogloss.index.language_index import Filters
+from isogloss.search.hits import Hits
 from isogloss.search.searcher import Searcher
 from isogloss.storage.deadline import check
 
@@ -23,6 +24,11 @@ class Facets:
     counted: int
     complete: bool
     values: Mapping[str, Sequence[tuple[str, int]]]
+
+    def count(self, hits: Hits) -> None:
+        """Correct how many documents match a query, where more of them were counted for the facets."""
+        if not hits.total_is_exact:
+            hits.total, hits.total_is_exact = max(hits.total, self.counted), self.complete
 
 
 def count_facets(

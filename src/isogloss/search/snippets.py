@@ -19,7 +19,9 @@ from isogloss.text.tokenizer import token_spans, tokenize
 OTHER_WORDS = "(other words)"
 _MARKS = re.compile(r"^(?:#{1,6}(?=[ \t])|```[^\n]*+|-(?= ))", re.MULTILINE)
 """What makes a line a heading, code or an item of a list."""
+_AROUND = 1_000  # characters before and after a passage that are read
 _MOST_CHARACTERS = 20_000  # of a document without a known passage are searched for a window
+_MOST_EXPLAINED = 200_000  # of a document are searched for the words of an explanation
 _PARTS = 10  # a query may be a whole document: only what counted most is shown
 
 
@@ -39,18 +41,21 @@ class Snippet:
 def make_snippet(text: str, is_match: Callable[[str], bool], width: int = 30, passage: Span | None = None) -> Snippet:
     """The first window of ``width`` words with the most different matching words, moved to centre them.
 
-    Where the system knows the best passage, the window lies within it; a shorter passage is shown whole.
+    Where the system knows the best passage, the window lies within it; a shorter passage is shown whole. Of a long text
+    only what is around the passage is read.
     """
-    text = _MARKS.sub(lambda found: " " * len(found[0]), text)  # as many characters: positions stay what they are
-    spans = token_spans(text)
+    cut, end = (0, len(text)) if passage is None else (max(0, passage[0] - _AROUND), passage[1] + _AROUND)
+    near = _MARKS.sub(lambda found: " " * len(found[0]), text[cut:end])  # as many characters: positions stay
+    text = f"{text[:cut]}{near}{text[end:]}"
+    spans = [(cut + begin, cut + after, token) for begin, after, token in token_spans(near)]
     low, high = _words_within(spans, passage)
     matched = [token if is_match(token) else None for _, _, token in spans[low:high]]
     start = low + _best_start(matched, width)
     window = spans[start : min(start + width, high)]
     if not window:
-        return Snippet(text, (), (), (0, len(text)))
-    first = 0 if start == 0 else window[0][0]
-    last = len(text) if window[-1] is spans[-1] else window[-1][1]
+        return Snippet(near, (), (), (cut, cut + len(near)))
+    first = 0 if start == cut == 0 else window[0][0]
+    last = len(text) if window[-1] is spans[-1] and end >= len(text) else window[-1][1]
     shown = [(b, e) for (b, e, _), token in zip(window, matched[start - low :], strict=False) if token is not None]
     before, after = "… " if first else "", " …" if last < len(text) else ""
     shift = len(before) - first
@@ -104,8 +109,13 @@ def _centred(matched: list[str | None], start: int, width: int) -> int:
 
 def surface_words(text: str, terms: Collection[str], to_term: Callable[[str], str | None]) -> tuple[str, ...]:
     """The words of a text, as they are written, that have one of these terms."""
-    spans = token_spans(text)
-    return tuple(dict.fromkeys(text[begin:end] for begin, end, token in spans if to_term(token) in terms))
+    return tuple(word for word, term in _terms_of_words(text, to_term).items() if term in terms)
+
+
+def _terms_of_words(text: str, to_term: Callable[[str], str | None]) -> dict[str, str | None]:
+    """The words of a text, as they are written, in their order, and the term of each."""
+    tokens = {text[begin:end]: token for begin, end, token in token_spans(text)}
+    return {word: to_term(token) for word, token in tokens.items()}
 
 
 def told(parts: Sequence[Contribution], query_language: str) -> list[Contribution]:
@@ -151,25 +161,27 @@ class Reason(NamedTuple):
 
 
 def reasons_of(
-    searcher: Searcher, language: str, document: Document, parts: Sequence[Contribution], reranked: bool = False
-) -> list[Reason]:
-    """An explanation, of the re-ranker if ``reranked``, with words as the document writes them."""
-    term_of = searcher.term_of(language, reranked)
-    text = f"{document.title} {document.text}"
-    written = [
-        (part, surface_words(text, set(part.document_words), term_of) or part.document_words)
-        for part in told(parts, searcher.query_language)
-    ]
-    return [Reason(part.query_word, without_stop_words(words, language), float(part.score)) for part, words in written]
+    searcher: Searcher, language: str, document: Document, parts: Sequence[Contribution], reranked: bool = False,
+    shown: str = "",
+) -> list[Reason]:  # fmt: skip
+    """An explanation, of the re-ranker if ``reranked``, with words as the document writes them.
+
+    Those of ``shown``, the part of the document that is shown, come first.
+    """
+    text = f"{shown} {document.title} {document.text[:_MOST_EXPLAINED]}"
+    terms = _terms_of_words(text, searcher.term_of(language, reranked))
+    found = []
+    for part in told(parts, searcher.query_language):
+        words = tuple(word for word, term in terms.items() if term in part.document_words) or part.document_words
+        found.append(Reason(part.query_word, without_stop_words(words, language), float(part.score)))
+    return found
 
 
 def snippet_of(searcher: Searcher, hit: Hit, is_match: Callable[[str], bool]) -> Snippet:
     """A snippet of the best passage, or else of the text's best window."""
     text = hit.document.text
     passage = passage_of_text(hit.passage, searcher.text_of(hit.document), text)
-    if passage is None or passage[1] <= _MOST_CHARACTERS:
-        text = text[:_MOST_CHARACTERS]
-    return make_snippet(text, is_match, passage=passage)
+    return make_snippet(text if passage else text[:_MOST_CHARACTERS], is_match, passage=passage)
 
 
 def translated_terms(

@@ -49,7 +49,7 @@ class Marking:
     Where a hit is explained, they are those of its explanation. Else they are the translations of the query's words,
     which are known already, and the words that have none; explaining every hit costs more than finding it. Where the
     system translates no words but explains quickly, hits are explained after all, as long as that does not take long:
-    by what found them, also where the score is a re-ranker's.
+    by what found them, also where the score is a re-ranker's. Where it does, the words of the query are marked.
     """
 
     def __init__(self, searcher: Searcher, query: str, translations: Mapping[str, WordTranslations]) -> None:
@@ -78,13 +78,13 @@ class Marking:
         quick = self._searcher.languages[hit.language].system.explains_quickly
         if not explanation and (self._translations.get(hit.language) or not quick):
             return self._from_translations(hit.language)
-        if not explanation and time.monotonic() < self._until:
-            explanation = self._searcher.explain(self._query, hit.language, hit.document.id)
-        return self._terms_met(explanation)
+        if not explanation and time.monotonic() > self._until:
+            return self._from_translations(hit.language)
+        return self._terms_met(explanation or self._searcher.explain(self._query, hit.language, hit.document.id))
 
     def _from_translations(self, language: str) -> frozenset[str | None]:
         if language not in self._translated:
-            own = self._translations[language]
+            own = self._translations.get(language, [])
             self._translated[language] = translated_terms(self._words, own, self._term_of[language])
         return self._translated[language]
 
@@ -110,7 +110,9 @@ def hit_message(
         return HitMessage(
             **values,
             snippet=snippet_parts(snippet),
-            explanation=reasons(searcher, hit.language, document, hit.explanation, hit.reranked) if explain else None,
+            explanation=reasons(searcher, hit.language, document, hit.explanation, hit.reranked, snippet.text)
+            if explain
+            else None,
         )
     except ValidationError:  # a lone surrogate, from a file name say
         return HitMessage(**_printable(values), snippet=snippet_parts(_printable(snippet)), explanation=None)
@@ -187,10 +189,10 @@ def passage_shown(
 
 
 def reasons(
-    searcher: Searcher, language: str, document: Document, parts: Sequence[Contribution], reranked: bool
+    searcher: Searcher, language: str, document: Document, parts: Sequence[Contribution], reranked: bool, shown: str
 ) -> list[Reason]:
-    """Which query words matched which document words, and their scores."""
-    found = reasons_of(searcher, language, document, parts, reranked)
+    """Which query words matched which document words, those that are shown first, and their scores."""
+    found = reasons_of(searcher, language, document, parts, reranked, shown)
     return [Reason(query_word=word, document_words=list(words), score=score) for word, words, score in found]
 
 

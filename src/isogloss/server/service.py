@@ -130,6 +130,8 @@ class Service:
         hits = searcher.search(request.q, wanted, languages, filters, request.offset, request.explain, request.exact)
         read = hits.read_as
         facets = count_facets(searcher, read, request.facets, languages, filters) if request.facets else None
+        if facets:
+            facets.count(hits)
         translations = searcher.translations(read, languages)
         marking = Marking(searcher, read, translations)
         shown = [(hit, snippet_of(searcher, hit, marking.of(hit))) for hit in hits[: request.k]]
@@ -192,6 +194,8 @@ class Service:
         parts = searcher.explain(read.query, request.language, request.id, request.reranked)
         score = float(sum(part.score for part in parts))
         translations = searcher.translations(read.query, languages)
+        passage = presenting.passage_shown(searcher, read.query, request, document, parts, translations)
+        shown = document.text[slice(*passage)]
         return models.ExplainAnswer(
             query=request.q,
             read_as=read.query,
@@ -200,10 +204,10 @@ class Service:
             id=request.id,
             title=document.title,
             system=searcher.name_of_system(request.language, request.reranked),
-            passage=presenting.passage_shown(searcher, read.query, request, document, parts, translations),
+            passage=passage,
             score=score,
             chance=searcher.chance(score, request.language, request.reranked),
-            explanation=presenting.reasons(searcher, request.language, document, parts, request.reranked),
+            explanation=presenting.reasons(searcher, request.language, document, parts, request.reranked, shown),
             translations=translations_message(
                 [each for each in translations[request.language] if not is_stop_word(each[0], searcher.query_language)]
             ),

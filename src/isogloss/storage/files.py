@@ -57,15 +57,21 @@ def parse_json(content: bytes, path: Path) -> Any:
         raise DamagedFileError(path, f"is not JSON ({error})") from error
 
 
-def refuse_existing(path: Path, overwrite: bool) -> None:
-    """Raise unless ``path`` may be written: it is absent, empty, a device, or ``overwrite`` is set."""
-    if overwrite or not path.exists() or _is_device(path):
+def refuse_existing(path: Path, overwrite: bool, sign: str = "*") -> None:
+    """Raise unless ``path`` may be written: it is absent, empty, a device, or ``overwrite`` is set.
+
+    A directory is only replaced if it has a file by which it is known to be of the same kind: one that matches
+    ``sign``. Nobody loses a folder of documents because its name was given for an index.
+    """
+    if not path.exists() or _is_device(path):
         return
     if not (any(path.iterdir()) if path.is_dir() else path.stat().st_size):
         return
-    raise InputError(
-        f"{path}: exists and is not empty; choose another output or add {way('--overwrite', 'overwrite=True')}"
-    )
+    if not overwrite:
+        way_out = way("--overwrite", "overwrite=True")
+        raise InputError(f"{path}: exists and is not empty; choose another output or add {way_out}")
+    if path.is_dir() and not any(path.glob(sign)):
+        raise InputError(f"{path}: holds something else (it has no {sign}), which would be lost; choose another output")
 
 
 @contextmanager
@@ -101,13 +107,14 @@ def write_bytes(path: Path | str, content: bytes, overwrite: bool = True) -> Non
 
 
 @contextmanager
-def atomic_directory(path: Path | str, overwrite: bool = False) -> Iterator[Path]:
+def atomic_directory(path: Path | str, overwrite: bool = False, sign: str = "*") -> Iterator[Path]:
     """A directory that appears under its name, whole, only when the block ends well.
 
-    With ``overwrite`` the old one stays in place until the new one is complete, then the two are exchanged in one step.
+    With ``overwrite`` the old one stays in place until the new one is complete, then the two are exchanged in one step;
+    one that has no file like ``sign`` is refused.
     """
     path = Path(path)
-    refuse_existing(path, overwrite)
+    refuse_existing(path, overwrite, sign)
     if path.exists() and not path.is_dir():
         raise InputError(f"{path}: is a file, a directory is needed")
     with _followed(path) as target:

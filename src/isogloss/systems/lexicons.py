@@ -67,10 +67,10 @@ def with_auto_lexicon(system: str, settings: Mapping[str, str]) -> dict[str, str
 
 
 def knowledge_note(pair: Pair, uses_starter: bool = True, source: Source | None = None) -> str:
-    """One line: what an index with ``lexicon=auto`` uses before it reads documents; empty for nothing."""
+    """What an index with ``lexicon=auto`` uses before it reads documents, in words; empty for nothing."""
     starter = "the starter table" if uses_starter and starter_files(*pair) else ""
     parts = [part for part in (starter, auto_lexicon(pair, source)[1]) if part]
-    return f"{'-'.join(pair)}: uses {' and '.join(parts)}" if parts else ""
+    return " and ".join(parts)
 
 
 def starter_files(query_language: str, document_language: str) -> dict[str, Path]:

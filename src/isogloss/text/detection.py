@@ -4,11 +4,13 @@ For each text d alone there are probabilities P(L | d) over the languages with t
 *clear* where one of them has at least .8, and *beyond doubt* from .99 on. A language is accepted if one in 500 texts is
 clearly in it, or one text is beyond doubt: thousands of short texts do not get a language of their own because one of
 them looks like Latin. A text that is clearly in an accepted language has that language. Every other one has the
-accepted language with the highest
+language with the highest
 
     P(L | d) (n(L, f) + n(L) / N)
 
-where n(L, f) is the number of clear texts in L in the same folder, n(L) in all folders, and N in all languages.
+where n(L, f) is the number of clear texts in L in the same folder, n(L) in all folders, and N in all languages. For a
+language that is not accepted, or whose clear texts have the letters of another script, next to nothing stands in the
+place of these counts; or 1/20, if P(L | d) is at least .5 and there are at most 500 texts.
 
 Of a long text its beginning and its middle are read, without code.
 """
@@ -16,6 +18,7 @@ Of a long text its beginning and its middle are read, without code.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -31,11 +34,13 @@ from isogloss.storage.wording import way
 Shares = NDArray[np.float32]
 CLEAR, BEYOND_DOUBT = 0.8, 0.99
 _SHARE = 1 / 500  # clear texts of a language that is accepted
+_RATHER, _UNEXPECTED = 0.5, 1 / 20  # a text is rather in a language than not; how likely one is that no clear text has
 _READ = 1000  # characters of a text that are read
 _SAMPLES = 8  # of a text, by which it is seen whether it has several languages
 _CHUNK = 500  # characters of a sample
 _SHORTEST_PART, _SHORTEST_RUN = 1500, 300  # bytes of a language, and of neighbouring paragraphs in it
 _CODE = re.compile(r"^```$.*?(?:^```$|\Z)", re.DOTALL | re.MULTILINE)
+_SEEN = 100  # letters of a text, and texts of a language, by which its script is seen
 _TOGETHER = 200  # texts that are read as one, where none is clear alone
 _LIKELY = 0.2
 _LITTLE = 1e-9
@@ -82,9 +87,11 @@ def detect_languages(
     counts = np.bincount(best[clear], minlength=len(codes))
     sure = np.bincount(best[chance >= BEYOND_DOUBT], minlength=len(codes)) > 0
     elsewhere = np.asarray([known.get(code, 0) for code in codes])
-    accepted = (counts >= max(1, _SHARE * (len(clues) + elsewhere.sum()))) | sure | (elsewhere > 0)
+    enough = max(1, _SHARE * (len(clues) + elsewhere.sum()))
+    accepted = (counts >= enough) | sure | (elsewhere > 0)
     if not accepted.any():
-        accepted[codes.index(_language_of_all(clues))] = True
+        of_all = codes.index(_language_of_all(clues))
+        accepted[of_all], counts[of_all] = True, 1
     names, folders = np.unique([clue.folder for clue in clues], return_inverse=True)
     neighbours = np.zeros((len(names), len(codes)))
     np.add.at(neighbours, (folders[clear], best[clear]), 1)
@@ -92,13 +99,17 @@ def detect_languages(
         for code, count in (nearby or {}).get(folder, {}).items():
             neighbours[number, codes.index(code)] += count
     overall = (counts + elsewhere) / max(1, int((counts + elsewhere).sum()))
-    found = []
-    for row in range(len(clues)):
-        if not (clear[row] and accepted[best[row]]):
-            weights = (shares[row] + _LITTLE) * (neighbours[folders[row]] + overall + _LITTLE) * accepted
-            best[row] = int(weights.argmax())
-        found.append(codes[int(best[row])])
-    return found
+    clearly = np.where(clear, best, -1)
+    scripts = cache(lambda language: {_script(clues[row].text) for row in np.flatnonzero(clearly == language)[:_SEEN]})
+    for row in np.flatnonzero(~(clear & accepted[best])).tolist():
+        script = _script(clues[row].text)
+        likely = accepted.copy()
+        if script not in ("", "LATIN"):  # Latin letters are of names and commands in every language
+            likely &= [not scripts(language) or script in scripts(language) for language in range(len(codes))]
+        other = np.where((shares[row] >= _RATHER) & (enough == 1), _UNEXPECTED, _LITTLE**2)
+        prior = np.where(likely, neighbours[folders[row]] + overall + _LITTLE, other)
+        best[row] = int(((shares[row] + _LITTLE) * prior).argmax())
+    return [codes[language] for language in best.tolist()]
 
 
 def language_shares(text: str) -> Shares:
@@ -142,8 +153,8 @@ def language_parts(text: str) -> dict[str, str]:
 
 
 def _windows(text: str) -> list[str]:
-    step = len(text) // _SAMPLES
-    return [text[begin : begin + _CHUNK] for begin in range(0, step * _SAMPLES, step)]
+    step = len(text) // _SAMPLES + 1  # of a text of nothing but code, nothing is left
+    return [text[begin : begin + _CHUNK] for begin in range(0, len(text), step)]
 
 
 def _paragraphs(text: str) -> list[str]:
@@ -182,6 +193,19 @@ def sample(text: str) -> str:
         return text
     middle = len(text) // 2
     return f"{text[: _READ // 2]} {text[middle : middle + _READ // 2]}"
+
+
+def _script(text: str) -> str:
+    """The script of most letters at the beginning of a text, by their names in Unicode; empty without letters.
+
+    >>> _script("Привет, GIMP"), _script("蜂がハチミツを")
+    ('CYRILLIC', 'CJK')
+    """
+    letters = [letter for letter in text[:_READ] if letter.isalpha()][:_SEEN]
+    scripts = Counter(re.split(r"[ -]", unicodedata.name(letter, "?"))[0] for letter in letters)
+    for kana in ("HIRAGANA", "KATAKANA"):
+        scripts["CJK"] += scripts.pop(kana, 0)
+    return scripts.most_common(1)[0][0] if letters else ""
 
 
 def _language_of_all(clues: Sequence[Clue]) -> str:

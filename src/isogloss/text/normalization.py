@@ -46,18 +46,30 @@ def normalize_aligned(text: str) -> tuple[str, Sequence[int], Sequence[int]]:
     >>> normalize_aligned("ﬁX")
     ('fix', [0, 0, 1], [1, 1, 2])
     """
-    if len(text.casefold()) == len(text) and text.casefold() == normalize(text):  # most texts: character by character
+    if _is_aligned(text):  # most texts: character by character
         return text.casefold(), range(len(text)), range(1, len(text) + 1)
     folded: list[str] = []
     starts: list[int] = []
     ends: list[int] = []
     position = 0
-    for cluster in _clusters(text):
-        folded.append(_fold(cluster))
-        starts += [position] * len(folded[-1])
-        position += len(cluster)
-        ends += [position] * len(folded[-1])
+    for line in text.splitlines(keepends=True):
+        if _is_aligned(line):
+            folded.append(line.casefold())
+            starts += range(position, position + len(line))
+            ends += range(position + 1, position + len(line) + 1)
+            position += len(line)
+            continue
+        for cluster in _clusters(line):
+            folded.append(_fold(cluster))
+            starts += [position] * len(folded[-1])
+            position += len(cluster)
+            ends += [position] * len(folded[-1])
     return "".join(folded), starts, ends
+
+
+def _is_aligned(text: str) -> bool:
+    folded = text.casefold()
+    return len(folded) == len(text) and folded == normalize(text)
 
 
 def _clusters(text: str) -> Iterator[str]:

@@ -17,6 +17,7 @@ from isogloss.storage.wording import way
 from isogloss.training.learner import State
 from isogloss.training.loop import Checkpointer, Position
 
+_CONFIG = "config.toml"
 _CHECKPOINT = "checkpoint.safetensors"
 _FINISHED = "finished.json"
 
@@ -35,7 +36,7 @@ class RunDirectory(Checkpointer):
         """
 
         def begin() -> None:
-            with atomic_directory(path, overwrite) as partial, atomic_file(partial / "config.toml") as file:
+            with atomic_directory(path, overwrite, _CONFIG) as partial, atomic_file(partial / _CONFIG) as file:
                 file.write(as_toml(config))
 
         return cls(path, begin)
@@ -49,7 +50,7 @@ class RunDirectory(Checkpointer):
     @classmethod
     def open(cls, path: Path) -> RunDirectory:
         """A run that was begun before."""
-        if not (path / "config.toml").is_file():
+        if not (path / _CONFIG).is_file():
             begun = way("without --resume", "with isogloss.train")
             raise InputError(f"{path}: is not a run (it has no config.toml); begin one {begun}")
         return cls(path)
@@ -58,7 +59,7 @@ class RunDirectory(Checkpointer):
     def config(self) -> dict[str, Any]:
         """What the run was begun with."""
         try:
-            return tomllib.loads((self.path / "config.toml").read_text(encoding="utf-8"))
+            return tomllib.loads((self.path / _CONFIG).read_text(encoding="utf-8"))
         except (ValueError, OSError) as error:
             raise InputError(f"{self.path / 'config.toml'}: cannot be read ({error})") from error
 

@@ -423,9 +423,9 @@ def test_options_that_make_no_sense_are_refused(options):
 
 
 def test_an_existing_output_is_replaced_only_with_overwrite(tmp_path):
-    (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "old").write_text("old")
     data = mates(["a b", "a"], ["c d", "c"])
+    write_platt(tmp_path / "out", data, EVERYTHING)
+    (tmp_path / "out" / "old").write_text("old")
     with pytest.raises(InputError, match=r"out: exists and is not empty; choose another output or add overwrite=True"):
         write_platt(tmp_path / "out", data, EVERYTHING)
     write_platt(tmp_path / "out", data, EVERYTHING, overwrite=True)

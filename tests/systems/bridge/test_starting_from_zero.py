@@ -140,3 +140,11 @@ def test_words_that_come_later_are_found_through_the_starter(starter, tmp_path, 
         writer.compact()
     (hit,) = Searcher(open_index(tmp_path / "index")).search(query)
     assert hit.document.id == "tree"
+
+
+def test_a_short_stem_of_the_documents_does_not_make_a_mistyped_word_a_known_one(tmp_path):
+    (tmp_path / "en-cs.tsv").write_text("container\tkontejner\nmemory\tpaměť\n", encoding="utf-8")
+    texts = documents_alone("cs", ["kontejner containers má paměť", "Orlane a jiné"])
+    system = trained(("en", "cs"), texts, lexicon=str(tmp_path / "en-cs.tsv"))
+    assert system.term_of("containers") == system.term_of("contaner") == "conta"
+    assert system.knows(["contaner", "container", "orlane"]) == [False, True, True]

@@ -78,7 +78,7 @@ def _first_lines(path: Path, queries: Collection[str]) -> Iterator[tuple[Locatio
 
 def write_beir(directory: Path, dataset: Dataset, overwrite: bool = False) -> None:
     """Write one pair as a BEIR directory."""
-    with atomic_directory(directory, overwrite) as partial:
+    with atomic_directory(directory, overwrite, "corpus.jsonl*") as partial:
         with open(partial / "corpus.jsonl", "w", encoding="utf-8") as file:
             file.writelines(dump({"_id": d.id, "title": d.title, "text": d.text}) for d in dataset.documents)
         with open(partial / "queries.jsonl", "w", encoding="utf-8") as file:

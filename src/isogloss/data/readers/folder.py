@@ -26,7 +26,7 @@ from queue import SimpleQueue
 from typing import ClassVar
 
 from isogloss.data.documents import Document
-from isogloss.data.problems import Problems
+from isogloss.data.problems import UNREADABLE, Problems
 from isogloss.data.readers.files.blocks import UnreadableError
 from isogloss.data.readers.files.isolated import IsolatedReader
 from isogloss.data.readers.files.kinds import ENDINGS, KINDS, TitleAndText, kind_of, read_here, split_ending
@@ -86,7 +86,7 @@ class Folder(Source):
                 problems.skip(Location(path), error.reason, str(error))
                 continue
             except OSError as error:
-                problems.skip(Location(path), "unreadable", f"cannot be read ({error.strerror or error})")
+                problems.skip(Location(path), UNREADABLE, f"cannot be read ({error.strerror or error})")
                 continue
             name = path.relative_to(self.directory)
             title = title or id_of(Path(_without_language(split_ending(name)[0])))

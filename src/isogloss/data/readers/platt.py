@@ -353,7 +353,7 @@ def write_platt(
     if both[0].language == both[1].language or not (both[0].language and both[1].language):
         languages = " and ".join(repr(collection.language) for collection in both)
         raise InputError(f"{directory}: platt: has documents of two languages, not {languages}")
-    with atomic_directory(directory, overwrite) as partial:
+    with atomic_directory(directory, overwrite, "*.vocab") as partial:
         for collection in both:
             _write_language(partial, collection, options)
 

@@ -138,7 +138,7 @@ def _tags(line: str) -> Iterator[tuple[str, bool, str]]:
 
 def write_trec(directory: Path, dataset: Dataset, overwrite: bool = False) -> None:
     """Write one pair as topics.tsv, qrels and documents.jsonl."""
-    with atomic_directory(directory, overwrite) as partial:
+    with atomic_directory(directory, overwrite, "qrels*") as partial:
         with open(partial / "documents.jsonl", "w", encoding="utf-8") as file:
             file.writelines(dump(page_object(document)) for document in dataset.documents)
         with open(partial / "topics.tsv", "w", encoding="utf-8") as file:

@@ -7,18 +7,18 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from isogloss.data.problems import OTHER_KIND, Problems
+from isogloss.data.problems import OTHER_KIND, UNREADABLE, Problems
 from isogloss.storage.lines import Location
 
+_HIDDEN = (".", "~$")  # the second are of office programs, while a document is open
 _NOT_SHOWN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff%]")
 
 
 def walk(directory: Path, endings: tuple[str, ...], problems: Problems, follow: bool = False) -> Iterator[Path]:
     """The files with these endings, folder by folder; hidden ones and folders are left out.
 
-    A folder that cannot be read is an error. Skipped are files with other endings, what is no file (a pipe, a device),
-    and a link that leads out of the folder. ``follow``: such links are followed, and links to folders too, each folder
-    once.
+    Skipped are files with other endings, what is no file (a pipe, a device), a folder that cannot be read, and a link
+    that leads out of the folder. ``follow``: such links are followed, and links to folders too, each folder once.
     """
     root = os.path.realpath(directory)
     waiting, seen = [directory], {root}
@@ -28,12 +28,12 @@ def walk(directory: Path, endings: tuple[str, ...], problems: Problems, follow: 
             with os.scandir(folder) as entries:
                 found = sorted(entries, key=lambda entry: entry.name)
         except OSError as error:
-            problems.error(Location(folder), "unreadable folder", f"cannot be read ({error.strerror})")
+            problems.skip(Location(folder), UNREADABLE, f"is a folder that cannot be read ({error.strerror})")
             continue
         for entry in found:
             path, target = folder / entry.name, os.path.realpath(entry.path) if entry.is_symlink() else ""
             is_folder = entry.is_dir()
-            if entry.name.startswith("."):
+            if entry.name.startswith(_HIDDEN):
                 continue
             if not (is_folder or entry.name.lower().endswith(endings)):
                 problems.skip(Location(path), OTHER_KIND, "is of a kind that is not read")

@@ -83,7 +83,7 @@ def write_wikiclir(directory: Path, datasets: Iterable[Dataset], overwrite: bool
     datasets = list(datasets)
     for dataset in datasets:
         _refuse_high_grades(dataset.judgments)
-    with atomic_directory(directory, overwrite) as partial:
+    with atomic_directory(directory, overwrite, "wiki_*.documents*") as partial:
         (partial / "splits").mkdir()
         for dataset in datasets:
             query_language, document_language = dataset.pair

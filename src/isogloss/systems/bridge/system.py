@@ -85,6 +85,7 @@ if TYPE_CHECKING:
     from isogloss.training.distributed import Team
     from isogloss.training.loop import Checkpointer, TrainingResult
 
+_ENDING = 2  # letters that a stem may leave out of a word of another language which stands in the documents
 _SHOWN = 5
 _BLOCK = 1000
 _READ = 40  # words of a document that a pretrained encoder reads: the first ones tell most
@@ -252,11 +253,17 @@ class Bridge(FindsPassages, Trainable, SparseSystem):
         return [word for word, term in zip(words, self._query_terms.terms(words), strict=True) if term in unknown]
 
     def knows(self, words: Sequence[str]) -> list[bool]:
+        """Whether each word has a translation, or stands in the documents.
+
+        By a stem that leaves out more than an ending it does not: in Czech, with five letters, ``contaner`` is one word
+        with ``contains``.
+        """
         model, documents = self._ready.translation, self.retriever.documents
-        pairs = zip(self._query_terms.terms(words), self._document_terms.terms(words), strict=True)
+        each = zip(words, self._query_terms.terms(words), self._document_terms.terms(words), strict=True)
         return [
-            model.find_word(word) is not None or (model.find_term(term) is None and documents.count_of(term) > 0)
-            for word, term in pairs
+            model.find_word(stem) is not None
+            or (len(word) - len(term) <= _ENDING and model.find_term(term) is None and documents.count_of(term) > 0)
+            for word, stem, term in each
         ]
 
     def frequencies(self, words: Sequence[str]) -> NDArray[np.float64]:

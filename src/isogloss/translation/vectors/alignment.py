@@ -186,7 +186,7 @@ class Alignment:
     def save(self, directory: Path | str, overwrite: bool = False) -> None:
         """Write a directory: ``alignment.json``, the map, and the means where they are subtracted."""
         content = {"format": FORMAT, **asdict(self.options), "pairs": self.pairs, "skipped": self.skipped}
-        with atomic_directory(directory, overwrite) as partial:
+        with atomic_directory(directory, overwrite, _FILE) as partial:
             (partial / _FILE).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
             save_array(partial / "map.npy", self.map)
             for side in SIDES:

@@ -51,7 +51,7 @@ class WordVectors:
 
     def save(self, directory: Path | str, overwrite: bool = False) -> None:
         """Write isogloss's own format: a directory that is mapped, not read."""
-        with atomic_directory(directory, overwrite) as partial:
+        with atomic_directory(directory, overwrite, "matrix.npy") as partial:
             StringTable.of(self.words).save(partial, "words")
             save_array(partial / "matrix.npy", np.ascontiguousarray(self.matrix, dtype=np.float32))
 

@@ -35,7 +35,7 @@ def test_the_title_of_a_document_without_headings_is_that_of_its_properties():
 
 def test_slides_come_in_the_order_of_the_presentation_with_their_notes():
     made = pptx(("First", "one"), ("Second", "two"))
-    assert read_here("pptx", made)[1] == "## First\n\none\n\n## Second\n\ntwo\n\nA note."
+    assert read_here("pptx", made) == ("First", "one\n\n## Second\n\ntwo\n\nA note.")
 
 
 def test_a_workbook_has_sheets_and_rows():

@@ -52,7 +52,7 @@ def read_pptx(data: bytes) -> tuple[str, str]:
         notes = [part for type_, part in archive.relations(slide).values() if type_ == "notesSlide"]
         for part in (slide, *(part for part in notes if part in archive.names)):
             _add_paragraphs(blocks, archive.events(part), _slide_kind)
-    return _finished(blocks, archive)
+    return _finished(blocks, archive, title=blocks.first(heading(2)))
 
 
 def _slide_kind(event: Event) -> str:
@@ -113,9 +113,11 @@ def _main_part(archive: Archive) -> str:
     return main
 
 
-def _finished(blocks: Blocks, archive: Archive, properties: str = "docProps/core.xml") -> tuple[str, str]:
-    """Title and text: the title is a block of this kind, or that of the properties, or the first heading."""
-    title = blocks.first(heading(1))
+def _finished(
+    blocks: Blocks, archive: Archive, properties: str = "docProps/core.xml", title: str = ""
+) -> tuple[str, str]:
+    """Title and text: the title is the one given, the first heading, or that of the properties."""
+    title = title or blocks.first(heading(1))
     if not title and properties in archive.names:
         title = _property(archive.events(properties), "title")
     return title, blocks.without(title).text()
