@@ -17,7 +17,8 @@ different query words in the best of its windows, of 1.5 times as many content w
 Counted are queries whose document is among the five. BM25 also reads the glosses made without the query, the originals,
 and the translated pages themselves (their first 40 words, where all five are known); "first" takes the first hit.
 
---read FILE lets both readers read the lists of --readers again.
+--read FILE lets both readers read the lists of --readers again. With --picks PICKS it scores another reader: each line
+of PICKS is the number of a line of FILE and the number of the gloss that was picked from its list.
 """
 
 from __future__ import annotations
@@ -75,7 +76,12 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="write the results")
     parser.add_argument("--readers", type=Path, help="write the lists that a person can judge, and FILE.answers")
     parser.add_argument("--read", type=Path, help="have such lists read, and nothing else")
+    parser.add_argument("--picks", type=Path, help="what a person, or another reader, picked from the lists of --read")
     arguments = parser.parse_args()
+    if arguments.read and arguments.picks:
+        for line in scores(arguments.read, arguments.picks):
+            print(line)
+        return
     if arguments.read:
         read_again(arguments.read, arguments.data)
         return
@@ -259,12 +265,44 @@ def choice_by_sentence(query: str, texts: Sequence[str], idf: Callable[[str], fl
     return max(range(len(texts)), key=lambda number: score(texts[number]))
 
 
+def scores(lists: Path, picks: Path) -> list[str]:
+    """The share of right picks of each kind of lists, of which a reader has to read all or none, and its interval."""
+    answers = _lines(_answers(lists))
+    picked = dict(map(int, line.split()) for line in picks.read_text("utf-8").splitlines() if line.strip())
+    if not picked.keys() <= set(range(1, len(answers) + 1)):
+        raise SystemExit(f"{picks}: a pick from a list that {lists} does not have")
+    found = []
+    for kind in dict.fromkeys((each["set"], each["knowledge"]) for each in answers):
+        numbers = [number for number, each in enumerate(answers, 1) if (each["set"], each["knowledge"]) == kind]
+        unread = [number for number in numbers if number not in picked]
+        if unread and len(unread) < len(numbers):
+            raise SystemExit(f"{picks}: no pick from list {unread[0]}")
+        if not unread:
+            wrong = [number for number in numbers if picked[number] != answers[number - 1]["answer"]]
+            right, of = len(numbers) - len(wrong), len(numbers)
+            low, high = wilson_interval(right, of)
+            found.append(f"{', '.join(kind)}: {right} of {of}, {right / of:.3f} ({low:.3f} to {high:.3f}), not {wrong}")
+    return found
+
+
+def wilson_interval(right: int, of: int, z: float = 1.959964) -> tuple[float, float]:
+    """The 95 % interval of a share p of n: (p + z²/2n ± z √(p(1 - p)/n + z²/4n²)) / (1 + z²/n) (Wilson 1927)."""
+    share, square = right / of, z * z / of
+    middle, width = share + square / 2, z * math.sqrt(share * (1 - share) / of + square / (4 * of))
+    return (middle - width) / (1 + square), (middle + width) / (1 + square)
+
+
+def _lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+def _answers(lists: Path) -> Path:
+    return lists.with_name(f"{lists.name}.answers")
+
+
 def read_again(path: Path, folder: Path) -> None:
     """Both readers on lists that were written."""
-    questions, answers = (
-        [json.loads(line) for line in file.read_text("utf-8").splitlines()]
-        for file in (path, path.with_name(f"{path.name}.answers"))
-    )
+    questions, answers = _lines(path), _lines(_answers(path))
     right: dict[tuple[str, str], Counter[str]] = {}
     known: dict[str, Callable[[str], float]] = {}
     for question, answer in zip(questions, answers, strict=True):
@@ -287,7 +325,7 @@ def write_lists(path: Path, lists: Sequence[Mapping[str, Any]]) -> None:
     """The queries with their five glosses; the answers, numbers from 1, in another file."""
     questions = [{name: each[name] for name in ("set", "knowledge", "id", "query", "glosses")} for each in lists]
     answers = [{name: each[name] for name in ("set", "knowledge", "id", "answer")} for each in lists]
-    for file, rows in ((path, questions), (path.with_name(f"{path.name}.answers"), answers)):
+    for file, rows in ((path, questions), (_answers(path), answers)):
         file.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
 
 
