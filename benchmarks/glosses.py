@@ -6,18 +6,21 @@ For each set and each kind of knowledge ``bridge`` is trained on the train split
 
 Words: of 200 dev queries the snippet of the document that translates the query's page, as a search shows it. A content
 word (a word with letters that is no stop word) is right if its gloss stands in the page, as a stem; a gloss of stop
-words alone is wrong, as is a word that is not known, unless the page has it. A word that is left out because it repeats
-the gloss of its neighbour counts as that gloss. "at best" is the share of words of which some translation that the
-gloss could have chosen stands in the page.
+words that most pages have (more than a third of them) is wrong, as is a word that is not known, unless the page has it.
+"strict": a gloss of any stop words is wrong. A word that is left out because it repeats the gloss of its neighbour
+counts as that gloss. "at best" is the share of words of which some translation that the gloss could have chosen stands
+in the page.
 
-Reader: of 50 dev queries the first five hits, in random order. A reader sees the query and glosses of title and
-snippet; it knows neither originals nor ranks. There are two, both with the document frequencies of the pages in their
-language. One is BM25. The other looks for a sentence that says the query: a text counts as much as the rarity of the
-different query words in the best of its windows, of 1.5 times as many content words as the query has (6 at least).
-Counted are queries whose document is among the five. BM25 also reads the glosses made without the query, the originals,
-and the translated pages themselves (their first 40 words, where all five are known); "first" takes the first hit.
+Reader: of 50 dev queries (after those that --skip leaves out) the first five hits, in random order. A reader sees the
+query and glosses of title and snippet; it knows neither originals nor ranks. There are two, both with the document
+frequencies of the pages in their language. One is BM25. The other looks for a sentence that says the query: a text
+counts as much as the rarity of the different query words in the best of its windows, of 1.5 times as many content words
+as the query has (6 at least). Counted are queries whose document is among the five. BM25 also reads the glosses made
+without the query, the originals, and the translated pages themselves (their first 40 words, where all five are known);
+"first" takes the first hit.
 
---read FILE lets both readers read the lists of --readers again.
+--read FILE lets both readers read the lists of --readers again. With --picks PICKS it scores another reader: each line
+of PICKS is the number of a line of FILE and the number of the gloss that was picked from its list.
 """
 
 from __future__ import annotations
@@ -36,7 +39,7 @@ from typing import Any
 from isogloss.data.dataset import Dataset, load_dataset
 from isogloss.data.documents import Document, Query, joined_fields
 from isogloss.data.source import parse_pair
-from isogloss.search.snippets import Snippet, make_snippet, passage_of_text
+from isogloss.search.snippets import Snippet, content_parts, make_snippet, passage_of_text
 from isogloss.systems.base import System
 from isogloss.systems.registry import make_system
 from isogloss.text.stopwords import stop_words
@@ -72,10 +75,16 @@ def main() -> None:
     parser.add_argument("--dictionaries", type=Path, required=True, help="folder of en-fr.gz and others")
     parser.add_argument("--set", action="append", help=f"name:pair (default {' '.join(SETS)})")
     parser.add_argument("--knowledge", action="append", choices=KNOWLEDGE, help="only this (repeatable)")
+    parser.add_argument("--skip", type=int, default=0, help="queries that readers do not read, of the first ones")
     parser.add_argument("--json", type=Path, help="write the results")
     parser.add_argument("--readers", type=Path, help="write the lists that a person can judge, and FILE.answers")
     parser.add_argument("--read", type=Path, help="have such lists read, and nothing else")
+    parser.add_argument("--picks", type=Path, help="what a person, or another reader, picked from the lists of --read")
     arguments = parser.parse_args()
+    if arguments.read and arguments.picks:
+        for line in scores(arguments.read, arguments.picks):
+            print(line)
+        return
     if arguments.read:
         read_again(arguments.read, arguments.data)
         return
@@ -87,7 +96,7 @@ def main() -> None:
         data = load_dataset(f"wikiclir:{arguments.data / folder}", pair)
         cases = known_cases(data, "dev")
         for knowledge in arguments.knowledge or KNOWLEDGE:
-            found, shown = measure(data, cases, knowledge, arguments.dictionaries / f"{code}.gz")
+            found, shown = measure(data, cases, knowledge, arguments.dictionaries / f"{code}.gz", arguments.skip)
             results.append({"set": name, "knowledge": knowledge, **found})
             lists += [{"set": name, "knowledge": knowledge, **each} for each in shown]
             print(json.dumps(results[-1]), flush=True)
@@ -115,7 +124,7 @@ def known_cases(data: Dataset, split: str) -> list[Case]:
 
 
 def measure(
-    data: Dataset, cases: Sequence[Case], knowledge: str, dictionary: Path
+    data: Dataset, cases: Sequence[Case], knowledge: str, dictionary: Path, skip: int = 0
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """The shares of right words, and of right choices of the reader; and the lists that it chose from."""
     settings = dict(KNOWLEDGE[knowledge])
@@ -130,14 +139,15 @@ def measure(
     glosser = system.glosser()
     assert glosser is not None
     shown = [(case, snippet(system, data, case.query.text, case.row)) for case in cases[:_SNIPPETS]]
+    common = common_words(data, glosser.language)
     fitted = time.perf_counter()
-    with_query = words(glosser, shown, True)
+    with_query = words(glosser, shown, True, common)
     seconds = time.perf_counter() - fitted
-    without = words(glosser, shown, False)
-    reader, lists = read(system, glosser, data, cases)
+    without = words(glosser, shown, False, common)
+    reader, lists = read(system, glosser, data, cases[skip : skip + _QUERIES])
     return {
         "snippets": len(shown), "words": with_query["words"], "right": with_query["right"],
-        "right without the query": without["right"], "at best": with_query["best"],
+        "strict": with_query["strict"], "right without the query": without["right"], "at best": with_query["best"],
         "unknown": with_query["unknown"], "gloss ms": 1000 * seconds / len(shown), "fit seconds": fitted - started,
         **reader,
     }, lists  # fmt: skip
@@ -146,28 +156,39 @@ def measure(
 def snippet(system: System, data: Dataset, query: str, row: int) -> Snippet:
     """What a search shows of a document."""
     document = data.documents[row]
-    text = joined_fields(document, FIELDS)
-    terms = {term for part in system.explain(query, row, text)[:_MARKED] for term in part.document_words}
+    text, stops = joined_fields(document, FIELDS), stop_words(data.pair[1])
+    parts = content_parts(system.explain(query, row, text), data.pair[0])[:_MARKED]
+    terms = {term for part in parts for term in part.document_words}
     passage = passage_of_text(system.passage(query, row), text, document.text)
-    return make_snippet(document.text, lambda word: system.term_of(word) in terms, passage=passage)
+    is_match = lambda word: word not in stops and system.term_of(word) in terms  # noqa: E731
+    return make_snippet(document.text, is_match, passage=passage)
 
 
-def words(glosser: Glosser, shown: Iterable[tuple[Case, Snippet]], with_query: bool) -> dict[str, float]:
+def common_words(data: Dataset, language: str) -> set[str]:
+    """The stop words, as stems, that more than a third of the pages have."""
+    terms_of, pages = Tokenizer(language, stems=True), data.source_documents
+    counts = Counter(term for page in pages for term in set(terms_of(f"{page.title} {page.text}")))
+    return {term for term in terms_of.terms(sorted(stop_words(language))) if counts[term] > len(pages) / 3}
+
+
+def words(
+    glosser: Glosser, shown: Iterable[tuple[Case, Snippet]], with_query: bool, common: set[str]
+) -> dict[str, float]:
     """The share of content words whose gloss stands in the page."""
-    language = glosser.language
-    terms_of = Tokenizer(language, stems=True)
+    terms_of = Tokenizer(glosser.language, stems=True)
     stops = stop_words(glosser.document_language)
-    ignored = set(terms_of.terms(sorted(stop_words(language))))
+    functional = set(terms_of.terms(sorted(stop_words(glosser.language))))
     counts: Counter[str] = Counter()
     for case, own in shown:
-        page = set(terms_of(f"{case.page.title} {case.page.text}")) - ignored
+        page = set(terms_of(f"{case.page.title} {case.page.text}"))
         for piece, gloss in _content(glosser.gloss(own.text, case.query.text if with_query else "", own.marks), stops):
-            said = [term for term in terms_of(gloss) if term not in ignored]
+            said = set(terms_of(gloss))
             possible = {term for meaning in glosser.meanings(piece.text) for term in terms_of(meaning)}
-            right = bool(said) and page.issuperset(said)
-            counts.update(words=1, right=right, best=right or bool(page & possible), unknown=piece.unknown)
+            right, strict = (bool(said - ignored) and said - ignored <= page for ignored in (common, functional))
+            best = right or bool(page & possible - common)
+            counts.update(words=1, right=right, strict=strict, best=best, unknown=piece.unknown)
     total = counts.pop("words")
-    return {"words": total, **{name: counts[name] / total for name in ("right", "best", "unknown")}}
+    return {"words": total, **{name: counts[name] / total for name in ("right", "strict", "best", "unknown")}}
 
 
 def _content(pieces: Sequence[Piece], stops: frozenset[str]) -> Iterable[tuple[Piece, str]]:
@@ -189,7 +210,7 @@ def read(
     page_of = {case.row: case.page for split in ("train", "dev") for case in known_cases(data, split)}
     right: Counter[str] = Counter()
     lists = []
-    for case in cases[:_QUERIES]:
+    for case in cases:
         query = case.query.text
         rows = system.search(query, _LIST).rows.tolist()
         if case.row not in rows:
@@ -198,14 +219,10 @@ def read(
         random.Random(case.query.id).shuffle(rows)
         seen = {row: snippet(system, data, query, row) for row in rows}
         originals = [f"{data.documents[row].title} {seen[row].text}" for row in rows]
-        glosses = [
-            " — ".join(gloss_text(glosser.gloss(text, query)) for text in (data.documents[row].title, seen[row].text))
-            for row in rows
-        ]
-        plain = [
-            " — ".join(gloss_text(glosser.gloss(text)) for text in (data.documents[row].title, seen[row].text))
-            for row in rows
-        ]
+        glosses, plain = (
+            [_glossed(glosser, data.documents[row].title, seen[row].text, asked) for row in rows]
+            for asked in (query, "")
+        )
         answer = rows.index(case.row)
         right.update(
             lists=1, first=first == case.row, glosses=choice(query, glosses, idf) == answer,
@@ -218,8 +235,13 @@ def read(
         lists.append({"id": case.query.id, "query": query, "glosses": glosses, "answer": answer + 1})
     shares = {name: right[name] / right["lists"] for name in READERS}
     shares["pages"] = right["pages"] / max(1, right["comparable"])
-    counts = {"queries": min(_QUERIES, len(cases)), "lists": right["lists"], "lists of pages": right["comparable"]}
+    counts = {"queries": len(cases), "lists": right["lists"], "lists of pages": right["comparable"]}
     return {**counts, **{f"reader of {name}": share for name, share in shares.items()}}, lists
+
+
+def _glossed(glosser: Glosser, title: str, text: str, query: str) -> str:
+    pieces = glosser.gloss(title, query, around=text), glosser.gloss(text, query)
+    return " — ".join(map(gloss_text, pieces))
 
 
 def inverse_frequencies(data: Dataset, language: str) -> Callable[[str], float]:
@@ -259,12 +281,44 @@ def choice_by_sentence(query: str, texts: Sequence[str], idf: Callable[[str], fl
     return max(range(len(texts)), key=lambda number: score(texts[number]))
 
 
+def scores(lists: Path, picks: Path) -> list[str]:
+    """The share of right picks of each kind of lists, of which a reader has to read all or none, and its interval."""
+    answers = _lines(_answers(lists))
+    picked = dict(map(int, line.split()) for line in picks.read_text("utf-8").splitlines() if line.strip())
+    if not picked.keys() <= set(range(1, len(answers) + 1)):
+        raise SystemExit(f"{picks}: a pick from a list that {lists} does not have")
+    found = []
+    for kind in dict.fromkeys((each["set"], each["knowledge"]) for each in answers):
+        numbers = [number for number, each in enumerate(answers, 1) if (each["set"], each["knowledge"]) == kind]
+        unread = [number for number in numbers if number not in picked]
+        if unread and len(unread) < len(numbers):
+            raise SystemExit(f"{picks}: no pick from list {unread[0]}")
+        if not unread:
+            wrong = [number for number in numbers if picked[number] != answers[number - 1]["answer"]]
+            right, of = len(numbers) - len(wrong), len(numbers)
+            low, high = wilson_interval(right, of)
+            found.append(f"{', '.join(kind)}: {right} of {of}, {right / of:.3f} ({low:.3f} to {high:.3f}), not {wrong}")
+    return found
+
+
+def wilson_interval(right: int, of: int, z: float = 1.959964) -> tuple[float, float]:
+    """The 95 % interval of a share p of n: (p + z²/2n ± z √(p(1 - p)/n + z²/4n²)) / (1 + z²/n) (Wilson 1927)."""
+    share, square = right / of, z * z / of
+    middle, width = share + square / 2, z * math.sqrt(share * (1 - share) / of + square / (4 * of))
+    return (middle - width) / (1 + square), (middle + width) / (1 + square)
+
+
+def _lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+def _answers(lists: Path) -> Path:
+    return lists.with_name(f"{lists.name}.answers")
+
+
 def read_again(path: Path, folder: Path) -> None:
     """Both readers on lists that were written."""
-    questions, answers = (
-        [json.loads(line) for line in file.read_text("utf-8").splitlines()]
-        for file in (path, path.with_name(f"{path.name}.answers"))
-    )
+    questions, answers = _lines(path), _lines(_answers(path))
     right: dict[tuple[str, str], Counter[str]] = {}
     known: dict[str, Callable[[str], float]] = {}
     for question, answer in zip(questions, answers, strict=True):
@@ -287,16 +341,16 @@ def write_lists(path: Path, lists: Sequence[Mapping[str, Any]]) -> None:
     """The queries with their five glosses; the answers, numbers from 1, in another file."""
     questions = [{name: each[name] for name in ("set", "knowledge", "id", "query", "glosses")} for each in lists]
     answers = [{name: each[name] for name in ("set", "knowledge", "id", "answer")} for each in lists]
-    for file, rows in ((path, questions), (path.with_name(f"{path.name}.answers"), answers)):
+    for file, rows in ((path, questions), (_answers(path), answers)):
         file.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
 
 
 def table(results: Sequence[Mapping[str, Any]]) -> str:
     """The results as Markdown."""
     columns = (
-        "right", "right without the query", "at best", "unknown", "lists", "reader of glosses", "reader of sentences",
-        "reader of plain",
-        "reader of originals", "reader of pages", "reader of first", "gloss ms",
+        "right", "strict", "right without the query", "at best", "unknown", "lists", "reader of glosses",
+        "reader of sentences", "reader of plain", "reader of originals", "reader of pages", "reader of first",
+        "gloss ms",
     )  # fmt: skip
     lines = [f"| set | knowledge | {' | '.join(columns)} |", "|---" * (len(columns) + 2) + "|"]
     for each in results:

@@ -8,7 +8,7 @@ from isogloss.systems.glossers import lexicon_glosser
 from isogloss.text.tokenizer import Tokenizer
 from isogloss.translation.glossing import Glosser, gloss_text
 from isogloss.translation.lexicon import Lexicon
-from isogloss.translation.model import train_translation_model
+from isogloss.translation.model import Knowledge, dictionary_table, train_translation_model
 
 WORDS = {
     "fr": [
@@ -16,6 +16,9 @@ WORDS = {
         ("container", "conteneur", 0.9), ("containers", "conteneur", 0.1), ("limited", "limité", 0.8),
         ("toolbar", "barre", 0.9), ("toolbar", "outils", 0.9), ("of", "de", 0.9), ("summer", "été", 0.9),
         ("bank", "banque", 0.5), ("bench", "banc", 0.5), ("bank", "banc", 0.4), ("mouse", "souris", 1.0),
+        ("also", "également", 0.9), ("equal", "également", 0.1), ("the", "mise", 0.5), ("formatting", "mise", 0.4),
+        ("background", "arrière", 0.9), ("background", "plan", 0.9),
+        ("under", "sous", 0.5), ("as", "sous", 0.5),
     ],
     "de": [("memory", "speicher", 1.0), ("limit", "grenze", 1.0), ("file", "datei", 1.0)],
     "zh": [("memory", "内存", 1.0), ("limit", "限制", 1.0), ("container", "容器", 1.0)],
@@ -71,6 +74,28 @@ def test_neighbours_with_one_gloss_are_one_word_and_elided_articles_go(glosser):
     assert gloss_text(of.gloss("l'été, s'il")).startswith("summer,")
 
 
+def test_a_stop_word_stands_for_a_content_word_only_where_it_is_much_likelier(glosser):
+    of = glosser("fr")
+    assert gloss_text(of.gloss("mémoire également limitée")) == "memory also limited"
+    assert gloss_text(of.gloss("mise")) == "formatting"
+
+
+def test_a_stop_word_becomes_the_one_that_it_is_a_translation_of_too():
+    tokenizers = Tokenizer("en", stems=True), Tokenizer("fr", stems=True)
+    entries = [("the", "le", 1), ("the", "la", 1), ("the", "pour", 0.6), ("for", "pour", 0.5), ("bench", "banc", 1)]
+    table = dictionary_table(Lexicon(entries), tokenizers)
+    of = Glosser(train_translation_model([], [Knowledge(table, 100.0)], tokenizers).model, tokenizers, str)
+    assert of.meanings("pour") == ["the", "for"]
+    assert gloss_text(of.gloss("pour le banc")) == "for the bench"
+
+
+def test_hyphens_go_with_what_is_left_out(glosser):
+    of = glosser("fr")
+    assert gloss_text(of.gloss("arrière-plan limité")) == "background limited"
+    assert gloss_text(of.gloss("souris-banc")) == "mouse-bench"
+    assert gloss_text(of.gloss("sous-mémoire")) == "memory"
+
+
 def test_capitals_follow_the_text_but_not_those_of_german_nouns(glosser):
     assert gloss_text(glosser("fr").gloss("MÉMOIRE Souris")) == "MEMORY Mouse"
     assert gloss_text(glosser("de").gloss("Speicher Datei")) == "memory file"
@@ -119,6 +144,7 @@ def test_the_text_around_decides_between_translations_where_there_are_vectors(gl
     of = Glosser(model, tokenizers, str, Vectors())
     assert shown(of.gloss("souris banc"))[1] == ("banc", "bench")
     assert shown(of.gloss("mémoire banc"))[1] == ("banc", "bank")
+    assert gloss_text(of.gloss("banc", around="souris")) == "bench"
 
 
 def test_a_model_of_nothing_keeps_every_word():

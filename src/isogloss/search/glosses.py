@@ -59,7 +59,7 @@ class Glosses:
         if glosser is None:
             return None
         met = _met_by(self._searcher, hit)
-        title = glosser.gloss(shown_title(hit), query, (), met)
+        title = glosser.gloss(shown_title(hit), query, (), met, snippet.text)
         return Gloss(self._reader, title, glosser.gloss(snippet.text, query, snippet.marks, met))
 
     def _translate(

@@ -2,11 +2,12 @@
 
 Of the translations w of a word t the one with the highest score stands in the gloss:
 
-    ln P(w | t) + 8 cos(v(w), v(text)) + [w is a word of the query that is aligned with t] ln 4
+    ln P(w | t) + 8 cos(v(w), v(text)) + ln 4 ([w is a word of the query that is aligned with t] - [w is a stop word])
 
 So the query and the text that is around decide between translations that are about as probable; v are vectors of words
-of both languages in one space, where there are such. Terms are stems; the gloss has the usual full form of each.
-Numbers, names and code stay as they are. Words without a translation stay, and are marked as unknown.
+of both languages in one space, where there are such. Of a stop word t it is the one with the highest P(w | t) P(t | w),
+for "the" is aligned with most of them. Terms are stems; the gloss has the usual full form of each. Numbers, names and
+code stay as they are. Words without a translation stay, and are marked as unknown.
 """
 
 from __future__ import annotations
@@ -36,10 +37,9 @@ _LEAST = 0.01  # P(w | t) of a translation
 _MOST = 8  # translations that are chosen from
 _SHOWN = 4
 _CONTEXT = 8.0
-_ASKED = math.log(4)
+_FAVOUR = math.log(4)
 _MET, _ALIGNED = 0.05, 0.5  # P(w | t) of a query word that meets a word: so much, and so much of the text's highest
 _SURE = 0.25  # P(w | t) of a translation of a function word: below, the word is left out
-_ALIKE = 0.7  # P(w | t) by which a content word may become a function word
 _KEPT_TERMS = 50_000
 _NOUNS = ("de", "lb")  # languages that write all nouns with a capital
 _CODE = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]|\d[^\W\d_]|[^\W\d_]\d")
@@ -105,14 +105,17 @@ class WordVectors(Protocol):
 
 
 class _Translations(NamedTuple):
-    """The translations of a term: their numbers and P(w | t), the most probable first."""
+    """The translations w of a term t, the most probable first.
+
+    Their numbers and full forms, P(w | t), P(t | w), which are stop words, and the ``meanings`` that a reader may see.
+    """
 
     numbers: NDArray[np.int32]
+    forms: tuple[str, ...]
     shares: Floats
-
-    def lists(self) -> tuple[list[int], list[float]]:
-        """Both as lists."""
-        return self.numbers.tolist(), self.shares.tolist()
+    reverse: Floats
+    functional: NDArray[np.bool_]
+    meanings: tuple[Meaning, ...]
 
 
 class _Context(NamedTuple):
@@ -125,9 +128,6 @@ class _Context(NamedTuple):
     asked: Mapping[int, str]
     least: Mapping[int, float]
     vector: Floats | None
-
-
-_NOTHING = _Translations(np.zeros(0, np.int32), np.zeros(0, np.float32))
 
 
 class Glosser:
@@ -145,16 +145,18 @@ class Glosser:
         self._of_term = lru_cache(_KEPT_TERMS)(self._translations)
 
     def gloss(
-        self, text: str, query: str = "", marks: Collection[tuple[int, int]] = (), met: Met = lambda token: None
-    ) -> tuple[Piece, ...]:
+        self, text: str, query: str = "", marks: Collection[tuple[int, int]] = (), met: Met = lambda token: None,
+        around: str = "",
+    ) -> tuple[Piece, ...]:  # fmt: skip
         """The pieces of a text, whose texts one after the other are the text.
 
         ``marks`` are the spans of the words by which it was found. ``met`` says of a word of the text which word of the
-        query it met, where that is known; else that is a word of the query that may translate it.
+        query it met, where that is known; else that is a word of the query that may translate it. ``around`` is text
+        that speaks for translations too: of a short title alone little does.
         """
         spans = token_spans(text)
         terms = self._document_terms.terms([token for _, _, token in spans])
-        context, marked, code = self._context(query, terms), set(marks), _code_spans(text)
+        context, marked, code = self._context(query, terms, around), set(marks), _code_spans(text)
         pieces: list[Piece] = []
         position = 0
         for (begin, end, token), term in zip(spans, terms, strict=True):
@@ -171,7 +173,7 @@ class Glosser:
         pieces += _between(text[position:])
         return tuple(_spaced(_without_repeats(pieces)) if UNSPACED.search(text) else _without_repeats(pieces))
 
-    def _context(self, query: str, terms: Sequence[str]) -> _Context:
+    def _context(self, query: str, terms: Sequence[str], around: str) -> _Context:
         spans, stops = token_spans(query), stop_words(self.language)
         query_terms = self._query_terms.terms([token for _, _, token in spans])
         asked: dict[int, str] = {}
@@ -184,7 +186,7 @@ class Glosser:
             for number, share in zip(found.numbers.tolist(), found.shares.tolist(), strict=True):
                 shares[number] = max(share, shares.get(number, 0.0))
         least = {number: max(_MET, _ALIGNED * shares.get(number, 0.0)) for number in asked}
-        return _Context(asked, least, self._vector(terms))
+        return _Context(asked, least, self._vector([*terms, *self._document_terms(around)]))
 
     def _vector(self, terms: Sequence[str]) -> Floats | None:
         numbers = [number for term in terms if (number := self.model.find_term(term)) is not None]
@@ -216,28 +218,24 @@ class Glosser:
     def _chosen(self, written: str, token: str, found: _Translations, context: _Context) -> Piece:
         """A word with the translation that the text and the query speak for."""
         numbers = found.numbers.tolist()
-        words = [self.model.query_words[number] for number in numbers]
-        functional = np.asarray([word in self._query_stops for word in words])
-        is_function = token in self._stops or (not self._stops and bool(functional[0]))
-        aligned = [share >= context.least.get(number, np.inf) for number, share in zip(*found.lists(), strict=True)]
-        scores = np.log(found.shares.astype(np.float64)) + _ASKED * np.asarray(aligned)
-        if self._vectors is not None and context.vector is not None:
-            scores = scores + _CONTEXT * (self._vectors.of_words(found.numbers) @ context.vector)
-        if not is_function and not functional.all():
-            scores = np.where(functional & (found.shares < _ALIKE), -np.inf, scores)
+        is_function = token in self._stops or (not self._stops and bool(found.functional[0]))
+        aligned = [
+            share >= context.least.get(number, np.inf)
+            for number, share in zip(numbers, found.shares.tolist(), strict=True)
+        ]
+        if is_function:
+            scores = found.shares * found.reverse
+        else:
+            scores = np.log(found.shares) + _FAVOUR * np.subtract(aligned, found.functional, dtype=np.float32)
+            if self._vectors is not None and context.vector is not None:
+                scores += _CONTEXT * (self._vectors.of_words(found.numbers) @ context.vector)
         best = int(np.argmax(scores))
         met = context.asked[numbers[aligned.index(True)]] if any(aligned) else None
-        meanings = self._meanings(words, found.shares)
         if is_function and found.shares[best] < _SURE:
-            return Piece(written, "", met=met, meanings=meanings, is_function=True)
-        form = context.asked[numbers[best]].lower() if aligned[best] else self._form_of(words[best])
+            return Piece(written, "", met=met, meanings=found.meanings, is_function=True)
+        form = context.asked[numbers[best]].lower() if aligned[best] else found.forms[best]
         gloss = None if form == token else _with_case(form, written, self.document_language in _NOUNS)
-        return Piece(written, gloss, met=met, meanings=meanings, is_function=is_function)
-
-    def _meanings(self, words: Sequence[str], shares: Floats) -> tuple[Meaning, ...]:
-        total = float(shares.sum())
-        named = zip(words[:_SHOWN], shares[:_SHOWN].tolist(), strict=True)
-        return tuple(Meaning(self._form_of(word), round(share / total, 3)) for word, share in named)
+        return Piece(written, gloss, met=met, meanings=found.meanings, is_function=is_function)
 
     def _parts(self, token: str) -> list[str]:
         """The parts of a compound, or of a word without spaces, that the model knows; none of other words."""
@@ -257,8 +255,7 @@ class Glosser:
 
     def meanings(self, word: str) -> list[str]:
         """The translations of a word that a gloss of it may be, the most probable first."""
-        numbers = [number for term in self._document_terms(word) for number in self._of_term(term).numbers.tolist()]
-        return [self._form_of(self.model.query_words[number]) for number in numbers]
+        return [form for term in self._document_terms(word) for form in self._of_term(term).forms]
 
     def times_seen(self, token: str) -> int:
         """How often the model has seen a word of the document language, at least 1 if it translates it; else 0."""
@@ -278,15 +275,18 @@ class Glosser:
     def _translations(self, term: str) -> _Translations:
         """The translations of a term of the document language."""
         model, number = self.model, self.model.find_term(term)
-        if number is None:
-            return _NOTHING
         order, offsets = self._by_term
-        pairs = order[offsets[number] : offsets[number + 1]]
+        pairs = order[:0] if number is None else order[offsets[number] : offsets[number + 1]]
         words = (np.searchsorted(model.offsets, pairs, side="right") - 1).astype(np.int32)
         best = np.lexsort((words, -model.query_probabilities[pairs]))
         best = best[words[best] < model.unknown_word][:_MOST]
         pairs, words = pairs[best], words[best]
-        return _Translations(words, model.query_probabilities[pairs])
+        terms = [model.query_words[word] for word in words.tolist()]
+        forms, shares = tuple(map(self._form_of, terms)), model.query_probabilities[pairs]
+        functional = np.fromiter((each in self._query_stops for each in terms), np.bool_, len(terms))
+        known = zip(forms, (shares / shares.sum()).round(3).tolist(), strict=True)
+        meanings = tuple(map(Meaning._make, known))[:_SHOWN]
+        return _Translations(words, forms, shares, model.document_probabilities[pairs], functional, meanings)
 
     @cached_property
     def _by_term(self) -> tuple[Numbers, Numbers]:
@@ -347,16 +347,19 @@ def _between(text: str) -> list[Piece]:
 def _without_repeats(pieces: Sequence[Piece]) -> list[Piece]:
     """Of neighbours that have one gloss only the first: "barre d'outils" is "toolbar", not "toolbar of toolbar".
 
-    An apostrophe between glossed words becomes a space.
+    An apostrophe between glossed words becomes a space. A hyphen goes with a word that is left out.
     """
     made = list(pieces)
     last, since = "", 0  # the last content word, and the place after it
     for place, piece in enumerate(pieces):
-        if not _is_word(piece):
-            if piece.text.strip() and not _ELISION.fullmatch(piece.text):
-                last = ""
-            elif _ELISION.fullmatch(piece.text) and place and pieces[place - 1].gloss is not None:
+        if _ELISION.fullmatch(piece.text):
+            if place and pieces[place - 1].gloss is not None:
                 made[place] = replace(piece, gloss=" ")
+        elif piece.text == "-":
+            if any(each.gloss == "" for each in pieces[max(0, place - 1) : place + 2]):
+                made[place] = _left_out(piece)
+        elif not _is_word(piece):
+            last = "" if piece.text.strip() else last
         elif piece.gloss and piece.gloss.lower() == last:
             made[since : place + 1] = [_left_out(each) for each in pieces[since : place + 1]]
             since = place + 1
