@@ -87,8 +87,8 @@ def test_a_query_without_a_known_word_finds_nothing(run, index):
 @pytest.mark.parametrize(
     ("setting", "wrong"),
     [
-        ("method=letter", "method 'letter' is neither best nor paper"),
-        ("query_weights=bm25", "query_weights 'bm25' is neither idf nor tfidf"),
+        ("method=letter", "aligned.method: 'letter' is not one of best, paper"),
+        ("query_weights=bm25", "aligned.query_weights: 'bm25' is not one of idf, tfidf, tfidf-all"),
         ("alignment=magic", "'magic' is no method of alignment"),
         ("dimension=many", "aligned.dimension: 'many' is not a whole number"),
     ],

@@ -7,9 +7,12 @@ import sys
 import pytest
 
 REPRODUCE = ("reproduce", "adhoc")
+TOY = "toy.answers.csv, toy.csv, toy.json"
 DEMO = ("--data", "demo", "--pair", "en-fr", "-o", "out")
 CONFIGURATIONS = [
-    "paper", "paper, all words", "pinv", "ridge", "procrustes", "procrustes, common removed", "best",
+    "paper", "paper, no limit of words", "paper, only frequent words dropped", "paper, only stop words dropped",
+    "paper, all words", "pinv", "ridge", "procrustes", "procrustes, raw vectors", "procrustes, paper's words",
+    "procrustes, common removed", "best, paper's words", "best",
 ]  # fmt: skip
 
 
@@ -27,17 +30,19 @@ def rows(path):
 def test_the_table_and_the_toy_experiment_and_again_with_the_same_vectors(run, here):
     out = here / "out"
     code, shown, err = run(*REPRODUCE, "table", "toy", *DEMO)
-    assert (code, err) == (0, "out: ranked.best.csv, ranked.csv, table.csv, table.json, toy.csv, toy.json, vectors\n")
+    assert (code, err) == (0, f"out: ranked.best.csv, ranked.csv, table.csv, table.json, {TOY}, vectors\n")
     assert "demo en-fr: 104 documents search 104" in shown
     assert "Toy collection: every article searched by its five most typical English words" in shown
 
     header, *table = rows(out / "table.csv")
-    assert header == ["configuration", "MAP", "R-precision", "found in the first 10"]
+    measures = ["configuration", "MAP", "R-precision", "first 10"]
+    assert header == [*measures, "pairs asked", "pairs fitted", "en skipped", "fr skipped"]
     assert [name for name, *_ in table] == CONFIGURATIONS
-    assert all(0.3 < float(r) < float(m) < 1 for _, m, r, _ in table)
+    assert all(0.3 < float(r) < float(m) < 1 for _, m, r, *_ in table)
+    assert all(0 < int(fitted) < int(asked) for *_, asked, fitted, _, _ in table)
 
     kept = json.loads((out / "table.json").read_text())
-    assert [(trial["name"], f"{trial['measures']['MAP']:.4f}") for trial in kept["trials"]] == [
+    assert [(trial["name"], f"{trial['values']['MAP']:.4f}") for trial in kept["trials"]] == [
         (name, average) for name, average, *_ in table
     ]
     assert set(kept["files"]) == {"lexicon", "query_vectors", "document_vectors"}
@@ -51,6 +56,9 @@ def test_the_table_and_the_toy_experiment_and_again_with_the_same_vectors(run, h
         assert f"{average:.4f}" == dict((c, m) for c, m, *_ in table)["best" if "best" in name else "paper"]
 
     header, *toy = rows(out / "toy.csv")
+    assert header == ["configuration", "found first", "MAP", "pairs asked", "pairs fitted", "words skipped"]
+    assert [name for name, *_ in toy] == ["zh, paper", "zh, best"]
+    header, *toy = rows(out / "toy.answers.csv")
     assert header == ["language", "method", "query", "wanted", "found", "rank"]
     assert len(toy) == 2 * 104
     assert sum(wanted == found for *_, wanted, found, _ in toy) > 0.8 * len(toy)
@@ -71,11 +79,11 @@ def test_the_figure_is_drawn_beside_its_numbers(run, here, monkeypatch):
     monkeypatch.setattr("isogloss.reproduce.adhoc.PAIR_COUNTS", (100,))
     assert run(*REPRODUCE, "figure", *DEMO).code == 0
     header, *points = rows(here / "out" / "map_by_pairs.csv")
-    assert header == ["configuration", "pairs", "MAP"]
-    assert [name for name, *_ in points] == ["paper", "paper", "procrustes", "procrustes"]
-    few, all_ = points[0][1], points[1][1]
-    assert int(few) == 100 < int(all_)
-    assert float(points[0][2]) < float(points[1][2])
+    assert header == ["configuration", "pairs asked", "pairs fitted", "MAP"]
+    assert [name for name, *_ in points] == ["paper", "paper", "pinv", "pinv", "procrustes", "procrustes"]
+    few, all_ = points[:2]
+    assert 0 < int(few[2]) <= int(few[1]) == 100 < int(all_[2]) < int(all_[1])
+    assert float(few[3]) < float(all_[3])
     assert (here / "out" / "map_by_pairs.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -90,13 +98,19 @@ def test_queries_of_a_split_search_by_the_paper_and_by_ours_with_ready_vectors(r
     ready = ("--query-vectors", "{query}.vec", "--document-vectors", "fr.vec")
     assert run(*REPRODUCE, "queries", *DEMO, *ready, "--split", "train").code == 0
     header, *found = rows(here / "out" / "queries.csv")
-    assert header == ["system", "MRR_mr", "R_mr@10"]
+    assert header == ["configuration", "MRR_mr", "R_mr@10", "pairs asked", "pairs fitted", "words skipped"]
     assert [name for name, *_ in found] == [
-        "bm25", "bm25-dict", "psq", "psq, induced", "aligned, paper", "aligned, paper, idf", "aligned, tfidf", "aligned"
+        "bm25", "bm25-dict", "psq", "psq, induced", "aligned, paper", "aligned, paper, tfidf-all",
+        "aligned, paper, idf", "aligned, paper, all words", "aligned, tfidf", "aligned",
     ]  # fmt: skip
+    assert [row[3:] == ["", "", ""] for row in found] == [True] * 4 + [False] * 6
     kept = json.loads((here / "out" / "queries.json").read_text())
-    assert {trial["split"] for trial in kept["trials"]} == {"train"}
-    assert [f"{trial['measures']['MRR_mr']:.3f}" for trial in kept["trials"]] == [mrr for _, mrr, _ in found]
+    assert kept["split"] == "train"
+    assert [f"{trial['values']['MRR_mr']:.4f}" for trial in kept["trials"]] == [mrr for _, mrr, *_ in found]
+    assert [(each["left"], each["right"]) for each in kept["comparisons"]] == [
+        ("aligned", "bm25-dict"), ("psq, induced", "psq")
+    ]  # fmt: skip
+    assert all(0 < each["randomisation"] <= 1 for each in kept["comparisons"])
 
 
 def test_a_missing_matplotlib_is_reported_before_the_work(fails, monkeypatch):

@@ -10,7 +10,14 @@ from hypothesis import strategies as st
 
 from isogloss.data.term_weights import TermWeights
 from isogloss.nn.encoders import weighted
-from isogloss.nn.encoders.weighted import WeightedAverage, encode_weights, idf_weights, mean_weights, term_statistics
+from isogloss.nn.encoders.weighted import (
+    WeightedAverage,
+    encode_weights,
+    idf_weights,
+    mean_tfidf,
+    mean_weights,
+    term_statistics,
+)
 from isogloss.text.batches import tokenize_texts
 from isogloss.translation.vectors.word_vectors import WordVectors
 
@@ -40,9 +47,9 @@ def vectors_of(numbers, dimension=3):
     return WordVectors(list(KNOWN), np.asarray(numbers, np.float32).reshape(len(KNOWN), dimension))
 
 
-def weights_of(words, texts, **how):
+def weights_of(words, texts, weights=idf_weights, **how):
     found = WordVectors(words, np.zeros((len(words), 1), np.float32))
-    return dict(zip(words, idf_weights(found, tokenize_texts(texts), **how).tolist(), strict=True))
+    return dict(zip(words, weights(found, tokenize_texts(texts), **how).tolist(), strict=True))
 
 
 @given(TEXTS, st.lists(NUMBERS, min_size=12, max_size=12), WEIGHTS, st.integers(1, 30))
@@ -89,20 +96,25 @@ def test_idf_by_hand():
     assert found == pytest.approx({"ant": math.log(4 / 3), "bee": math.log(4), "cow": math.log(4), "dog": math.log(4)})
 
 
-def test_mean_tf_idf_by_hand_runs_over_the_texts_that_hold_the_word():
-    found = weights_of(["ant", "bee", "cow"], ["ant bee bee ant", "ant", "dog", "bee"], mean_frequency=True)
-    idf = math.log(4 / 2)
-    assert found == pytest.approx({"ant": (2 + 1) / 2 * idf, "bee": (2 + 1) / 2 * idf, "cow": math.log(4)})
+def test_mean_tf_idf_by_hand_runs_over_the_texts_that_hold_the_word_or_over_all():
+    words, texts, idf = ["ant", "bee", "cow"], ["ant bee bee ant", "ant", "dog", "bee"], math.log(4 / 2)
+    holding = weights_of(words, texts, mean_tfidf)
+    assert holding == pytest.approx({"ant": (2 + 1) / 2 * idf, "bee": (2 + 1) / 2 * idf, "cow": math.log(4)})
+    every = weights_of(words, texts, mean_tfidf, over_all=True)
+    assert every == pytest.approx({"ant": (2 + 1) / 4 * idf, "bee": (2 + 1) / 4 * idf, "cow": math.log(4) / 4})
 
 
-def test_a_word_of_every_text_weighs_nothing():
-    for mean_frequency in (False, True):
-        assert weights_of(["the"], ["the ant", "the the bee"], mean_frequency=mean_frequency) == {"the": 0}
+WAYS = [{}, {"weights": mean_tfidf}, {"weights": mean_tfidf, "over_all": True}]
 
 
-@pytest.mark.parametrize("mean_frequency", [False, True])
-def test_without_texts_all_words_weigh_the_same(mean_frequency):
-    ant, bee = weights_of(["ant", "bee"], [], mean_frequency=mean_frequency).values()
+@pytest.mark.parametrize("way", WAYS)
+def test_a_word_of_every_text_weighs_nothing(way):
+    assert weights_of(["the"], ["the ant", "the the bee"], **way) == {"the": 0}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_without_texts_all_words_weigh_the_same(way):
+    ant, bee = weights_of(["ant", "bee"], [], **way).values()
     assert ant == bee > 0
 
 
@@ -142,9 +154,11 @@ def test_given_weights_are_those_of_equation_3(rows, numbers, block):
         np.testing.assert_allclose(encoded, expected, rtol=1e-4, atol=1e-4)
 
 
-def test_the_mean_weight_of_a_word_is_over_the_documents_that_have_it():
-    found = mean_weights(vectors_of(np.zeros(12)), term_weights([{0: 1.0, 1: 4.0}, {0: 3.0}, {2: 2.0, 5: 9.0}]))
+def test_the_mean_weight_of_a_word_is_over_the_documents_that_have_it_or_over_all():
+    weights = term_weights([{0: 1.0, 1: 4.0}, {0: 3.0}, {2: 2.0, 5: 9.0}, {}])
+    found = mean_weights(vectors_of(np.zeros(12)), weights)
     assert found.tolist() == [2.0, 4.0, 2.0, 3.0]  # no document has a dog: as much as bee and cow, on average
+    assert mean_weights(vectors_of(np.zeros(12)), weights, over_all=True).tolist() == [1.0, 1.0, 0.5, 0.75]
 
 
 def test_a_word_is_looked_up_as_it_is_written_and_then_folded():

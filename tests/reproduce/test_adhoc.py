@@ -13,7 +13,6 @@ from isogloss.reproduce import adhoc
 from isogloss.reproduce.adhoc import (
     MateRun,
     ToyAnswer,
-    as_table,
     configurations,
     known_mates,
     pair_curves,
@@ -21,6 +20,7 @@ from isogloss.reproduce.adhoc import (
     run_configuration,
     search_mates,
     search_toy,
+    skipped_words,
     typical_words,
     write_ranked,
 )
@@ -37,7 +37,7 @@ LITTLE = VectorTraining(4, minimum_count=1)
 
 
 def run(ranks, best=None):
-    return MateRun(AlignedOptions(), np.asarray(best if best is not None else [0] * len(ranks)), np.asarray(ranks))
+    return MateRun(AlignedOptions(), np.asarray(best if best is not None else [0] * len(ranks)), np.asarray(ranks), {})
 
 
 @pytest.fixture(autouse=True)
@@ -55,9 +55,11 @@ def test_map_and_r_precision_by_hand():
     assert found.r_precision == 2 / 5
 
 
-def test_the_table_has_map_r_precision_and_the_share_in_the_first_ten():
-    table = as_table({"paper": run([1, 2, 10, 11]), "best": run([1, 1, 1, 1])})
-    assert table == [("paper", "0.4227", "0.2500", "0.7500"), ("best", "1.0000", "1.0000", "1.0000")]
+def test_a_trial_has_map_r_precision_and_the_share_in_the_first_ten_and_what_was_skipped():
+    found = replace(run([1, 2, 10, 11]), skipped={"pairs asked": 8}).trial("paper")
+    map_ = (1 + 1 / 2 + 1 / 10 + 1 / 11) / 4
+    assert found.name == "paper"
+    assert found.values == {"MAP": pytest.approx(map_), "R-precision": 0.25, "first 10": 0.75, "pairs asked": 8}
 
 
 # Searching
@@ -118,13 +120,16 @@ def test_the_papers_own_settings_come_first_every_alignment_between_and_the_best
     made = configurations(options)
     assert (next(iter(made)), list(made)[-1]) == ("paper", "best")
     assert set(METHODS) < set(made)
-    assert made["paper"].method == "paper"
+    assert Aligned(replace(options, method="paper"), "en", "fr").settings == replace(made["paper"], method="paper")
     assert made["best"] == options
     assert all(o.query_vectors == options.query_vectors and o.lexicon == options.lexicon for o in made.values())
     for method in METHODS:
         assert (made[method].alignment, made[method].dictionary_share) == (method, 0)
     every = made["paper, all words"]
     assert (every.alignment, every.normalise, every.drop_frequent, every.drop_stop_words) == ("pinv", False, 0, False)
+    assert (every.centre, every.vocabulary, every.query_weights) == (False, 0, "tfidf")
+    assert (made["pinv"].normalise, made["pinv"].centre) == (True, True)
+    assert made["best, paper's words"] == replace(options, vocabulary=20_000, drop_stop_words=True)
 
 
 def test_every_configuration_finds_the_mates_of_words_alike(dataset, options):
@@ -151,12 +156,28 @@ def test_mates_search_with_tf_idf_and_not_as_queries(dataset, options):
 def test_the_curves_rise_with_the_pairs_until_the_lexicon_knows_no_more(dataset, options, monkeypatch):
     monkeypatch.setattr(adhoc, "PAIR_COUNTS", (1, 6, 13, 500))
     points = list(pair_curves(dataset, known_mates(dataset), options))
-    assert [(name, run.pairs) for name, run in points] == [
-        (name, pairs) for name in ("paper", "procrustes") for pairs in (1, 6, 13)
+    names = ("paper", "pinv", "procrustes")
+    assert [(name, run.skipped["pairs asked"]) for name, run in points] == [
+        (name, pairs) for name in names for pairs in (1, 6, 13)
     ]
-    for name in ("paper", "procrustes"):
+    for name in names:
         values = [run.mean_average_precision for other, run in points if other == name]
         assert values[0] < values[-1] == 1.0
+
+
+def test_pairs_without_vectors_are_asked_for_and_not_fitted(dataset, options, tmp_path):
+    with open(options.lexicon, "a", encoding="utf-8") as file:
+        file.write("turns\ttourne\nsleep\tdorment\n")  # in the pages, without vectors
+    values = run_configuration(dataset, known_mates(dataset), options).trial("best").values
+    assert (values["pairs asked"], values["pairs fitted"]) == (15, 13)
+
+
+def test_the_share_of_words_without_a_vector(dataset, options):
+    values = run_configuration(dataset, known_mates(dataset), replace(options, dictionary_share=0.0)).skipped
+    english = WordVectors.load(options.query_vectors)
+    assert values["en skipped"] == skipped_words(english, dataset.source_documents)
+    assert skipped_words(english, ["the mill and the port"]) == 3 / 5
+    assert skipped_words(english, [""]) == 0
 
 
 # Vectors
@@ -187,7 +208,7 @@ def test_damaged_vectors_are_named_and_not_trained_over(dataset, tmp_path):
 
 @pytest.mark.parametrize("form", ["word2vec", "glove", "binary", ""])
 def test_ready_vectors_are_read_in_any_format_and_nothing_is_trained(dataset, tmp_path, monkeypatch, form):
-    monkeypatch.setattr(adhoc, "train_vectors", None)
+    monkeypatch.setattr(adhoc, "train_on_tokens", None)
     made = {language: some_vectors(["mill", "moulin", "port"], seed) for seed, language in enumerate(("en", "fr"))}
     files = tuple(str(tmp_path / f"{language}.vectors") for language in made)
     for vectors, file in zip(made.values(), files, strict=True):
@@ -252,6 +273,11 @@ def test_the_words_of_a_query_have_their_mean_weight_in_the_file(weights, option
     assert system._query_encoder.weights[system.spaces[0].rows(["mill", "port", "bees"])].tolist() == pytest.approx(
         [0.6, 0.9, 1.0]
     )
+
+
+def test_words_of_weights_without_a_vector_are_counted(weights):
+    english = WordVectors(["mill"], np.ones((1, 1), np.float32))
+    assert skipped_words(english, weights().source_documents) == 3 / 4
 
 
 def test_a_vocabulary_that_comes_with_the_weights_is_not_cut_again(weights, options, monkeypatch):

@@ -32,6 +32,13 @@ def test_a_figure_is_a_png_file_whole_and_alone(draw, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["out.png"]
 
 
+def test_ticks_have_labels_of_their_own_when_told():
+    pytest.importorskip("matplotlib")
+    axes = new_figure(7, 4.5).add_subplot()
+    label_log_axis(axes, [247, 3551], {247: "247\n(250)"})
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["3,551", "247\n(250)"]
+
+
 def test_the_same_figure_twice(draw):
     pytest.importorskip("matplotlib")
     assert draw("one.png") == draw("two.png")

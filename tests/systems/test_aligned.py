@@ -136,6 +136,10 @@ def naive_mean_tfidf(texts, word):
     return naive_idf(texts, word) * (np.mean(holding) if holding else 1.0)
 
 
+def naive_mean_over_all(texts, word):
+    return naive_idf(texts, word) * max(1, sum(words(text).count(word) for text in texts)) / len(texts)
+
+
 def naive_vocabulary(texts, language):
     """The most frequent words, without the first, without stop words."""
     counts = Counter(word for text in texts for word in words(text))
@@ -215,7 +219,7 @@ def test_a_vocabulary_of_nothing_is_an_error(fitted):
 @pytest.mark.parametrize("query", [*QUERIES.values(), *ENGLISH.values()])
 def test_the_options_one_by_one_give_the_paper_or_idf_weights(fitted, vectors, query):
     letter = {"alignment": "pinv", "normalise": "no", "centre": "no", "dictionary_share": "0"}  # and every word
-    for name, weight in (("tfidf", naive_mean_tfidf), ("idf", naive_idf)):
+    for name, weight in (("tfidf", naive_mean_tfidf), ("tfidf-all", naive_mean_over_all), ("idf", naive_idf)):
         scores = fitted(**letter, query_weights=name).scores(query)
         np.testing.assert_allclose(scores, naive_scores(query, vectors, weight), atol=1e-5)
 
@@ -457,8 +461,8 @@ def test_little_text_gives_vectors_of_the_same_length_in_both_languages(source, 
 @pytest.mark.parametrize(
     ("settings", "wrong"),
     [
-        ({"method": "letter"}, "aligned: method 'letter' is neither best nor paper"),
-        ({"query_weights": "bm25"}, "aligned: query_weights 'bm25' is neither idf nor tfidf"),
+        ({"method": "letter"}, "aligned.method: 'letter' is not one of best, paper"),
+        ({"query_weights": "bm25"}, "aligned.query_weights: 'bm25' is not one of idf, tfidf, tfidf-all"),
         ({"alignment": "magic"}, "'magic' is no method of alignment; choose one of pinv, ridge, procrustes"),
         ({"dictionary_share": "2"}, "aligned.dictionary_share: 2 is not between 0 and 1"),
         ({"pairs": "0"}, "aligned.pairs: 0 is not between 1 and"),

@@ -2,10 +2,9 @@
 
 *Mate retrieval*: every document of the query language searches the collection of the other; it has one mate there.
 Documents of both languages are encoded by equation (3), with TF-IDF as weights. The paper's MAP is the mean of 1 / rank
-of the mate, its R-precision the share of mates at rank 1.
+of the mate. It names R-precision and gives no value; here it is the share of mates at rank 1.
 
-*Queries*: the queries of a split search the collection. The paper weights a query word by its mean TF-IDF in the
-documents of its language.
+*Queries*: the queries of a split search the collection. How their words are weighted: see ``isogloss.systems.aligned``.
 
 *Toy collection*: the paper searched chapters of three novels with words that are typical of one of them (``frodo sam
 beast orc blue``) and checked whether the chapters at the first ranks belong to it. Here the query for each article is
@@ -16,9 +15,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -34,6 +33,8 @@ from isogloss.data.readers.demo import Demo
 from isogloss.data.readers.platt import find_mates
 from isogloss.data.source import Source
 from isogloss.evaluation.protocols import make_task
+from isogloss.evaluation.significance import compare_systems
+from isogloss.nn.encoders.weighted import term_rows
 from isogloss.reproduce.figures import draw_lines
 from isogloss.reproduce.pages import write_csv
 from isogloss.retrieval.postings import Postings
@@ -41,22 +42,32 @@ from isogloss.storage.checksums import note_of
 from isogloss.storage.errors import InputError
 from isogloss.storage.files import atomic_file
 from isogloss.storage.progress import track
-from isogloss.systems.aligned import PAPER_SETTINGS, Aligned, AlignedOptions
+from isogloss.systems.aligned import PAPER_SETTINGS, Aligned, AlignedOptions, own_training
 from isogloss.systems.base import FILE_OPTIONS, System
 from isogloss.systems.evaluate import evaluate_system
 from isogloss.systems.lexicons import INDUCED
 from isogloss.systems.registry import build_system, make_system
 from isogloss.text.batches import tokenize_texts
 from isogloss.text.tokenizer import Tokenizer
+from isogloss.translation.vectors.alignment import METHODS
 from isogloss.translation.vectors.files import read_vectors
-from isogloss.translation.vectors.training import VectorTraining, train_vectors
+from isogloss.translation.vectors.training import VectorTraining, train_on_tokens
 from isogloss.translation.vectors.word_vectors import Matrix, WordVectors
 
 PAIR_COUNTS = (250, 500, 1000, 2000, 4000, 8000)
 TOY_LANGUAGES = ("fr", "it", "es", "sw", "tl", "zh")
+COMPARED = (("aligned", "bm25-dict"), ("psq, induced", "psq"))
 
-Table = tuple[str, Sequence[str], Sequence[Sequence[str]], int]
-"""Title, header, rows, and how many columns are aligned left."""
+Table = tuple[str, Sequence[str], Sequence[Sequence[str]]]
+"""Title, header, rows."""
+
+
+class Trial(NamedTuple):
+    """A row of an item: its name, its values by column, and the options of its system."""
+
+    name: str
+    values: Mapping[str, float]
+    options: Mapping[str, Any]
 
 
 class Experiment(NamedTuple):
@@ -77,12 +88,12 @@ class Mates(NamedTuple):
 
 @dataclass(frozen=True)
 class MateRun:
-    """For each page the row of its best match and the rank of its mate, and the pairs that the matrix was fitted on."""
+    """For each page the row of its best match and the rank of its mate; pairs and words without vectors."""
 
     options: AlignedOptions
     best: NDArray[np.int64]
     ranks: NDArray[np.int64]
-    pairs: int = 0
+    skipped: Mapping[str, float]
 
     @property
     def mean_average_precision(self) -> float:
@@ -94,11 +105,11 @@ class MateRun:
         """With one relevant document a query, the share of mates found first."""
         return float(np.mean(self.ranks == 1))
 
-    @property
-    def measures(self) -> dict[str, float]:
-        """By name."""
+    def trial(self, name: str) -> Trial:
+        """Its measures, and what was skipped."""
         found = float(np.mean(self.ranks <= 10))
-        return {"MAP": self.mean_average_precision, "R-precision": self.r_precision, "found in the first 10": found}
+        measures = {"MAP": self.mean_average_precision, "R-precision": self.r_precision, "first 10": found}
+        return Trial(name, {**measures, **self.skipped}, self.options.without_files())
 
 
 def known_mates(dataset: Dataset) -> Mates:
@@ -128,15 +139,23 @@ def search_mates(
 
 
 def configurations(base: AlignedOptions) -> dict[str, AlignedOptions]:
-    """The paper's own settings, without its vocabulary, the alignments one by one, and the best."""
-    every_word = {"drop_frequent": 0, "vocabulary": 0, "drop_stop_words": False}
-    plain = replace(base, method="best", dictionary_share=0.0, remove_common=False)
+    """The paper's own settings, what changes them step by step, and the best."""
+    best = replace(base, method="best")
+    words = {name: PAPER_SETTINGS[name] for name in ("drop_frequent", "vocabulary", "drop_stop_words")}
+    paper = replace(best, **PAPER_SETTINGS)
+    plain = replace(best, dictionary_share=0.0, remove_common=False)
     return {
-        "paper": replace(base, method="paper"),
-        "paper, all words": replace(plain, **{**PAPER_SETTINGS, **every_word}),
-        **{method: replace(plain, alignment=method) for method in ("pinv", "ridge", "procrustes")},
+        "paper": paper,
+        "paper, no limit of words": replace(paper, vocabulary=0),
+        "paper, only frequent words dropped": replace(paper, vocabulary=0, drop_stop_words=False),
+        "paper, only stop words dropped": replace(paper, vocabulary=0, drop_frequent=0),
+        "paper, all words": replace(paper, vocabulary=0, drop_frequent=0, drop_stop_words=False),
+        **{method: replace(plain, alignment=method) for method in METHODS},
+        "procrustes, raw vectors": replace(plain, normalise=False, centre=False),
+        "procrustes, paper's words": replace(plain, **words),
         "procrustes, common removed": replace(plain, remove_common=True),
-        "best": replace(base, method="best"),
+        "best, paper's words": replace(best, **words),
+        "best": best,
     }
 
 
@@ -145,22 +164,41 @@ def run_configuration(dataset: Dataset, mates: Mates, options: AlignedOptions) -
     system = Aligned(options, *dataset.pair)
     system.fit(dataset)
     system.index(dataset.documents, ("text",))
-    assert system.alignment is not None
     queries = system.encode_mates(dataset.source_documents)[mates.sources]
     found = search_mates(queries, system.document_matrix, system.id_order, mates.targets)
-    return MateRun(system.settings, *found, system.alignment.pairs + system.alignment.skipped)
+    sides = zip(dataset.pair, system.spaces, (dataset.source_documents, dataset.documents), strict=True)
+    words = {f"{language} skipped": skipped_words(vectors, side) for language, vectors, side in sides}
+    return MateRun(system.settings, *found, {**pairs_of(system), **words})
+
+
+def pairs_of(system: Aligned) -> dict[str, int]:
+    """How many pairs the matrix was to be fitted on, and how many have vectors on both sides."""
+    assert system.alignment is not None
+    fitted = system.alignment.pairs
+    return {"pairs asked": fitted + system.alignment.skipped, "pairs fitted": fitted}
+
+
+def skipped_words(vectors: WordVectors, documents: Collection | Sequence[str]) -> float:
+    """The share of the words of texts or documents that have no vector; where these have weights, of their weights."""
+    weights = documents.weights if isinstance(documents, Collection) else None
+    if weights is not None:
+        rows = term_rows(vectors, weights.vocabulary)[weights.columns]
+    else:
+        tokens = tokenize_texts(documents.texts(("text",)) if isinstance(documents, Collection) else documents)
+        rows = term_rows(vectors, tokens.terms)[tokens.ids]
+    return float(np.mean(rows < 0)) if len(rows) else 0.0
 
 
 def pair_curves(dataset: Dataset, mates: Mates, base: AlignedOptions) -> Iterator[tuple[str, MateRun]]:
-    """The paper's settings and Procrustes, the matrix fitted on more and more pairs."""
-    plain = replace(base, method="best", dictionary_share=0.0)
-    for name, options in (("paper", replace(plain, **PAPER_SETTINGS)), ("procrustes", plain)):
-        before = 0
+    """The paper's settings, the pseudo-inverse of prepared vectors and Procrustes, fitted on more and more pairs."""
+    made = configurations(base)
+    for name in ("paper", "pinv", "procrustes"):
+        before = 0.0
         for count in (*PAIR_COUNTS, 10_000_000):
-            run = run_configuration(dataset, mates, replace(options, pairs=count))
-            if run.pairs == before:
+            run = run_configuration(dataset, mates, replace(made[name], pairs=count))
+            if run.skipped["pairs asked"] == before:
                 break  # the lexicon knows no more
-            before = run.pairs
+            before = run.skipped["pairs asked"]
             yield name, run
 
 
@@ -189,7 +227,8 @@ def prepare_vectors(
         if not texts:
             what = f"{dataset.source.name}: has weights of words in {language!r} and no text to train vectors on"
             raise InputError(f"{what}; give --query-vectors and --document-vectors, or --text")
-        train_vectors(texts, how or VectorTraining(window=AlignedOptions.window)).save(path)
+        tokens = tokenize_texts(texts)
+        train_on_tokens(tokens, how or own_training(tokens, AlignedOptions())).save(path)
     first, second = (WordVectors.load(path).dimension for path in paths)
     if first != second and any(ready):
         raise InputError(f"vectors of {first} and of {second} dimensions; Procrustes needs equal ones, choose others")
@@ -215,15 +254,31 @@ def write_ranked(path: Path, run: MateRun, dataset: Dataset, mates: Mates) -> No
     write_csv(path, ("document", "best_match", "precision_fraction", "precision"), rows)
 
 
-def write_trials(path: Path, dataset: Dataset, base: AlignedOptions, trials: Sequence[Mapping[str, Any]]) -> None:
-    """Every trial of an item with its options and measures, and what they have in common: data, and hashes of files."""
+def publish(
+    experiment: Experiment, item: str, title: str, trials: Sequence[Trial], columns: Sequence[str] = (), **more: Any
+) -> Table:
+    """``ITEM.csv`` and the table with the values of the columns (default: all), ``ITEM.json`` with all and options."""
+    header = ("configuration", *(columns or trials[0].values))
+    rows = [(trial.name, *(_cell(trial.values.get(column)) for column in header[1:])) for trial in trials]
+    write_csv(experiment.output / f"{item}.csv", header, rows)
+    kept = [trial._asdict() for trial in trials]
+    write_json(experiment.output / f"{item}.json", experiment.dataset, experiment.base, {**more, "trials": kept})
+    return title, header, rows
+
+
+def _cell(value: float | None) -> str:
+    return "" if value is None else str(value) if isinstance(value, int) else f"{value:.4f}"
+
+
+def write_json(path: Path, dataset: Dataset, base: AlignedOptions, content: Mapping[str, Any]) -> None:
+    """The content of an item, and what its trials have in common: data, and hashes of files."""
     files = {name: Path(value) for name in FILE_OPTIONS if (value := getattr(base, name))}
     there = {name: file / "matrix.npy" if file.is_dir() else file for name, file in files.items()}
     about = {
         "data": dataset.source.name, "pair": "-".join(dataset.pair), "documents": len(dataset.documents),
         "files": {name: {"name": files[name].name, "hash": note_of(file).hash}
                   for name, file in there.items() if file.is_file()},
-        "isogloss": isogloss.__version__, "trials": list(trials),
+        "isogloss": isogloss.__version__, **content,
     }  # fmt: skip
     with atomic_file(path) as file:
         file.write(json.dumps(about, indent=1) + "\n")
@@ -258,11 +313,6 @@ def search_toy(system: System, sources: Collection, targets: Collection) -> list
     return answers
 
 
-def as_table(runs: Mapping[str, MateRun]) -> list[tuple[str, ...]]:
-    """Name, MAP, R-precision and the share of mates among the first ten."""
-    return [(name, *(f"{value:.4f}" for value in run.measures.values())) for name, run in runs.items()]
-
-
 def table(experiment: Experiment) -> Table:
     """The paper's own settings first, others after; its ``ranked.csv`` and that of the best."""
     dataset, mates, output = experiment.dataset, known_mates(experiment.dataset), experiment.output
@@ -270,103 +320,107 @@ def table(experiment: Experiment) -> Table:
         name: run_configuration(dataset, mates, options)
         for name, options in track(list(configurations(experiment.base).items()), "searching mates")
     }
-    header, rows = ("configuration", "MAP", "R-precision", "found in the first 10"), as_table(runs)
-    write_csv(output / "table.csv", header, rows)
     write_ranked(output / "ranked.csv", runs["paper"], dataset, mates)
     write_ranked(output / "ranked.best.csv", runs["best"], dataset, mates)
-    write_trials(output / "table.json", dataset, experiment.base, _mate_trials(runs.items()))
-    pair = "-".join(dataset.pair)
-    title = f"{dataset.source.name} {pair}: {len(mates.sources):,} documents search {len(dataset.documents):,}"
-    return title, header, rows, 1
+    title = f"{_searched(dataset, len(mates.sources), 'documents')}; skipped: the share of words without a vector"
+    return publish(experiment, "table", title, [run.trial(n) for n, run in runs.items()], pages=len(mates.sources))
 
 
 def figure(experiment: Experiment) -> Table:
     """MAP against the number of word pairs."""
-    dataset, mates, output = experiment.dataset, known_mates(experiment.dataset), experiment.output
-    runs = list(track(pair_curves(dataset, mates, experiment.base), "MAP by pairs"))
-    points = [(name, run.pairs, run.mean_average_precision) for name, run in runs]
-    header = ("configuration", "pairs", "MAP")
-    write_csv(output / "map_by_pairs.csv", header, [(name, pairs, f"{value:.4f}") for name, pairs, value in points])
-    write_trials(output / "map_by_pairs.json", dataset, experiment.base, _mate_trials(runs))
-    curves = {
-        name: ([p for n, p, _ in points if n == name], [v for n, _, v in points if n == name])
-        for name in dict.fromkeys(name for name, _, _ in points)
-    }
-    draw_lines(output / "map_by_pairs.png", curves, "lexicon pairs", "MAP", "What the matrix gains from more pairs")
-    return "MAP against the number of pairs", header, [(n, f"{p:,}", f"{v:.4f}") for n, p, v in points], 1
+    dataset, mates = experiment.dataset, known_mates(experiment.dataset)
+    trials = [run.trial(name) for name, run in track(pair_curves(dataset, mates, experiment.base), "MAP by pairs")]
+    curves: dict[str, tuple[list[float], list[float]]] = {trial.name: ([], []) for trial in trials}
+    for trial in trials:
+        for numbers, column in zip(curves[trial.name], ("pairs fitted", "MAP"), strict=True):
+            numbers.append(trial.values[column])
+    labels = {t.values["pairs fitted"]: f"{t.values['pairs fitted']:,}\n({t.values['pairs asked']:,})" for t in trials}
+    path = experiment.output / "map_by_pairs.png"
+    draw_lines(path, curves, "word pairs fitted (asked for)", "MAP", "What the matrix gains from more pairs", labels)
+    columns = ("pairs asked", "pairs fitted", "MAP")
+    title = "MAP against the number of pairs"
+    return publish(experiment, "map_by_pairs", title, trials, columns, pages=len(mates.sources))
 
 
-def _mate_trials(runs: Iterable[tuple[str, MateRun]]) -> list[dict[str, Any]]:
-    return [
-        {"name": name, "documents": len(run.ranks), "pairs": run.pairs, "measures": run.measures,
-         "options": run.options.without_files()}
-        for name, run in runs
-    ]  # fmt: skip
+def _searched(dataset: Dataset, count: int, what: str) -> str:
+    pair = "-".join(dataset.pair)
+    return f"{dataset.source.name} {pair}: {count:,} {what} search {len(dataset.documents):,} documents"
 
 
 def queries(experiment: Experiment) -> Table:
     """The queries of a split over the whole collection: lexical systems, the paper's, ours."""
-    dataset, base = experiment.dataset, experiment.base
+    dataset, base = experiment.dataset, replace(experiment.base, method="best")
     task = make_task(dataset, experiment.split, "full")
     lexical: dict[str, tuple[str, dict[str, str]]] = {"bm25": ("bm25", {})}
     if base.lexicon not in ("", INDUCED):
         lexical |= {name: (name, {"lexicon": base.lexicon}) for name in ("bm25-dict", "psq")}
-    if base.lexicon == INDUCED or _has_pages(dataset):
+    if pages := _pages(dataset):
         lexical["psq, induced"] = ("psq", {"lexicon": INDUCED})
     systems = {name: make_system(system, dataset.pair, own, dataset.source) for name, (system, own) in lexical.items()}
+    made = configurations(base)
     aligned = {
-        "aligned, paper": replace(base, method="paper"),
-        "aligned, paper, idf": replace(base, method="best", **{**PAPER_SETTINGS, "query_weights": "idf"}),
-        "aligned, tfidf": replace(base, method="best", query_weights="tfidf"),
-        "aligned": replace(base, method="best"),
+        "aligned, paper": made["paper"],
+        "aligned, paper, tfidf-all": replace(made["paper"], query_weights="tfidf-all"),
+        "aligned, paper, idf": replace(made["paper"], query_weights="idf"),
+        "aligned, paper, all words": made["paper, all words"],
+        "aligned, tfidf": replace(base, query_weights="tfidf"),
+        "aligned": base,
     }
     systems |= {name: build_system("aligned", options, dataset.pair) for name, options in aligned.items()}
-    results = {name: evaluate_system(system, task, ("text",)) for name, system in track(systems.items(), "queries")}
-    shown = ("MRR_mr", "R_mr@10")
-    rows = [(name, *(f"{result.means()[measure]:.3f}" for measure in shown)) for name, result in results.items()]
-    write_csv(experiment.output / "queries.csv", ("system", *shown), rows)
-    trials = [
-        {"name": name, "split": experiment.split, "queries": len(task.queries), "measures": result.means(),
-         "options": {key: value for key, value in result.options.items() if key not in FILE_OPTIONS}}
-        for name, result in results.items()
-    ]  # fmt: skip
-    write_trials(experiment.output / "queries.json", dataset, base, trials)
-    title = f"{dataset.source.name} {'-'.join(dataset.pair)}: {len(task.queries):,} {experiment.split} queries"
-    return f"{title} search {len(dataset.documents):,}", ("system", *shown), rows, 1
+    results, trials, texts = {}, [], [query.text for query in task.queries]
+    for name, system in track(systems.items(), "queries"):
+        results[name] = evaluate_system(system, task, ("text",))
+        values = results[name].means()
+        if isinstance(system, Aligned):
+            values |= {**pairs_of(system), "words skipped": skipped_words(system.spaces[0], texts)}
+        options = {key: value for key, value in results[name].options.items() if key not in FILE_OPTIONS}
+        trials.append(Trial(name, values, options))
+    compared = [
+        asdict(comparison)
+        for pair in COMPARED
+        if set(pair) <= results.keys()
+        for comparison in compare_systems({name: results[name].values for name in pair}, ["MRR_mr"])
+    ]
+    about = {"split": experiment.split, "queries": len(texts), "translated pages": pages, "comparisons": compared}
+    title = _searched(dataset, len(texts), f"{experiment.split} queries")
+    columns = ("MRR_mr", "R_mr@10", "pairs asked", "pairs fitted", "words skipped")
+    return publish(experiment, "queries", title, trials, columns, **about)
 
 
-def _has_pages(dataset: Dataset) -> bool:
-    """Whether a lexicon can be induced from translated pages of the train split."""
+def _pages(dataset: Dataset) -> int:
+    """How many translated pages of the train split there are, to induce a lexicon from."""
     try:
-        return bool(translated_pages(dataset))
+        return len(translated_pages(dataset))
     except InputError:
-        return False
+        return 0
 
 
 def toy(experiment: Experiment) -> Table:
     """Queries of typical words over the bundled collection, with vectors trained on it."""
     source, output = Demo(), experiment.output
-    how = VectorTraining(minimum_count=1, window=AlignedOptions.window)  # the system's own choice here
-    rows, shown, trials = [], [], []
+    rows, trials = [], []
     for language in TOY_LANGUAGES:
-        pair_data = load_dataset(source, ("en", language))
-        paths = map(str, prepare_vectors(pair_data, output / "vectors" / "toy", how=how))
+        dataset = load_dataset(source, ("en", language))
+        paths = map(str, prepare_vectors(dataset, output / "vectors" / "toy"))
         vectors = dict(zip(("query_vectors", "document_vectors"), paths, strict=True))
         for method in ("paper", "best"):
-            system = make_system("aligned", pair_data.pair, {"method": method, **vectors}, source)
-            system.fit(pair_data)
-            system.index(pair_data.documents, ("text",))
-            answers = search_toy(system, pair_data.source_documents, pair_data.documents)
+            system = make_system("aligned", dataset.pair, {"method": method, **vectors}, source)
+            assert isinstance(system, Aligned)
+            system.fit(dataset)
+            system.index(dataset.documents, ("text",))
+            answers = search_toy(system, dataset.source_documents, dataset.documents)
             rows += [(language, method, a.query, a.wanted, a.found, a.rank) for a in answers]
-            first = sum(answer.rank == 1 for answer in answers) / len(answers)
-            mean = sum(1 / answer.rank for answer in answers if answer.rank) / len(answers)
-            shown.append((language, method, f"{first:.3f}", f"{mean:.3f}"))
-            measures = {"found first": first, "MAP": mean}
-            trials.append({"name": method, "language": language, "queries": len(answers), "measures": measures})
-    write_csv(output / "toy.csv", ("language", "method", "query", "wanted", "found", "rank"), rows)
-    write_trials(output / "toy.json", load_dataset(source, ("en", TOY_LANGUAGES[0])), AlignedOptions(), trials)
+            values = {
+                "found first": sum(answer.rank == 1 for answer in answers) / len(answers),
+                "MAP": sum(1 / answer.rank for answer in answers if answer.rank) / len(answers),
+                **pairs_of(system),
+                "words skipped": skipped_words(system.spaces[0], [answer.query for answer in answers]),
+            }
+            trials.append(Trial(f"{language}, {method}", values, system.settings.without_files()))
+    write_csv(output / "toy.answers.csv", ("language", "method", "query", "wanted", "found", "rank"), rows)
     title = "Toy collection: every article searched by its five most typical English words"
-    return title, ("language", "method", "found first", "MAP"), shown, 2
+    bundled = experiment._replace(dataset=load_dataset(source, ("en", TOY_LANGUAGES[0])), base=AlignedOptions())
+    return publish(bundled, "toy", title, trials)
 
 
 ITEMS = {"table": table, "figure": figure, "queries": queries, "toy": toy}

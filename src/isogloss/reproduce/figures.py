@@ -50,7 +50,7 @@ def save_figure(figure: Any, path: Path) -> list[Path]:
     return paths
 
 
-def label_log_axis(axes: Any, values: Sequence[float]) -> None:
+def label_log_axis(axes: Any, values: Sequence[float], labels: Mapping[float, str] | None = None) -> None:
     """A logarithmic x axis with these ascending values as ticks, without those whose labels would touch the next."""
     axes.set_xscale("log")
     if not values:
@@ -60,19 +60,20 @@ def label_log_axis(axes: Any, values: Sequence[float]) -> None:
     for value in reversed(values[:-1]):
         if kept[-1] / value >= nearest:
             kept.append(value)
-    axes.set_xticks(kept, [f"{value:,.10g}" for value in kept])
+    axes.set_xticks(kept, [(labels or {}).get(value, f"{value:,.10g}") for value in kept])
     axes.set_xticks([], minor=True)
 
 
 def draw_lines(
-    path: Path, curves: Mapping[str, tuple[Sequence[float], Sequence[float]]], x: str, y: str, title: str
-) -> None:
+    path: Path, curves: Mapping[str, tuple[Sequence[float], Sequence[float]]], x: str, y: str, title: str,
+    labels: Mapping[float, str] | None = None,
+) -> None:  # fmt: skip
     """Curves over a logarithmic axis, as a PNG file; the axis is labelled where the points are."""
     figure = new_figure(7, 4.5)
     axes = figure.add_subplot()
     for number, (name, (xs, ys)) in enumerate(curves.items()):
         axes.plot(xs, ys, label=name, **line_style(number, markers=True))
-    label_log_axis(axes, sorted({value for xs, _ in curves.values() for value in xs}))
+    label_log_axis(axes, sorted({value for xs, _ in curves.values() for value in xs}), labels)
     axes.set(xlabel=x, ylabel=y, title=title)
     axes.set_ylim(bottom=0, top=1.05 * max((value for _, ys in curves.values() for value in ys), default=1.0))
     axes.grid(alpha=0.3)

@@ -1,13 +1,17 @@
 """``aligned``: weighted averages of word vectors, mapped between two languages by a matrix (the ad hoc paper).
 
-    score(q, d) = cos( e(q) M, e(d) ),  e(.) the weighted average of word vectors (equation 3), M from word pairs
+    score(q, d) = cos( e(q), e(d) ),  e(.) the weighted average of word vectors (equation 3)
 
-Documents of both languages are weighted by TF-IDF. A query has no TF-IDF of its own: its words have their mean TF-IDF
-in the query-language documents (the paper) or their IDF. Where the data have weights instead of texts, documents have
-those.
+The vectors of query words are multiplied by M, which is fitted on word pairs; by default they are then moved towards
+the vectors of their translations (``dictionary_share``).
 
-Only M is trained. Vectors are read from files or trained on the source's own documents; the lexicon is read, or induced
-from the translated pages of the train split.
+Documents of both languages are weighted by TF-IDF. A query has no TF-IDF of its own. By default its words have their
+IDF. The paper weights a word by its average TF-IDF "between all our collection": ``tfidf`` is the mean over the
+query-language documents that hold the word (``method=paper``, a reading in the paper's favour), ``tfidf-all`` the mean
+over all of them (its letter). Where the data have weights instead of texts, they replace TF-IDF.
+
+M is fitted, and vectors are read from files or trained on the source's own documents, without judgments. The lexicon is
+read, or induced from the translated pages of the train split.
 
 ``method=paper`` has the paper's vocabulary too: the words of the documents by frequency without the first 50, the
 20,000 that follow, of these no stop words. Words outside of it have no vector when texts are encoded; the matrix is
@@ -33,6 +37,7 @@ from isogloss.nn.encoders.weighted import (
     encode_weights,
     idf,
     idf_weights,
+    mean_tfidf,
     mean_weights,
     word_statistics,
 )
@@ -69,7 +74,7 @@ Vector = NDArray[np.float32]
 class AlignedOptions(SystemOptions):
     """Options of ``aligned``."""
 
-    method: str = option("best", "best, or paper: as in the ad hoc paper, whatever the options below say")
+    method: str = option("best", "best, or paper: as in the ad hoc paper; files, dimension and window still count")
     lexicon: str = option("", f"{LEXICON_HELP}, or induced")
     query_vectors: str = option("", "word vectors of the query language; default: trained on the source's documents")
     document_vectors: str = option("", "word vectors of the document language; default: trained on the documents")
@@ -78,7 +83,9 @@ class AlignedOptions(SystemOptions):
     centre: bool = option(True, "subtract the mean vector before the alignment")
     ridge: float = option(1.0, "lambda of ridge", 1e-9, 1e9)
     pairs: int = option(4000, "number of most frequent word pairs that the matrix is fitted on", 1, 10_000_000)
-    query_weights: str = option("idf", "of query words: idf, or tfidf (their mean in the query-language documents)")
+    query_weights: str = option(
+        "idf", "of query words: idf; tfidf: mean TF-IDF over the documents that hold the word; tfidf-all: over all"
+    )
     dictionary_share: float = option(
         0.8, "share of a query word's vector that comes from the vectors of its translations, not from the matrix", 0, 1
     )
@@ -105,10 +112,7 @@ class Aligned(DenseSystem):
     def __init__(self, options: SystemOptions, query_language: str, document_language: str) -> None:
         super().__init__(options, query_language, document_language)
         assert isinstance(options, AlignedOptions)
-        if options.method not in ("best", "paper"):
-            raise InputError(f"aligned: method {options.method!r} is neither best nor paper")
-        if options.query_weights not in ("idf", "tfidf"):
-            raise InputError(f"aligned: query_weights {options.query_weights!r} is neither idf nor tfidf")
+        options.require(self.name, {"method": ("best", "paper"), "query_weights": ("idf", "tfidf", "tfidf-all")})
         s = self.settings = replace(options, **PAPER_SETTINGS) if options.method == "paper" else options
         self._how = AlignmentOptions(s.alignment, s.normalise, s.centre, s.ridge)
         self.alignment: Alignment | None = None
@@ -133,11 +137,14 @@ class Aligned(DenseSystem):
             mapped = anchor(mapped, targets, lexicon, s.dictionary_share, stop_words(self.query_language))
         mapped = self._kept(mapped, self.query_language, sources if weights is None else None)
         self._document_vectors = self._kept(targets, self.document_language, documents if weights is None else None)
-        if weights is not None and s.query_weights == "tfidf":
-            self._query_encoder = WeightedAverage(mapped, mean_weights(mapped, weights))
+        over_all = s.query_weights == "tfidf-all"
+        if s.query_weights == "idf":
+            own = idf_weights(mapped, sources)
+        elif weights is None:
+            own = mean_tfidf(mapped, sources, over_all)
         else:
-            own = idf_weights(mapped, sources, mean_frequency=s.query_weights == "tfidf")
-            self._query_encoder = WeightedAverage(mapped, own)
+            own = mean_weights(mapped, weights, over_all)
+        self._query_encoder = WeightedAverage(mapped, own)
         self._query_common = self._common(self._query_encoder.encode_tokens(sources))
 
     @property
@@ -303,8 +310,7 @@ class Aligned(DenseSystem):
         if texts is None or not len(texts.ids):
             needed = way(f"--set {option}=FILE", f"{option}=FILE")
             raise InputError(f"aligned: no text in {language!r} to train word vectors on; give {needed}")
-        rare = min(3, 1 + len(texts.ids) // _LITTLE_TEXT)  # little text: words that occur once are kept
-        return train_on_tokens(texts, VectorTraining(self.settings.dimension, self.settings.window, rare))
+        return train_on_tokens(texts, own_training(texts, self.settings))
 
     def _lexicon(self, training: Dataset) -> Lexicon:
         if self.settings.lexicon not in ("", INDUCED):
@@ -316,6 +322,11 @@ class Aligned(DenseSystem):
         if not self.settings.remove_common or not len(encoded):
             return np.zeros(encoded.shape[1], dtype=np.float32)
         return np.asarray(_unit(encoded, np.zeros(encoded.shape[1], np.float32)).mean(axis=0))
+
+
+def own_training(texts: TokenizedTexts, options: AlignedOptions) -> VectorTraining:
+    """How vectors are trained on the system's own texts; of little text the words that occur once are kept."""
+    return VectorTraining(options.dimension, options.window, min(3, 1 + len(texts.ids) // _LITTLE_TEXT))
 
 
 def source_texts(training: Dataset) -> TokenizedTexts:

@@ -38,7 +38,7 @@ class WeightedAverage:
 
     def encode_tokens(self, texts: TokenizedTexts) -> Matrix:
         """One row a tokenised text."""
-        rows = _rows(self.vectors, texts.terms)
+        rows = term_rows(self.vectors, texts.terms)
         weights = np.where(rows >= 0, self.weights[rows], np.float32(0))
         return _averages(self.vectors.matrix, rows[texts.ids], weights[texts.ids], texts.offsets)
 
@@ -49,24 +49,25 @@ class WeightedAverage:
 
 def encode_weights(vectors: WordVectors, weights: TermWeights) -> Matrix:
     """One row a document, by the weights of its words in the data."""
-    rows = _rows(vectors, weights.vocabulary)
+    rows = term_rows(vectors, weights.vocabulary)
     return _averages(vectors.matrix, rows[weights.columns], weights.values, weights.offsets)
 
 
-def mean_weights(vectors: WordVectors, weights: TermWeights) -> NDArray[np.float32]:
-    """The mean weight of each word of the vectors over the documents that have it.
+def mean_weights(vectors: WordVectors, weights: TermWeights, over_all: bool = False) -> NDArray[np.float32]:
+    """The mean weight of each word of the vectors over the documents that have it, or over all.
 
     A word that no document has weighs as much as, on average, one that a single document has.
     """
-    rows = _rows(vectors, weights.vocabulary)[weights.columns]
+    rows = term_rows(vectors, weights.vocabulary)[weights.columns]
     known = rows >= 0
     totals = np.bincount(rows[known], weights.values[known], minlength=len(vectors))
     holding = np.bincount(rows[known], minlength=len(vectors))
     rarest = totals[holding == 1].mean() if (holding == 1).any() else 1.0
-    return np.where(holding > 0, totals / np.maximum(holding, 1), rarest).astype(np.float32)
+    over = max(1, len(weights.offsets) - 1) if over_all else np.maximum(holding, 1)
+    return (np.where(holding > 0, totals, rarest) / over).astype(np.float32)
 
 
-def _rows(vectors: WordVectors, terms: Sequence[str]) -> NDArray[np.int64]:
+def term_rows(vectors: WordVectors, terms: Sequence[str]) -> NDArray[np.int64]:
     """The row of each term, as it is written or else folded; -1 where it has no vector."""
     row_of = vectors.row_of
     found = (row_of.get(term, row_of.get(normalize(term), -1)) for term in terms)
@@ -108,18 +109,22 @@ def word_statistics(vectors: WordVectors, texts: TokenizedTexts) -> tuple[NDArra
     return statistics[0], statistics[1]
 
 
-def idf(holding: NDArray[np.int64], texts: int, occurrences: NDArray[np.int64] | None = None) -> NDArray[np.float32]:
-    """ln(N / df) of words that so many of the texts hold; with ``occurrences`` the mean of tf-idf over those texts.
-
-    A word that no text holds weighs as much as one that a single text holds.
-    """
+def idf(holding: NDArray[np.int64], texts: int) -> NDArray[np.float32]:
+    """ln(N / df) of words that so many of the texts hold; a word that none holds weighs as if one did."""
     values = np.log(max(1, texts) / np.maximum(holding, 1))
-    if occurrences is not None:
-        values = values * occurrences / np.maximum(holding, 1)
     return np.where(holding > 0, values, np.log(max(2, texts))).astype(np.float32)
 
 
-def idf_weights(vectors: WordVectors, texts: TokenizedTexts, mean_frequency: bool = False) -> NDArray[np.float32]:
-    """The weight of each word of the vectors, by what some texts hold."""
+def idf_weights(vectors: WordVectors, texts: TokenizedTexts) -> NDArray[np.float32]:
+    """The IDF of each word of the vectors in some texts."""
+    return idf(word_statistics(vectors, texts)[0], len(texts))
+
+
+def mean_tfidf(vectors: WordVectors, texts: TokenizedTexts, over_all: bool = False) -> NDArray[np.float32]:
+    """The mean of tf ln(N / df) of each word of the vectors over the texts that hold it, or over all.
+
+    A word that no text holds weighs as if it occurred once.
+    """
     holding, occurrences = word_statistics(vectors, texts)
-    return idf(holding, len(texts), occurrences if mean_frequency else None)
+    over = max(1, len(texts)) if over_all else np.maximum(holding, 1)
+    return (idf(holding, len(texts)) * np.maximum(occurrences, 1) / over).astype(np.float32)
