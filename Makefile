@@ -6,6 +6,10 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 CORES ?= auto
 MINUTES ?= 60
 STARTER := ./packages/starter
+# Hundreds of processes would each compile the package again.
+unexport PYTHONDONTWRITEBYTECODE
+# A process a core already: threads would fight.
+TESTS := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE $(BIN)/python -m pytest -n $(CORES) --dist worksteal
 
 .PHONY: help demo test test-fast lint docs bench soak clean
 
@@ -24,10 +28,10 @@ demo: $(VENV)/.core
 
 test: lint
 	@echo "== pytest"
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(CORES)  # a process a core already: threads would fight
+	$(TESTS)
 
 test-fast: $(VENV)/.dev
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(CORES) --ignore tests/engines --ignore tests/end_to_end --ignore tests/docs \
+	$(TESTS) --ignore tests/engines --ignore tests/end_to_end --ignore tests/docs \
 		--ignore tests/training/test_distributed_processes.py
 
 lint: $(VENV)/.dev

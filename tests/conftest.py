@@ -2,6 +2,7 @@
 
 import json
 import random
+import signal
 
 import pytest
 
@@ -31,6 +32,13 @@ def no_cluster(request, monkeypatch):
     """The cluster that tests of ``tests/engines/ray`` start for the whole session is not there for any other test."""
     if "ray" not in request.path.parts:
         monkeypatch.delenv("RAY_ADDRESS", raising=False)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def interruptible():
+    """Processes that tests start can be interrupted: a shell in the background has its children ignore that."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -78,7 +78,8 @@ def test_the_container_installs_what_it_starts(tmp_path):
             shutil.copytree(source, target, ignore=ignored) if source.is_dir() else shutil.copy(source, target)
     venv.create(tmp_path / "venv", with_pip=True)
     binaries = tmp_path / "venv" / "bin"
-    environment = {"PATH": f"{binaries}:/usr/bin:/bin", "HOME": str(tmp_path), "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    pip = {"PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_COMPILE": "0"}  # for pip 0 means --no-compile
+    environment = {"PATH": f"{binaries}:/usr/bin:/bin", "HOME": str(tmp_path), **pip}
     (install,) = [step for step in steps() if step.startswith("pip install")]
     done = ran("sh", "-c", install, cwd=tmp_path / "opt", env=environment)
     if done.returncode and re.search("No matching distribution|Could not find a version|Connection", done.stderr):

@@ -22,7 +22,8 @@ SYSTEMS = {
     "layerwise": (
         "layerwise",
         {"epochs": 2, "dimension": 8, "kernels": 4, "widths": "2", "k": 2, "batch": 64, "document_words": 20,
-         "query_vectors": "random", "document_vectors": "random", "scorer": "cosine", "mined": True},
+         "query_vectors": "random", "document_vectors": "random", "scorer": "cosine", "mined": True,
+         "critic_steps": 1, "dev_queries": 10},
     ),
 }  # fmt: skip
 TRAIN = """

@@ -17,7 +17,8 @@ import pytest
 from isogloss.data.formats import open_source
 from isogloss.index.making import make_index
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+CHROMIUM = next(filter(None, map(shutil.which, BROWSERS)), None)
 PATIENCE = 15_000  # milliseconds that a test waits for something to appear
 
 HOSTILE = '<img src=x onerror="document.title=1"><script>document.title=2</script>'
@@ -156,7 +157,7 @@ def serve() -> Callable[..., AbstractContextManager[str]]:
 def browser() -> Iterator[Any]:
     """Chromium, as the system has it."""
     if not CHROMIUM:
-        pytest.skip("no Chromium on this machine (Debian: apt install chromium)")
+        pytest.skip("no Chromium on this machine (Debian: apt install chromium-headless-shell)")
     playwright = pytest.importorskip("playwright.sync_api", reason="the page is tested with playwright")
     playwright.expect.set_options(timeout=PATIENCE)
     with playwright.sync_playwright() as driver:
