@@ -136,6 +136,12 @@ def test_the_unknown_words_are_those_that_no_language_knows(make_index_of):
     }
 
 
+def test_stop_words_are_translated_only_where_a_query_has_no_others(make_index_of):
+    searcher = searcher_over({"fr": make_index_of("fr", FRENCH, "salt\tsel\nthe\tle\nof\tde\n")})
+    assert searcher.translations("the salt of") == {"fr": [("salt", ["sel"])]}
+    assert searcher.translations("of the") == {"fr": [("of", ["de"]), ("the", ["le"])]}
+
+
 SOURCES = [("z", "zebra"), ("10", "ten"), ("2", "two"), ("été", "summer"), ("a b", "letters"), ("9" * 30, "nines")]
 
 

@@ -4,7 +4,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isogloss.search.snippets import OTHER_WORDS, content_words, make_snippet, passage_of_text, surface_words, told
+from isogloss.search.snippets import (
+    OTHER_WORDS,
+    content_words,
+    make_snippet,
+    passage_of_text,
+    surface_words,
+    told,
+    translated_terms,
+)
 from isogloss.systems.base import Contribution
 from isogloss.text.stemming import stem
 from isogloss.text.tokenizer import token_spans, tokenize
@@ -165,3 +173,8 @@ def test_words_of_the_query_without_stop_words_unless_there_are_no_others():
     assert content_words("to be or not to be", "en") == ["to", "be", "or", "not", "to", "be"]
     parts = [Contribution("to", ("à",), 1.0), Contribution("be", (), 2.0)]
     assert told(parts, "en") == [parts[0], Contribution(OTHER_WORDS, (), 2.0)]
+
+
+def test_a_translation_that_is_a_stem_already_is_marked_as_it_is():
+    terms = translated_terms(["printer"], [("printer", ["druka"])], lambda word: word[:4])
+    assert terms == {"druka", "druk"}

@@ -168,7 +168,16 @@ def test_bridge_knows_names_that_stand_in_the_documents(index):
     assert not index.search("zamenhof").corrected
 
 
-def test_the_calibrated_chance_rises_with_the_score_and_is_the_bar(index):
+def test_a_few_words_do_not_tell_how_likely_a_document_is_relevant(index):
+    hits = index.search("container memory limit")
+    assert {(hit.chance, hit.relevance) for hit in hits} == {(None, None)}
+    assert not hits.doubtful
+    assert hits[0].bar == 1
+    assert all(0 < hit.bar <= 1 for hit in hits)
+
+
+def test_the_calibrated_chance_rises_with_the_score_and_is_the_bar(index, monkeypatch):
+    monkeypatch.setattr("isogloss.systems.bridge.system._COUNTED", 0)
     hits = index.search("container memory limit")
     chances = [hit.chance for hit in hits]
     assert chances == sorted(chances, reverse=True) and all(0 < chance < 1 for chance in chances)

@@ -74,5 +74,6 @@ def _unknown_words(query: str, index: OpenIndex, query_language: str) -> set[str
             words &= set(each.system.unknown_words(query))
         else:
             translated = each.system.translations(query)
-            words -= {word for word, found in translated if {*found} != {each.system.term_of(word)}}  # not itself
+            term_of = each.system.term_of
+            words -= {word for word, found in translated if {*map(term_of, found)} != {term_of(word)}}  # not itself
     return words

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from math import exp
 from typing import Any, NamedTuple
 
 from isogloss.data.documents import Document, joined_fields
@@ -18,6 +19,8 @@ from isogloss.search.spelling import ReadQuery, read_query
 from isogloss.storage.deadline import check
 from isogloss.storage.errors import InputError
 from isogloss.systems.base import Contribution
+from isogloss.text.stopwords import stop_words
+from isogloss.text.tokenizer import tokenize
 
 _TOGETHER = 32  # queries that are searched at once: systems remember what they computed of so many
 
@@ -226,8 +229,14 @@ class Searcher:
     def translations(
         self, query: str, languages: Sequence[str] | None = None
     ) -> dict[str, list[tuple[str, list[str]]]]:
-        """For each language, the words of a query and their translations."""
-        return {language: each.system.translations(query) for language, each in self.choose(languages).items()}
+        """For each language, the words of a query and their translations; stop words only where there are no others."""
+        found = {language: each.system.translations(query) for language, each in self.choose(languages).items()}
+        stops = stop_words(self.query_language)
+        content = {
+            language: [each for each in words if not stops.issuperset(tokenize(each[0]))]
+            for language, words in found.items()
+        }
+        return content if any(content.values()) else found
 
     def source(self, name: str, language: str = "") -> Document:
         """A document in a language of the queries, by its number from 1 or, where there is none, by its id.
@@ -315,10 +324,14 @@ class Searcher:
 
 
 def _ordered(candidates: Sequence[_Scored]) -> list[_Scored]:
-    """The candidates of one system, the best first, each with its share of the best score."""
+    """The candidates of one system, the best first, each with its share of the best score.
+
+    Where no score is positive, they are taken for logarithms.
+    """
     best = max((each.score for each in candidates), default=0.0)
     ordered = sorted(candidates, key=lambda hit: (-hit.score, hit.id, hit.language))
-    return [each._replace(share=max(0.0, each.score / best)) for each in ordered] if best > 0 else ordered
+    shares = (max(0.0, hit.score / best) if best > 0 else exp(hit.score - best) for hit in ordered)
+    return [hit._replace(share=share) for hit, share in zip(ordered, shares, strict=True)]
 
 
 def _answer(found: Iterable[Hit], read: ReadQuery, matches: Iterable[Matches]) -> Hits:

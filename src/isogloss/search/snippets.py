@@ -187,12 +187,16 @@ def snippet_of(searcher: Searcher, hit: Hit, is_match: Callable[[str], bool]) ->
 def translated_terms(
     words: Sequence[str], translations: Sequence[tuple[str, Sequence[str]]], term_of: Callable[[str], str | None]
 ) -> frozenset[str | None]:
-    """The terms of the translations of some words of a query, and of those words that have none."""
+    """The terms of the translations of some words of a query, and of those words that have none.
+
+    Translations may be terms already: a stem has another stem in some languages.
+    """
     wanted = [(tokenize(word), others) for word, others in translations]
     wanted = [(tokens, others) for tokens, others in wanted if not {*tokens}.isdisjoint(words)]
     known = {token for tokens, _ in wanted for token in tokens}
     found = [word for _, others in wanted for other in others for word in tokenize(other)]
-    return frozenset(map(term_of, [*found, *(word for word in words if word not in known)])) - {None}
+    terms = map(term_of, [*found, *(word for word in words if word not in known)])
+    return frozenset([*found, *terms]) - {None}
 
 
 class SnippetMaker:

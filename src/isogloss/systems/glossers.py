@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 
+from isogloss.storage.strings import StringTable
 from isogloss.systems.lexicons import auto_lexicon
 from isogloss.text.tokenizer import Tokenizer
 from isogloss.translation.forms import starter_forms, usual_forms
@@ -42,13 +43,18 @@ def glosser_at_hand(query_language: str, document_language: str) -> Glosser | No
     return _glosser(knowledge, tokenizers) if knowledge else None
 
 
-def old_forms(language: str) -> Callable[[str], str]:
-    """The full forms of terms for models that were trained without."""
-    forms = _forms_at_hand(language)
-    return lambda term: forms.get(term, term)
+@cache
+def forms_at_hand(language: str) -> Callable[[str], str]:
+    """A function from terms to their full forms, by the starter table of a language; some hundred kilobytes each."""
+    forms = starter_forms(language)
+    terms = sorted(forms, key=str.encode)
+    table, full = StringTable.of(terms), StringTable.of(forms[term] for term in terms)
 
+    def form_of(term: str) -> str:
+        number = table.find(term)
+        return term if number is None else full[number]
 
-_forms_at_hand = lru_cache(_KEPT)(starter_forms)
+    return form_of
 
 
 def _tokenizers(query_language: str, document_language: str) -> tuple[Tokenizer, Tokenizer]:

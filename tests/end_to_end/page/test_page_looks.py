@@ -127,3 +127,9 @@ def test_axe_finds_nothing_that_keeps_people_out(demo_site, manuals_site, open_p
         page.get_by_text("In numbers").first.click()
     found = Axe().run(page)
     assert found.violations_count == 0, found.generate_report()
+
+
+def test_the_rank_of_the_tenth_result_stands_in_one_line(demo_site, open_page):
+    page = open_page(demo_site + "?q=water")
+    first, tenth = (page.locator(".rank").nth(place).bounding_box() for place in (0, 9))
+    assert tenth["height"] == first["height"]

@@ -15,6 +15,7 @@ from isogloss.index.writer import IndexWriter
 from isogloss.search.searcher import Searcher
 from isogloss.storage.errors import InputError
 from isogloss.systems.bridge.model import DEFAULT_CALIBRATIONS, default_weights, used_features
+from isogloss.systems.glossers import forms_at_hand
 from isogloss.systems.registry import make_system
 from isogloss.text.tokenizer import Tokenizer
 from isogloss.translation.word_tables import WordTable, write_table
@@ -148,3 +149,14 @@ def test_a_short_stem_of_the_documents_does_not_make_a_mistyped_word_a_known_one
     system = trained(("en", "cs"), texts, lexicon=str(tmp_path / "en-cs.tsv"))
     assert system.term_of("containers") == system.term_of("contaner") == "conta"
     assert system.knows(["contaner", "container", "orlane"]) == [False, True, True]
+
+
+def test_translations_are_words_where_the_forms_of_stems_are_at_hand(starter, monkeypatch):
+    forms = {"boulang": "boulangerie", "étoil": "étoile"}
+    monkeypatch.setattr("isogloss.systems.glossers.starter_forms", lambda language: forms if language == "fr" else {})
+    forms_at_hand.cache_clear()
+    try:
+        found = dict(trained(("en", "fr")).translations("a star for the baker"))
+    finally:
+        forms_at_hand.cache_clear()
+    assert (found["star"], found["baker"]) == (["étoile"], ["boulangerie"])

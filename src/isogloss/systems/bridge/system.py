@@ -71,7 +71,7 @@ from isogloss.systems.bridge.weights import (
     features_help,
     fit_by_length,
 )
-from isogloss.systems.glossers import old_forms
+from isogloss.systems.glossers import forms_at_hand
 from isogloss.systems.passages import FindsPassages
 from isogloss.systems.sparse import SparseSystem, SparseVector
 from isogloss.systems.trained import Trainable, hold_out
@@ -79,12 +79,13 @@ from isogloss.text.passages import Span, cut_texts, passage_spans
 from isogloss.text.stemming import as_forms
 from isogloss.text.tokenizer import Tokenizer, tokenize
 from isogloss.translation.glossing import Glosser
-from isogloss.translation.model import Knowledge, share_of
+from isogloss.translation.model import Background, Knowledge, share_of
 
 if TYPE_CHECKING:
     from isogloss.training.distributed import Team
     from isogloss.training.loop import Checkpointer, TrainingResult
 
+_COUNTED = 1_000  # words by which the default calibration can be used
 _ENDING = 2  # letters that a stem may leave out of a word of another language which stands in the documents
 _SHOWN = 5
 _BLOCK = 1000
@@ -189,7 +190,7 @@ class Bridge(FindsPassages, Trainable, SparseSystem):
         return self.documents.count_matches(self.retriever.query_features(query).statistics, allowed)
 
     def chance(self, score: float) -> float | None:
-        return None if self._ready.calibration is None else 1 / (1 + math.exp(-max(-700.0, score)))
+        return 1 / (1 + math.exp(-max(-700.0, score))) if self._is_calibrated else None
 
     def warm(self) -> None:
         COMPILED.begin()
@@ -237,8 +238,7 @@ class Bridge(FindsPassages, Trainable, SparseSystem):
 
     def best_possible(self, query: str) -> float:
         statistics = self.retriever.query_features(query).statistics
-        background = (self.documents.statistics if self.documents.parts else self._ready.translation).background
-        odds = background.of(statistics)
+        odds = self._background.of(statistics)
         bound = float((statistics.times / max(1.0, statistics.length)) @ np.log1p(odds))
         return max(bound * float(self.retriever.weights_of(query)[:2].sum()), 1e-3)
 
@@ -272,8 +272,7 @@ class Bridge(FindsPassages, Trainable, SparseSystem):
         A form counts the less the more letters its stem leaves out. A name has no forms: a term of the documents that
         is a stem is of a word of their language.
         """
-        model, documents = self._ready.translation, self.retriever.documents
-        background = (documents.statistics if documents.parts else model).background
+        model, documents, background = self._ready.translation, self.retriever.documents, self._background
         stems = self._query_terms.terms(words)
         numbers = model.query_words.find_all(stems)
         expected = np.where(numbers < 0, 0.0, share_of(background.query_odds[numbers]))
@@ -284,20 +283,23 @@ class Bridge(FindsPassages, Trainable, SparseSystem):
         return QueryVocabulary(self._ready.translation.letters, len(self._ready.translation.query_words))
 
     def translations(self, query: str) -> list[tuple[str, list[str]]]:
+        """The likeliest translations of each word, in full where the forms of stems are at hand."""
         model = self._ready.translation
+        form_of = forms_at_hand(self.document_language) if self.options.stems else str
         found = []
         for word in dict.fromkeys(tokenize(query)):
             number = model.find_word(self._query_terms.terms([word])[0])
             if number is not None:
                 terms, forward, reverse = model.translations(number)
                 order = np.argsort(-forward * reverse, kind="stable")[:_SHOWN]
-                found.append((word, [model.document_words[t] for t in terms[order].tolist() if t != model.unknown]))
+                known = (model.document_words[t] for t in terms[order].tolist() if t != model.unknown)
+                found.append((word, list(dict.fromkeys(map(form_of, known)))))
         return [(word, terms) for word, terms in found if terms]
 
     def glosser(self) -> Glosser:
         model = self._ready
         if self._glosser is None or self._glosser.model is not model.translation:
-            form_of = model.form_of if model.forms is not None else old_forms(self.query_language)
+            form_of = model.form_of if model.forms is not None else forms_at_hand(self.query_language)
             vectors = VectorsInContext(model.tables) if model.tables.trained else None
             self._glosser = Glosser(model.translation, (self._query_terms, self._document_terms), form_of, vectors)
         return self._glosser
@@ -306,7 +308,21 @@ class Bridge(FindsPassages, Trainable, SparseSystem):
         return next(iter(self._document_terms.terms([word])), None)
 
     def thresholds(self) -> tuple[float, ...]:
-        return self._ready.thresholds
+        return self._ready.thresholds if self._is_calibrated else ()
+
+    @property
+    def _is_calibrated(self) -> bool:
+        """Whether scores say how likely a document is relevant.
+
+        The default calibration rests on how frequent words are. A few short texts and a short dictionary do not tell.
+        """
+        calibration = self._ready.calibration
+        few = calibration in DEFAULT_CALIBRATIONS.values() and self._background.size < _COUNTED
+        return calibration is not None and not few
+
+    @property
+    def _background(self) -> Background:
+        return (self.documents.statistics if self.documents.parts else self._ready.translation).background
 
     def about(self) -> dict[str, Any]:
         """The size of the model, and the weight of each feature for long and for short queries."""
