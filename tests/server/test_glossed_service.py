@@ -7,6 +7,7 @@ import pytest
 from isogloss.data.readers.jsonl import Jsonl
 from isogloss.index.making import make_index
 from isogloss.search.gloss import Gloss
+from isogloss.search.glosses import MOST_GLOSSED
 from isogloss.server.glossing import gloss_message
 from isogloss.server.limits import cost_of
 from isogloss.server.presenting import encoded
@@ -99,3 +100,50 @@ def test_glosses_cost_something_and_are_limited(serving, index):
     assert cost_of(["salt"], 10) < cost_of(["salt"], 10, glossed=10)
     refused = serving(index).get(SEARCH, params={"q": "sea", "k": 101, "gloss": "true"})
     assert refused.status_code == 422 and "gloss: at most 100" in refused.text
+
+
+def opened(client, path, **parameters):
+    got = client.get(f"/api/v1/documents/{path}", params=parameters)
+    assert got.status_code == 200, got.text
+    return got.json()
+
+
+def test_a_whole_document_is_glossed_on_request(serving, index):
+    client = serving(index)
+    assert "gloss" not in opened(client, "fr/f2", q="wind")
+    document = opened(client, "fr/f2", gloss="true", q="wind")
+    gloss = document["gloss"]
+    assert (gloss["language"], text_of(gloss["title"]), text_of(gloss["text"])) == (
+        "en", document["title"], document["text"],
+    )  # fmt: skip
+    word = next(piece for piece in gloss["text"] if piece["text"] == "vent")
+    assert (word["gloss"], word["met"]) == ("wind", "wind")
+    title = opened(client, "fr/f1", gloss="true")["gloss"]["title"]
+    assert (title[-1]["text"], title[-1]["gloss"]) == ("mer", "sea")
+
+
+def test_of_a_long_document_the_beginning_is_glossed(serving, index):
+    client = serving(index, token="secret")
+    text = "La mer. " * 10_000
+    headers = {"Authorization": "Bearer secret"}
+    client.put("/api/v1/documents", json={"id": "long", "lang": "fr", "text": text}, headers=headers)
+    document = opened(client, "fr/long", gloss="true")
+    assert document["text"] == text
+    assert text_of(document["gloss"]["text"]) == text[:MOST_GLOSSED]
+    assert document["gloss_note"] == "the first 10,000 characters of this text have a gloss"
+    assert client.delete("/api/v1/documents/fr/long", headers=headers).status_code == 200
+
+
+def test_what_the_reader_can_read_has_no_gloss(serving, index):
+    assert {"gloss", "gloss_note"}.isdisjoint(opened(serving(index), "en/e 1", gloss="true"))
+
+
+def test_a_document_says_why_it_has_no_gloss(serving, index, monkeypatch):
+    monkeypatch.setattr("isogloss.search.glosses.glosser_of", lambda searcher, language: None)
+    document = opened(serving(index), "fr/f1", gloss="true")
+    assert document["gloss_note"].startswith("no gloss of French: ") and "gloss" not in document
+
+
+@pytest.mark.parametrize("parameters", [{"q": "x" * 5000}, {"gloss": "perhaps"}, {"glos": "true"}])
+def test_wrong_parameters_of_a_document_are_refused(serving, index, parameters):
+    assert serving(index).get("/api/v1/documents/fr/f1", params=parameters).status_code == 422

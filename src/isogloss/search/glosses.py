@@ -5,10 +5,11 @@ A machine translator that the user names translates title and snippet beside tha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import replace
 from functools import cache
 
+from isogloss.data.documents import Document
 from isogloss.search.gloss import Gloss, MachineTranslation, Twin
 from isogloss.search.hits import Hit, Hits
 from isogloss.search.searcher import Searcher
@@ -20,6 +21,7 @@ from isogloss.text.language_names import language_name
 from isogloss.translation.glossing import Glosser
 from isogloss.translation.machine import open_machine_translator
 
+MOST_GLOSSED = 10_000  # characters of a document
 _LONGEST = 1_000  # letters of a title
 _MARKED = 10  # parts of an explanation whose words are marked
 
@@ -42,20 +44,37 @@ class Glosses:
             if self._translator:
                 numbers = [number for number, (hit, _) in enumerate(shown) if hit.language == language]
                 self._translate(language, [shown[number] for number in numbers], numbers, made)
-        missing = {hit.language for (hit, _), gloss in zip(shown, made, strict=True) if gloss is None} - {self._reader}
-        if missing and not self.note:
-            names = ", ".join(language_name(language) for language in sorted(missing))
-            way = f"'isogloss languages {min(missing)}' says what would help"
-            self.note = f"no gloss of {names}: nothing here translates its words into {self._reader!r}; {way}"
+        self._note_missing({hit.language for (hit, _), gloss in zip(shown, made, strict=True) if gloss is None})
         return made
+
+    def of_document(self, query: str, language: str, document: Document) -> Gloss | None:
+        """The gloss of title and text, of which the first ``MOST_GLOSSED`` characters are glossed."""
+        glosser, text = self._glosser(language), document.text[:MOST_GLOSSED]
+        if glosser is None:
+            self._note_missing({language})
+            return None
+        if len(document.text) > MOST_GLOSSED:
+            self.note = f"the first {MOST_GLOSSED:,} characters of this text have a gloss"
+        return Gloss(self._reader, glosser.gloss(_cut(document.title), query, around=text), glosser.gloss(text, query))
+
+    def _note_missing(self, languages: Set[str]) -> None:
+        missing = sorted(languages - {self._reader})
+        if missing and not self.note:
+            names = ", ".join(map(language_name, missing))
+            way = f"'isogloss languages {missing[0]}' says what would help"
+            self.note = f"no gloss of {names}: nothing here translates its words into {self._reader!r}; {way}"
 
     @property
     def _reader(self) -> str:
         return self._searcher.query_language
 
+    def _glosser(self, language: str) -> Glosser | None:
+        known = language != self._reader and language in self._searcher.languages
+        return glosser_of(self._searcher, language) if known else None
+
     def _gloss(self, query: str, hit: Hit, snippet: Snippet) -> Gloss | None:
         check()
-        glosser = None if hit.language == self._reader else glosser_of(self._searcher, hit.language)
+        glosser = self._glosser(hit.language)
         if glosser is None:
             return None
         met = _met_by(self._searcher, hit)
@@ -105,7 +124,10 @@ def glossed(searcher: Searcher, query: str, hits: Hits, translator: str = "") ->
 
 def shown_title(hit: Hit) -> str:
     """The title of a hit, cut where it is very long."""
-    title = hit.document.title
+    return _cut(hit.document.title)
+
+
+def _cut(title: str) -> str:
     return title if len(title) <= _LONGEST else f"{title[: _LONGEST - 1]}…"
 
 

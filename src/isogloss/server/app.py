@@ -268,12 +268,12 @@ def _add_reading(app: FastAPI, backend: Backend) -> None:
             http, await backend.decoded(http, body, lambda body: models.model_body(body, models.ExplainRequest))
         )
 
-    @app.get(_DOCUMENT, response_model=models.DocumentMessage, responses=_errors(_WORK))
+    @app.get(_DOCUMENT, response_model=models.DocumentAnswer, responses=_errors(_WORK))
     async def get_document(
         http: Request, language: str, id: str, query: Annotated[models.DocumentParameters, Query()]
     ) -> Response:
         """A document by its language and id (percent-encoded)."""
-        return await backend.document(http, lambda: service.get(language, id, query.index))
+        return await backend.document(http, lambda: service.get(language, id, query))
 
 
 def _add_writing(app: FastAPI, backend: Backend, token: bytes) -> None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from isogloss.data.documents import Document
 from isogloss.search.gloss import Gloss, Twin
 from isogloss.search.glosses import Glosses, twin_of
 from isogloss.search.hits import Hit
 from isogloss.search.searcher import Searcher
 from isogloss.search.snippets import Snippet
 from isogloss.server.models import (
+    DocumentAnswer,
+    DocumentGloss,
     GlossMessage,
     HitMessage,
     MeaningMessage,
@@ -31,6 +34,17 @@ def add_glosses(
         message.gloss = gloss_message(gloss) if gloss else None
         message.twin = twin_message(twin) if twin else None
     return glosses.note
+
+
+def add_document_gloss(searcher: Searcher, query: str, document: Document, answer: DocumentAnswer) -> None:
+    """Give a document its gloss, or the note that says why there is none."""
+    glosses = Glosses(searcher)
+    gloss = glosses.of_document(query, answer.lang, document)
+    answer.gloss_note = glosses.note
+    if gloss is not None:
+        answer.gloss = DocumentGloss.model_construct(
+            language=gloss.language, title=list(map(_piece, gloss.title)), text=list(map(_piece, gloss.snippet))
+        )
 
 
 def gloss_message(gloss: Gloss) -> GlossMessage:

@@ -34,6 +34,8 @@ QueryLanguage = Annotated[str, Field(max_length=35, description=_QUERY_LANGUAGE,
 WithGloss = Annotated[
     bool, Field(description="whether each hit has its title and snippet in the language of the query", examples=[True])
 ]
+_GLOSSED = "whether the document has its title and text in the language of the query"
+_GLOSSED_FOR = "the query by which the document was found: it helps to choose words of the gloss"
 Explain = Annotated[bool, Field(description="whether each hit has the words that made its score", examples=[True])]
 Exact = Annotated[bool, Field(description="whether to correct no typing errors of the query", examples=[False])]
 IndexName = Annotated[
@@ -143,6 +145,9 @@ class DocumentParameters(Parameters):
     """The parameters of ``GET /documents/{language}/{id}``."""
 
     index: IndexName = "main"
+    gloss: Annotated[bool, Field(description=_GLOSSED, examples=[True])] = False
+    q: Annotated[str, Field(max_length=QUERY_LENGTH, description=_GLOSSED_FOR, examples=[_QUERY])] = ""
+    query_lang: QueryLanguage = "detect"
 
 
 class SearchRequest(OneSearch, RequestBody):
@@ -255,6 +260,23 @@ class GlossMessage(BaseModel):
     title: list[PieceMessage]
     snippet: list[PieceMessage]
     translation: Annotated[TranslationMessage | None, Field(description="where the service has a translator")] = None
+
+
+class DocumentGloss(BaseModel):
+    """Title and text of a document word for word in the language of the reader."""
+
+    language: str
+    title: list[PieceMessage]
+    text: Annotated[list[PieceMessage], Field(description="of a long text only the beginning")]
+
+
+class DocumentAnswer(DocumentMessage):
+    """A document, with its gloss if that was requested."""
+
+    model_config = _example(**_DOCUMENT)
+
+    gloss: Annotated[DocumentGloss | None, Field(description="only where requested and known")] = None
+    gloss_note: Annotated[str, Field(description="why there is none, or not of all")] = ""
 
 
 class TwinMessage(BaseModel):

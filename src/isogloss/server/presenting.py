@@ -19,6 +19,7 @@ from isogloss.search.snippets import Snippet, content_parts, content_words, reas
 from isogloss.search.spelling import Correction
 from isogloss.server.models import (
     CorrectionMessage,
+    DocumentAnswer,
     DocumentMessage,
     ExplainParameters,
     FacetsMessage,
@@ -225,9 +226,9 @@ def facets_message(facets: Facets) -> FacetsMessage:
     )  # fmt: skip
 
 
-def document_message(document: Document, language: str) -> DocumentMessage:
+def document_answer(document: Document, language: str) -> DocumentAnswer:
     """A document as a line of a ``jsonl:`` source."""
-    return DocumentMessage.model_construct(  # what is stored is not validated again
+    return DocumentAnswer.model_construct(  # what is stored is not validated again
         id=document.id, text=document.text, title=document.title, lang=document.language or language, url=document.url,
         links=list(document.links), translations=dict(document.translations), fields=dict(document.fields),
     )  # fmt: skip

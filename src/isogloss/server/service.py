@@ -22,7 +22,7 @@ from isogloss.search.snippets import content_words, is_stop_word, snippet_of
 from isogloss.search.spelling import ReadQuery
 from isogloss.server import models, presenting
 from isogloss.server.errors import Refusal, opening_refusal, write_refusal
-from isogloss.server.glossing import add_glosses
+from isogloss.server.glossing import add_document_gloss, add_glosses
 from isogloss.server.limits import BATCH, COST, DEPTH, EXPLAINED, MOST_HITS, QUERY_LENGTH, QUERY_WORDS, Limits
 from isogloss.server.log import write_line
 from isogloss.server.presenting import (
@@ -214,9 +214,10 @@ class Service:
             unknown_words=_content(searcher.unknown_words(read.query, languages), read.query, searcher),
         )
 
-    def get(self, language: str, id_: str, which: str = "main") -> models.DocumentMessage:
+    def get(self, language: str, id_: str, request: models.DocumentParameters) -> models.DocumentAnswer:
         """A document."""
-        searcher = Searcher(self.index(which))
+        index = self.index(request.index)
+        searcher = Searcher(index)
         document = searcher.get(id_, language) if language in searcher.languages else None
         pages = searcher.index.sources.get(language) if document is None else None
         row = pages.find(id_) if pages is not None else None
@@ -224,7 +225,11 @@ class Service:
             document = pages[row]  # it can be searched with, and is the twin of another
         if document is None:
             raise _no_such_document(language, id_)
-        return presenting.document_message(document, language)
+        answer = presenting.document_answer(document, language)
+        if request.gloss:
+            reader = read_query_language(request.q, index, _named(request.query_lang)).searched
+            add_document_gloss(searcher.asked_in(reader), request.q, document, answer)
+        return answer
 
     def warm(self) -> None:
         """Read and compile what the first search would otherwise wait for."""

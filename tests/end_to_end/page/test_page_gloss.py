@@ -176,6 +176,42 @@ def test_why_there_is_no_gloss_is_said_once(demo_site, open_page, ask):
     expect(page.locator(".modes")).to_have_count(0)
 
 
+def test_a_whole_document_is_glossed_when_the_reader_asks(manuals_site, open_page):
+    page = open_page(f"{manuals_site}?q=salt&language=fr&id=guide%2Fsel.md")
+    text = page.locator(".document .text")
+    expect(text.locator(".gloss")).to_have_count(0)
+    page.keyboard.press("g")
+    expect(text.locator("h3 + .gloss").first).to_contain_text("salt")
+    expect(text.locator("li .gloss").first.locator(".words")).to_have_attribute("lang", "en")
+    expect(text.locator("pre + .gloss")).to_have_count(0)  # code says itself
+    expect(text.locator(".gloss .tag").locator("visible=true")).to_have_count(1)
+    expect(text.locator(".gloss", has_text="##")).to_have_count(0)  # marks of headings are no words
+    assert parse_qs(urlsplit(page.url).query)["glossed"] == ["1"]
+    text.locator(".word", has_text="salt").first.hover()
+    expect(page.get_by_role("tooltip")).to_contain_text("met salt of the query")
+    text.locator('.word[tabindex="0"]').focus()
+    page.keyboard.press("ArrowRight")
+    expect(text.locator(".word").nth(1)).to_be_focused()
+    assert Axe().run(page).violations_count == 0
+    page.get_by_role("link", name="Original only").click()
+    expect(text.locator(".gloss")).to_have_count(0)
+    expect(page.get_by_role("link", name="Original only")).to_be_focused()
+
+
+def test_a_page_in_the_readers_language_offers_no_gloss(demo_site, open_page):
+    page = open_page(f"{demo_site}?language=en&id=en-elephant")
+    expect(page.locator(".document h2")).to_have_text("Elephant")
+    expect(page.locator(".modes")).to_have_count(0)
+
+
+def test_a_document_says_why_it_has_no_gloss(demo_site, open_page):
+    document = {"id": "x", "lang": "fr", "title": "Mer", "text": "La mer.", "gloss_note": "nothing is known"}
+    page = open_page(demo_site)
+    page.route("**/documents/fr/x?*", lambda route: route.fulfill(body=json.dumps(document)))
+    page.goto(f"{demo_site}?language=fr&id=x&glossed=1")
+    expect(page.locator(".remark")).to_have_text("nothing is known")
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_in_glosses_and_tips(demo_site, open_page, ask, scheme):
     page = open_page(demo_site, color_scheme=scheme, reduced_motion="reduce")

@@ -18,7 +18,12 @@ export function readAddress(search = location.search) {
     gloss: GLOSSES.includes(gloss) ? gloss : GLOSSES[0],
     compare: parameters.get("compare") === "1",
     document: parameters.get("id")
-      ? { id: parameters.get("id"), language: parameters.get("language") ?? "", other: parameters.get("index") === "compare" }
+      ? {
+          id: parameters.get("id"),
+          language: parameters.get("language") ?? "",
+          other: parameters.get("index") === "compare",
+          glossed: parameters.get("glossed") === "1",
+        }
       : null,
   };
 }
@@ -38,6 +43,7 @@ export function addressOf(state) {
     parameters.set("language", state.document.language);
     parameters.set("id", state.document.id);
     if (state.document.other) parameters.set("index", "compare");
+    if (state.document.glossed) parameters.set("glossed", "1");
   }
   const text = parameters.toString();
   return text ? `?${text}` : "./";

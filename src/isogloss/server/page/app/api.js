@@ -84,15 +84,23 @@ export async function askWhy(state, { language, id, reranked = false }, { signal
   };
 }
 
-/** A whole document. */
-export async function askDocument({ language, id }, { signal, other = false } = {}) {
+/** The whole document of a state, with its gloss if that is wanted. */
+export async function askDocument(state, { signal } = {}) {
+  const { language, id, other, glossed } = state.document;
   const path = `documents/${encodeURIComponent(language)}/${encodeURIComponent(id)}`;
-  const found = await ask(path, other ? [["index", "compare"]] : [], signal, true);
+  const parameters = [
+    ...(other ? [["index", "compare"]] : []),
+    ...(glossed ? [["gloss", "true"], ["q", state.query]] : []),
+    ...(glossed && state.from ? [["query_lang", state.from]] : []),
+  ];
+  const found = await ask(path, parameters, signal, true);
   return {
     id: found.id,
     language: found.lang || language,
     title: found.title || found.id,
     text: found.text ?? "",
+    gloss: found.gloss ?? null,
+    glossNote: found.gloss_note ?? "",
     url: found.url ?? "",
     fields: found.fields ?? {},
     translations: found.translations ?? {},

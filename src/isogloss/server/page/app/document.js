@@ -4,6 +4,7 @@ import { addressOf } from "./address.js";
 import { askDocument, askWhy } from "./api.js";
 import { blocksOf } from "./blocks.js";
 import { el, inLanguage, safeAddress } from "./dom.js";
+import { documentChoice, lineMaker, oneStop, titleOf } from "./gloss.js";
 import { nameOf } from "./languages.js";
 import { marker } from "./marks.js";
 import { source } from "./source.js";
@@ -15,12 +16,12 @@ const LONGEST_VALUE = 200;
 /** The view of a state that names a document. */
 export async function documentView(state, status, { signal }) {
   const [document, met] = await Promise.all([
-    askDocument(state.document, { signal, other: state.document.other }),
+    askDocument(state, { signal }),
     whatMet(state, status, signal),
   ]);
   const inside = inLanguage(document.language);
   const from = source(document);
-  const text = el("div", { class: "text" }, elementsOf(document.text, met, inside));
+  const text = oneStop(el("div", { class: "text" }, elementsOf(document.text, met, inside, lineMaker(document))));
   const passage = text.querySelector(".here:has(mark)") ?? text.querySelector(".here");
   return {
     title: document.title,
@@ -38,6 +39,8 @@ export async function documentView(state, status, { signal }) {
         ),
         passage ? el("button", { class: "quiet", type: "button", on: { click: () => goTo(passage) } }, "To the passage") : null,
       ),
+      canBeGlossed(document, status) ? documentChoice(state) : null,
+      document.glossNote ? el("p", { class: "remark" }, document.glossNote) : null,
       el(
         "article",
         { class: "document" },
@@ -48,12 +51,18 @@ export async function documentView(state, status, { signal }) {
           versions(state, document, status),
         ),
         el("h2", { tabindex: "-1", ...inside }, document.title),
+        titleOf(document, "both").below,
         from ? el("p", { class: "original" }, safeAddress(document.url) ? "Original: " : "File: ", from) : null,
         text,
         fields(state, document.fields),
       ),
     ],
   };
+}
+
+/** Whether a document is in a language that readers of this index may not know. */
+function canBeGlossed({ language }, status) {
+  return language in (status?.languages ?? {}) && status.asked.some((asked) => asked !== language);
 }
 
 /**
@@ -81,24 +90,27 @@ function goTo(passage) {
   passage.focus({ preventScroll: true });
 }
 
-/** The elements of a text: headings, code, lists, tables and paragraphs, words marked and the passage set apart. */
-function elementsOf(text, { words, passage }, inside) {
+/**
+ * The elements of a text: headings, code, lists, tables and paragraphs, words marked and the passage set apart; below
+ * each its gloss, where there is one.
+ */
+function elementsOf(text, { words, passage }, inside, gloss) {
   const marked = marker(text, words, passage);
   const made = [];
   let level = 2; // of the title
   for (const block of blocksOf(text)) {
     if (block.kind === "heading") {
       level = Math.max(3, Math.min(block.level + 1, level + 1, 6)); // no level is left out
-      made.push(el(`h${level}`, inside, marked(block)));
+      made.push(el(`h${level}`, inside, marked(block)), gloss(block));
     } else if (block.kind === "code") {
       made.push(el("pre", { tabindex: "0", dir: "ltr" }, el("code", {}, marked(block))));
     } else if (block.kind === "item") {
-      within(made, block.ordered ? "ol" : "ul", inside).append(el("li", {}, marked(block)));
+      within(made, block.ordered ? "ol" : "ul", inside).append(el("li", {}, marked(block), gloss(block)));
     } else if (block.kind === "row") {
-      const cells = block.cells.map((cell) => el("td", {}, marked(cell)));
+      const cells = block.cells.map((cell) => el("td", {}, marked(cell), gloss(cell)));
       within(made, "table", inside).append(el("tr", {}, cells));
     } else {
-      made.push(el("p", inside, marked(block)));
+      made.push(el("p", inside, marked(block)), gloss(block));
     }
   }
   return made;

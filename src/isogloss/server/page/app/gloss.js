@@ -42,26 +42,49 @@ export function twin(state, hit) {
 /** The choice between original and gloss; nothing where no hit has a gloss to choose. */
 export function glossChoice(state, hits) {
   if (state.gloss !== "original" && !hits.some((hit) => hit.gloss)) return null;
+  return modes(["both", "gloss", "original"], state.gloss, (gloss) => ({ ...state, gloss }));
+}
+
+/** The same for a whole document, which has a gloss only where the reader asks for it. */
+export function documentChoice(state) {
+  const { document } = state;
+  const stateOf = (mode) => ({ ...state, document: { ...document, glossed: mode === "both" } });
+  return modes(["original", "both"], document.glossed ? "both" : "original", stateOf);
+}
+
+function modes(all, current, stateOf) {
   return el(
     "nav",
     { class: "modes", "aria-label": "Original or gloss", "aria-keyshortcuts": "g" },
-    Object.entries(LABELS).map(([mode, label]) =>
+    all.map((mode) =>
       el(
         "a",
         {
           id: `gloss-${mode}`,
-          href: addressOf({ ...state, gloss: mode }),
+          href: addressOf(stateOf(mode)),
           "data-inner": true,
           "data-stays": true,
-          "aria-current": mode === state.gloss ? "true" : null,
+          "aria-current": mode === current ? "true" : null,
         },
-        label,
+        LABELS[mode],
       ),
     ),
   );
 }
 
-/** Make the words of a card one stop of the Tab key; the arrows go from word to word. */
+/** A function from a span (`begin`, `end`) of the text of a document to the line that glosses it, if there is one. */
+export function lineMaker(document) {
+  let length = 0;
+  const all = (document.gloss?.text ?? []).map((piece) => ({ ...piece, begin: length, end: (length += piece.text.length) }));
+  return ({ begin, end }) => {
+    const pieces = all
+      .filter((piece) => piece.begin < end && piece.end > begin)
+      .map((piece) => ({ ...piece, text: piece.text.slice(Math.max(0, begin - piece.begin), end - piece.begin) }));
+    return pieces.some((piece) => shown(piece).trim()) ? line(document, { pieces }, "gloss") : null;
+  };
+}
+
+/** Make the words of a card or text one stop of the Tab key; the arrows go from word to word. */
 export function oneStop(card) {
   card.querySelector(".word")?.setAttribute("tabindex", "0");
   return card;

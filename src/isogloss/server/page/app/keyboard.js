@@ -58,10 +58,10 @@ function move(target, step) {
   return Boolean(next);
 }
 
-/** In the glosses of a card: to the next or previous word, to which Tab then comes back. False elsewhere. */
+/** In the glosses of a card or document: to the next or previous word, to which Tab then comes back. False elsewhere. */
 function toWord(target, step) {
   if (!target.matches(".word")) return false;
-  const words = [...target.closest(".card").querySelectorAll(".word")];
+  const words = [...target.closest(".card, .document").querySelectorAll(".word")];
   const next = words[words.indexOf(target) + step] ?? target;
   for (const word of words) word.tabIndex = word === next ? 0 : -1;
   next.focus();
