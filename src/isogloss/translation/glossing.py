@@ -156,15 +156,16 @@ class Glosser:
         """
         spans = token_spans(text)
         terms = self._document_terms.terms([token for _, _, token in spans])
-        context, marked, code = self._context(query, terms, around), set(marks), _code_spans(text)
+        context, marked = self._context(query, terms, around), set(marks)
+        code = {place for span in _code_spans(text) for place in range(*span)}
         pieces: list[Piece] = []
         position = 0
         for (begin, end, token), term in zip(spans, terms, strict=True):
             if begin < position:
                 continue  # the second token of one character
-            is_code = any(start <= begin < stop for start, stop in code)
             written = text[begin:end]
-            piece = self._kept(written, token, context) if is_code else self._word(written, token, term, context)
+            kept = begin in code
+            piece = self._kept(written, token, context) if kept else self._word(written, token, term, context)
             piece = replace(piece, match=(begin, end) in marked, met=met(token) or piece.met)
             if self._is_elided(text, begin, end) and not (piece.is_function and piece.gloss):
                 piece = replace(piece, gloss="", unknown=False, is_function=True)
