@@ -161,7 +161,8 @@ def _what_failed(error: OSError, options: argparse.Namespace) -> str:
         return error.strerror or str(error)
     named = (getattr(options, name, None) for name in ("output", "run_file", "json"))
     outputs = ", ".join("standard output" if name == "-" else name for name in named if name)
-    where = outputs or (options.index if options.command in _CHANGE_AN_INDEX else "standard output")
+    changes = getattr(options, "command", "") in _CHANGE_AN_INDEX
+    where = outputs or (options.index if changes else "standard output")
     return f"{where}: could not be written ({error.strerror or error}); is the disk full?"
 
 
