@@ -22,7 +22,7 @@ COPIES = 4 if LONG else 2
 LEXICON = {"lexicon": "bundled"}
 SYSTEMS = {
     "bm25": {}, "bm25-dict": LEXICON, "psq": LEXICON, "psq by passages": {**LEXICON, "passages": 20},
-    "translation-lm": {}, "topic": {}, "bridge": {"depth": 20},
+    "translation-lm": {}, "topic": {"topics": 5, "rounds": 3}, "bridge": {"depth": 20, "without": "weights"},
     **({"aligned": {}, "smooth": {}, "hybrid": {**LEXICON, "depth": 20}} if LONG else {}),
 }  # fmt: skip
 """A system, and its options; a depth below the number of documents, so that some are beyond it."""

@@ -33,7 +33,8 @@ def loaded(script, argument, folder):
 
 
 @pytest.mark.parametrize(
-    ("system", "settings"), [("psq", {}), ("bridge", {}), ("smooth", {"epochs": "1", "dimension": "4"})]
+    ("system", "settings"),
+    [("psq", {}), ("bridge", {"without": "weights"}), ("smooth", {"epochs": "1", "dimension": "4"})],
 )
 def test_searching_loads_neither_training_nor_evaluation_nor_readers(system, settings, tmp_path):
     make_index(tmp_path / "index", system, Demo(), ["fr"], settings=settings)

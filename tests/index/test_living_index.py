@@ -24,9 +24,9 @@ SYSTEMS = {
     "psq by passages": {"passages": "8"},
     "smooth by passages": {"epochs": "1", "dimension": "8", "dev_queries": "0", "batch": "256", "passages": "8"},
     "tree-kernel": {"training_questions": "4", "depth": "2"},
-    "bridge": {"epochs": "1", "dimension": "8"},
-    "bridge by whole texts": {"epochs": "1", "dimension": "8", "passages": "0", "depth": "20"},
-    "hybrid": {},
+    "bridge": {"epochs": "1", "dimension": "8", "without": "weights"},
+    "bridge by whole texts": {"epochs": "1", "dimension": "8", "passages": "0", "depth": "20", "without": "weights"},
+    "hybrid": {"dense_options": "dimension=20"},
     "cntn": {"epochs": "1", "dev_queries": "0", "dimension": "8", "document_words": "20"},
     "layerwise": {
         "epochs": "1",
