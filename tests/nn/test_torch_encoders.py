@@ -175,6 +175,19 @@ def test_dropout_keeps_the_mean():
     assert values.mean().item() == pytest.approx(1, abs=0.03)
 
 
+def test_a_compiled_module_drops_what_it_drops_otherwise():
+    values, found = torch.ones(6, 8), []
+    for compiled in (False, True):
+        layer = Dropout(0.4)
+        layer.generator = torch.Generator().manual_seed(1)
+        if compiled:
+            layer.stay_uncompiled()
+        forward = torch.compile(layer.forward, backend="eager") if compiled else layer.forward
+        found.append(forward(values))
+    assert torch.equal(*found)
+    assert (found[0] == 0).any()
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("shared", [False, True])
 def test_encoders_come_back_from_their_arrays(kind, shared):

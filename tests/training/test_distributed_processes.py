@@ -161,3 +161,14 @@ def test_the_rank_is_what_torchrun_sets():
 def test_an_environment_that_makes_no_sense_is_named(variables, said):
     with pytest.raises(InputError, match=said):
         rank_in_environment(variables)
+
+
+def test_torch_is_imported_without_its_compiler():
+    """It loads ``torch.distributed.nn``, whose functions hold the process group of the moment as a default.
+
+    The connections of a process that has left would stay open, and the others wait for it.
+    """
+    pytest.importorskip("torch")
+    code = "import sys, isogloss.training.distributed_torch, isogloss.training.torch_pairs; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], env=environment(), capture_output=True, text=True, check=True)
+    assert not {"torch._dynamo", "torch.distributed.nn"} & set(done.stdout.split())

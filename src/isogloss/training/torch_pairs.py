@@ -10,6 +10,9 @@ On a GPU the loss of a recorded step is compiled by torch, which makes a few ker
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cached_property
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -17,7 +20,7 @@ from torch import Tensor, nn
 from torch.nn.functional import softplus
 
 from isogloss.nn.encoders.torch_encoder import as_tensor, named_parameters
-from isogloss.nn.encoders.towers import TextEncoder
+from isogloss.nn.encoders.towers import Dropout, TextEncoder
 from isogloss.nn.inference import DeviceTexts, usable_device
 from isogloss.nn.losses import BAND, CompiledLoss, Loss
 from isogloss.nn.similarity import smooth_cosine
@@ -62,10 +65,6 @@ class TorchPairs(TorchLearner, PairLearner):
         self.encoders = query_encoder.to(on), document_encoder.to(on)
         super().__init__(self.encoders, named_parameters(*self.encoders), clip, seed, on, recorded)
         self._loss, self._eps = TensorLoss(loss, on), eps
-        self._compiled_loss = self._loss_of
-        if self._recorded:
-            torch.compiler.reset()  # what a learner before this one compiled counts against torch's limit of eight
-            self._compiled_loss = torch.compile(self._loss_of, dynamic=False)
         self.use(pairs)
 
     def use(self, pairs: Pairs) -> None:
@@ -99,6 +98,15 @@ class TorchPairs(TorchLearner, PairLearner):
         documents = self.encoders[1].encode(*self._documents.batch(self._document_of[examples], lengths[1]))
         scores = smooth_cosine(queries, documents, self._eps)
         return self._loss.values(scores, self._grades[examples].long()).mean()
+
+    @cached_property
+    def _compiled_loss(self) -> Callable[[Tensor, Lengths], Tensor]:
+        """The same, compiled; only for what is recorded, because compiling takes longer than a few steps."""
+        torch.compiler.reset()  # what a learner before this one compiled counts against torch's limit of eight
+        for part in self._parts():
+            if isinstance(part, Dropout):
+                part.stay_uncompiled()
+        return torch.compile(self._loss_of, dynamic=False)
 
     def step(self, examples: Tensor, lengths: Lengths) -> Tensor:
         loss = (self._compiled_loss if self._is_recording else self._loss_of)(examples, lengths)

@@ -98,10 +98,15 @@ class Dropout(nn.Module):
         """The values, some of them dropped."""
         if not self.training or self.rate == 0:
             return values
-        kept: Tensor = self._kept(values)
-        return values * kept.div_(1 - self.rate)
+        return values * self._kept(values).div_(1 - self.rate)
 
-    @torch.compiler.disable  # type: ignore[untyped-decorator]  # the compiler has no random numbers but its own
+    def stay_uncompiled(self) -> None:
+        """Draw outside of what ``torch.compile`` makes of a module: it has no random numbers but its own.
+
+        As a decorator ``disable`` would load torch's compiler wherever this module is imported (1.5 s).
+        """
+        self._kept = torch.compiler.disable(self._kept)  # type: ignore[method-assign, no-untyped-call]
+
     def _kept(self, values: Tensor) -> Tensor:
         """1 where a number is kept, 0 where it is dropped."""
         if self.part is None:
