@@ -187,8 +187,8 @@ def _answer(out: Console, searcher: Searcher) -> None:
     for query in _QUERIES:
         rows = []
         for hit in (hit for language in LANGUAGES for hit in searcher.search(query, k=1, languages=[language])):
-            reasons = reasons_of(searcher, hit.language, hit.document, hit.explanation)[:3]
-            because = "; ".join(f"{word} → {', '.join(words)}" for word, words, _ in reasons)
+            reasons = reasons_of(searcher, hit.language, hit.document, hit.explanation)
+            because = "; ".join([f"{word} → {', '.join(words)}" for word, words, _ in reasons if words][:3])
             topic = hit.document.id.removeprefix(f"{hit.language}-")
             rows.append((LANGUAGES[hit.language], f"{hit.document.title} ({topic})", because))
         print_table(out, f"“{query}”", ("", "best document", "because of"), rows, left=3)
