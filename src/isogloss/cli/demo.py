@@ -188,7 +188,7 @@ def _answer(out: Console, searcher: Searcher) -> None:
         rows = []
         for hit in (hit for language in LANGUAGES for hit in searcher.search(query, k=1, languages=[language])):
             reasons = reasons_of(searcher, hit.language, hit.document, hit.explanation)
-            because = "; ".join([f"{word} → {', '.join(words)}" for word, words, _ in reasons if words][:3])
+            told = [f"{part.query_word} → {', '.join(part.different_words)}" for part in reasons if part.document_words]
             topic = hit.document.id.removeprefix(f"{hit.language}-")
-            rows.append((LANGUAGES[hit.language], f"{hit.document.title} ({topic})", because))
+            rows.append((LANGUAGES[hit.language], f"{hit.document.title} ({topic})", "; ".join(told[:3])))
         print_table(out, f"“{query}”", ("", "best document", "because of"), rows, left=3)

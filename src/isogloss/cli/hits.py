@@ -204,10 +204,10 @@ def scored_by(searcher: Searcher, hit: Hit) -> str:
 def print_explanation(out: Console, searcher: Searcher, hit: Hit) -> None:
     """Which query word met which document words, and how much each gave; of many, those that gave most."""
     parts = _reasons(searcher, hit)
-    for word, words, score in parts[:_MOST_PARTS]:
-        different = {word.casefold(): word for word in reversed(words)}  # but for capitals
-        said = Text(f"{word}{' → ' if words else ''}{_listed(list(different.values())[::-1], ', ')}", "cyan")
-        _print_indented(out, Text(f"     {score:8.3f}  ", "cyan"), said)
+    for part in parts[:_MOST_PARTS]:
+        words = part.different_words
+        said = Text(f"{part.query_word}{' → ' if words else ''}{_listed(words, ', ')}", "cyan")
+        _print_indented(out, Text(f"     {part.score:8.3f}  ", "cyan"), said)
     if len(parts) > _MOST_PARTS:
         rest = sum(score for _, _, score in parts[_MOST_PARTS:])
         out.print(Text(f"     {rest:8.3f}  by {len(parts) - _MOST_PARTS} more words", "cyan"))

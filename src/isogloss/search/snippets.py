@@ -159,6 +159,18 @@ class Reason(NamedTuple):
     document_words: tuple[str, ...]
     score: float
 
+    @property
+    def different_words(self) -> list[str]:
+        """The words; of those that differ by capitals alone the first.
+
+        >>> Reason("sea", ("Mer", "mer", "mers"), 1.0).different_words
+        ['Mer', 'mers']
+        """
+        first = dict[str, str]()
+        for word in self.document_words:
+            first.setdefault(word.casefold(), word)
+        return [*first.values()]
+
 
 def reasons_of(
     searcher: Searcher, language: str, document: Document, parts: Sequence[Contribution], reranked: bool = False,
