@@ -9,10 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from py3langid.langid import LanguageIdentifier
 
 from isogloss.data.documents import Document
 from isogloss.data.formats import open_source
 from isogloss.data.problems import Problems
+from isogloss.data.readers import folder as folder_reader
 from isogloss.data.readers.files.kinds import kind_of
 from isogloss.data.readers.folder import Folder
 from isogloss.data.translations import OwnTranslations
@@ -181,8 +183,8 @@ def test_a_file_that_was_just_written_is_hashed_again(index, folder, monkeypatch
 def test_a_file_that_changes_while_it_is_read_is_read_again(index, folder, monkeypatch):
     original = Folder.read
 
-    def read(self, paths, problems, language=""):
-        found = list(original(self, paths, problems, language))
+    def read(self, paths, problems):
+        found = list(original(self, paths, problems))
         write(folder / "bread.md", "Le pain est rassis.")
         return iter(found)
 
@@ -229,6 +231,88 @@ def test_documents_that_are_there_already_cost_nothing(index, folder, monkeypatc
     with IndexWriter(index) as writer:
         add_source(writer, open_source(str(folder)), ["fr"])
         assert writer.changes.unchanged == 4
+
+
+@pytest.fixture
+def detected(monkeypatch):
+    """The texts whose language is detected."""
+    return calls(monkeypatch, LanguageIdentifier, "rank", lambda self, text: text)
+
+
+def calls(monkeypatch, of, name, noted):
+    found, original = [], getattr(of, name)
+
+    def noting(*arguments):
+        found.append(noted(*arguments))
+        return original(*arguments)
+
+    monkeypatch.setattr(of, name, noting)
+    return found
+
+
+@pytest.mark.parametrize("languages", [[], ["fr"]])
+def test_files_that_are_there_already_are_read_once_and_their_languages_are_known(
+    tmp_path, folder, later, monkeypatch, detected, languages
+):
+    index = tmp_path / "index"
+    write(folder / "long.md", "\n\n".join(FRENCH * 10))
+    make_index(index, "bm25", open_source(str(folder)), languages)
+    write(folder / "new.txt", FRENCH[0])
+    detected.clear()
+    read = calls(monkeypatch, folder_reader, "open_bytes", lambda path: path.name)
+    hashed = calls(monkeypatch, file_states, "open_regular", lambda path: path.name)
+    with IndexWriter(index) as writer:
+        assert add_source(writer, open_source(str(folder)), languages) == 6
+        assert (writer.changes.added, writer.changes.unchanged) == (1, 5)
+    assert detected == [FRENCH[0]]
+    assert hashed == ["new.txt"]
+    assert sorted(read) == ["bees.md", "bread.md", "light.html", "long.md", "new.txt", "sea.txt"]
+    assert not sync_index(index).changed
+
+
+def test_lines_that_are_there_already_keep_their_languages(tmp_path, detected):
+    pages, index = tmp_path / "pages.jsonl", tmp_path / "index"
+    lines = [json.dumps({"id": str(number), "text": text}) for number, text in enumerate((*FRENCH, GERMAN))]
+    pages.write_text("\n".join(lines))
+    make_index(index, "bm25", open_source(str(pages)))
+    pages.write_text("\n".join([*lines, json.dumps({"id": "new", "text": "Radio"})]))
+    detected.clear()
+    assert sync_index(index) == Synced(1, read=1, files=1)
+    assert detected == ["Radio"]
+    assert ("fr", "new") in documents(index), "as most of the others are"
+    detected.clear()
+    with IndexWriter(index) as writer:
+        assert add_source(writer, open_source(str(pages))) == 6
+        assert writer.changes.unchanged == 6
+    assert not detected
+
+
+def test_a_short_text_is_in_the_language_of_its_folder_where_the_others_are_there_already(tmp_path, folder):
+    index = tmp_path / "detected"
+    write(folder / "stock" / "bienen.md", GERMAN)
+    make_index(index, "bm25", open_source(str(folder)))
+    write(folder / "guide" / "radio.md", "Radio")
+    write(folder / "stock" / "radio.md", "Radio")
+    with IndexWriter(index) as writer:
+        add_source(writer, open_source(str(folder)))
+        assert (writer.changes.added, writer.changes.unchanged) == (2, 5)
+    assert {("fr", "guide/radio.md"), ("de", "stock/radio.md")} < documents(index).keys()
+
+
+@pytest.mark.parametrize("languages", [[], ["fr"]])
+def test_parts_in_several_languages_are_followed_when_their_file_is_added_again(tmp_path, folder, languages):
+    index = tmp_path / "parts"
+    write(folder / "both.md", "\n\n".join([*FRENCH * 10, *[GERMAN] * 30]))
+    make_index(index, "bm25", open_source(str(folder)), languages)
+    before = documents(index)
+    parts = [("fr", "both.md"), ("de", "both.md#de")]
+    assert [key for key in before if key[1].startswith("both")] == (parts[:1] if languages else parts)
+    with IndexWriter(index) as writer:
+        add_source(writer, open_source(str(folder)), languages)
+        assert writer.changes.unchanged == len(before)
+    assert documents(index) == before
+    (folder / "both.md").unlink()
+    assert sync_index(index).deleted == len(before) - 4
 
 
 def test_what_was_changed_and_then_changed_back_is_unchanged(index):

@@ -13,7 +13,7 @@ from isogloss.data.readers.folder import OneFile
 from isogloss.data.source import Source
 from isogloss.index.detecting import languages_to_add, only_languages
 from isogloss.index.named_origins import confirm
-from isogloss.index.origin_files import recording
+from isogloss.index.origin_files import is_followed, origin_name, recording
 from isogloss.index.origins import load_origins
 from isogloss.index.syncing import FileOfOrigin, Synced, folder_of, sync_index
 from isogloss.index.writer import IndexWriter
@@ -38,28 +38,28 @@ def add_source(
     from now on the documents that were read now, and those in other languages; others that it had before stay in the
     index, and are not followed.
     """
-    recorded = recording(source, languages, problems) if follow else None
-    read = source if recorded is None else recorded.source
+    origins = load_origins(writer.path, writer.index.commit) if follow and is_followed(source) else {}
+    name = next((name for name, each in origins.items() if each.origin.source == origin_name(source)), "")
+    before = origins.get(name)
+    recorded = recording(source, languages, problems, before=before) if follow else None
     if not languages:
-        read, languages = languages_to_add(read, writer.index.manifest, problems)
+        source, languages = languages_to_add(source, writer.index, problems)
     else:
-        read = only_languages(read, languages, problems)
+        source = only_languages(source, languages, problems, writer.index)
+    source = source if recorded is None else recorded.noting(source)
     ids: dict[str, list[str]] = {}
 
     def noted() -> Iterator[Document]:
-        for document in documents_of(read, languages, problems):
+        for document in documents_of(source, languages, problems):
             language = writer.language_of(document)
             ids.setdefault(language, []).append(document.id)
             yield replace(document, language=language)
 
-    writer.source = read
+    writer.source = source
     count = writer.add(noted())
     if recorded is not None:
-        name, record = "", recorded.record(ids)
-        for known, each in load_origins(writer.path, writer.index.commit).items():
-            if each.origin.source == record.origin.source:
-                name, record = known, record.with_languages_of(each)
-        writer.set_origin(name, record)
+        record = recorded.record(ids)
+        writer.set_origin(name, record if before is None else record.with_languages_of(before))
     writer.commit()
     if recorded is not None:
         confirm(writer.index.manifest.identity, record.origin.source)

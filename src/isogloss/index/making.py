@@ -83,12 +83,12 @@ def make_index(
         raise InputError(f"translations: {name} is trained already; leave them out, or train it with {parallel}")
     named = bool(languages)
     recorded = recording(source, languages, problems, translations is not None)
-    source = source if recorded is None else recorded.source
     if not named:
         detected = with_languages(source, problems)
         source, languages = detected.source, languages_to_index(detected, query_languages)
     elif translations is None:
         source = only_languages(source, languages, problems)
+    source = source if recorded is None else recorded.noting(source)
     if translations is not None:
         source, languages = translations.added_to(source, languages, query_languages, named, problems)
     settings = dict(settings or {})

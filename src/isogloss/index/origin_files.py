@@ -115,17 +115,30 @@ def _inside(root: Path, path: Path) -> str:
 
 
 class Recording:
-    """Notes which document of a source is from which file, while ``source`` is read instead of it."""
+    """Notes which document of a source is from which file, while its documents are read."""
 
-    def __init__(self, source: Source, languages: Collection[str], problems: Problems | None, translated: bool) -> None:
+    def __init__(
+        self, source: Source, languages: Collection[str], problems: Problems | None, translated: bool,
+        before: OriginRecord | None,
+    ) -> None:  # fmt: skip
         skip_bad = problems is not None and not problems.stop_at_errors
         self._origin = Origin(origin_name(source), tuple(languages), skip_bad, translated)
-        self._scan = scan(source)
+        self._scan = scan(source, None if before is None else before.states())
         self._file_of: dict[str, str] = {}
-        self._source, self.source = source, source
-        if isinstance(source, Folder):
-            self.source = copy(source)
-            vars(self.source).update(documents=self._documents, all_documents=self._all_documents)
+
+    def noting(self, source: Source) -> Source:
+        """The source, whose documents are noted when they are read."""
+
+        def documents(language: str, problems: Problems) -> Iterator[tuple[Location, Document]]:
+            for location, document in source.documents(language, problems):
+                self._file_of[document.id] = _inside(self._scan.root, location.path)
+                yield location, document
+
+        if not isinstance(source, Folder):
+            return source
+        made = copy(source)
+        vars(made)["documents"] = documents
+        return made
 
     def record(self, ids: Mapping[str, Collection[str]]) -> OriginRecord:
         """What was read: ``ids`` are those of the documents of each language that were indexed."""
@@ -136,20 +149,10 @@ class Recording:
         used = {key: path for key, path in claims.items() if path in states}
         return OriginRecord.of(replace(self._origin, read_at=now()), states, used)
 
-    def _documents(self, language: str, problems: Problems) -> Iterator[tuple[Location, Document]]:
-        return self._noted(self._source.documents(language, problems))
-
-    def _all_documents(self, problems: Problems) -> Iterator[tuple[Location, Document]]:
-        return self._noted(self._source.all_documents(problems))
-
-    def _noted(self, documents: Iterator[tuple[Location, Document]]) -> Iterator[tuple[Location, Document]]:
-        for location, document in documents:
-            self._file_of[document.id] = _inside(self._scan.root, location.path)
-            yield location, document
-
 
 def recording(
-    source: Source, languages: Collection[str] = (), problems: Problems | None = None, translated: bool = False
-) -> Recording | None:
-    """A recording of a source, if its files can be read again."""
-    return Recording(source, languages, problems, translated) if is_followed(source) else None
+    source: Source, languages: Collection[str] = (), problems: Problems | None = None, translated: bool = False,
+    before: OriginRecord | None = None,
+) -> Recording | None:  # fmt: skip
+    """A recording of a source, if its files can be read again; ``before``: what was read of it the last time."""
+    return Recording(source, languages, problems, translated, before) if is_followed(source) else None

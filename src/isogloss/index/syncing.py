@@ -371,7 +371,7 @@ class _Changing:
         if next(source.all_documents(Problems(stop_at_errors=False)), None) is None:
             return
         if not languages:
-            source, languages = languages_to_add(source, self._manifest, problems)
+            source, languages = languages_to_add(source, self._writer.index, problems)
         for language in languages:
             found = checked_documents(source.documents(language, problems), problems)
             yield from _assigned(found, languages, language)
@@ -389,7 +389,7 @@ class _Changing:
                     (place, replace(each, language=language) if file in marked.get(language, ()) else each)
                     for language in languages or ("",)
                     if not marked.get(language) or file in marked[language]
-                    for place, each in checked_documents(folder.read([file], problems, language), problems)
+                    for place, each in checked_documents(folder.read([file], problems), problems)
                 ]
             except InputError as error:
                 failed[path] = str(error)

@@ -1,9 +1,8 @@
 """A folder of documents: text, Markdown, HTML, reStructuredText, PDF, office documents, books and e-mail.
 
 Files may be ``.gz``. The id of a document is its path in the folder; its fields are ``path``, the same, and ``kind``. A
-file with long parts in several languages makes a document of each: the parts in the language that it has most of have
-the id of the file, others that with the language, ``guide.pdf#de``. A file that cannot be read is skipped, with its
-reason. Links that lead out of the folder are not followed, unless the source is written ``folder+links:DIR``.
+file that cannot be read is skipped, with its reason. Links that lead out of the folder are not followed, unless the
+source is written ``folder+links:DIR``.
 
 Languages: files below a sub-folder named by the language (``fr/…``) or with it before the ending (``page.fr.md``) are
 of that language; where the folder has neither for a language, every file is read. Where no language is asked for, such
@@ -35,7 +34,6 @@ from isogloss.data.source import Source, existing_directory
 from isogloss.storage.errors import InputError
 from isogloss.storage.lines import Location, find_file, open_bytes
 from isogloss.text.batches import available_cores
-from isogloss.text.detection import language_parts
 from isogloss.text.language_names import find_code
 
 _LANGUAGE = re.compile(r"[A-Za-z]{2}(?:[-_@][A-Za-z]{2,8})*|[A-Za-z]{4,}")  # fr, pt-BR, zh_Hans, french
@@ -60,7 +58,7 @@ class Folder(Source):
     def documents(self, language: str, problems: Problems) -> Iterator[tuple[Location, Document]]:
         paths = self.files(problems)
         marked = self.marked(paths, language)
-        for location, document in self.read(marked or paths, problems, language):
+        for location, document in self.read(marked or paths, problems):
             yield location, replace(document, language=language) if marked else document
 
     def all_documents(self, problems: Problems) -> Iterator[tuple[Location, Document]]:
@@ -75,10 +73,8 @@ class Folder(Source):
         """Those files whose paths say that they are in a language."""
         return [path for path in paths if language in _named_languages(path.relative_to(self.directory))]
 
-    def read(
-        self, paths: Iterable[Path], problems: Problems, language: str = ""
-    ) -> Iterator[tuple[Location, Document]]:
-        """The documents of some files of the folder; all are in a language where one is named."""
+    def read(self, paths: Iterable[Path], problems: Problems) -> Iterator[tuple[Location, Document]]:
+        """The documents of some files of the folder."""
         for path, content in _contents(paths):
             try:
                 title, text = content()
@@ -90,8 +86,9 @@ class Folder(Source):
                 continue
             name = path.relative_to(self.directory)
             title = title or id_of(Path(_without_language(split_ending(name)[0])))
-            for document in _documents(name, title, text, split=not language):
-                yield Location(path), document
+            kind, id_ = kind_of(name), id_of(name)
+            fields = {"path": id_, "kind": kind.name if kind else ""}
+            yield Location(path), Document(id_, text, title, fields=fields)
 
     def place(self, document: Document) -> tuple[str, str]:
         path = Path(document.id)
@@ -122,18 +119,6 @@ class OneFile(Folder):
 def has_text(path: Path) -> bool:
     """Whether a file is one of those that are read."""
     return kind_of(path) is not None
-
-
-def _documents(name: Path, title: str, text: str, split: bool) -> Iterator[Document]:
-    """The document of a file; or the documents, one for each language of which it has a long part."""
-    kind, id_ = kind_of(name), id_of(name)
-    fields = {"path": id_, "kind": kind.name if kind else ""}
-    parts = language_parts(text) if split else {}
-    if len(parts) < 2:
-        yield Document(id_, text, title, fields=fields)
-    else:
-        for number, (language, part) in enumerate(parts.items()):
-            yield Document(f"{id_}#{language}" if number else id_, part, title, language, fields=fields)
 
 
 Content = Callable[[], TitleAndText]
