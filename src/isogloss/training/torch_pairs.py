@@ -27,7 +27,7 @@ from isogloss.nn.similarity import smooth_cosine
 from isogloss.storage.errors import InputError
 from isogloss.training.examples import Pairs
 from isogloss.training.learner import PairLearner, State
-from isogloss.training.torch_steps import Lengths, TorchLearner
+from isogloss.training.torch_steps import PADDINGS, Lengths, TorchLearner
 
 
 class TensorLoss:
@@ -102,7 +102,8 @@ class TorchPairs(TorchLearner, PairLearner):
     @cached_property
     def _compiled_loss(self) -> Callable[[Tensor, Lengths], Tensor]:
         """The same, compiled; only for what is recorded, because compiling takes longer than a few steps."""
-        torch.compiler.reset()  # what a learner before this one compiled counts against torch's limit of eight
+        torch.compiler.reset()  # what a learner before this one compiled counts against torch's limit of versions
+        torch._dynamo.config.recompile_limit = 2 * PADDINGS  # beyond it nothing is compiled; a version for each encoder
         for part in self._parts():
             if isinstance(part, Dropout):
                 part.stay_uncompiled()

@@ -38,6 +38,8 @@ from isogloss.training.word_average.adam import ADAM_EPSILON, BETA1, BETA2
 
 _WARM_UP = 3
 _CHUNK = 64  # batches
+PADDINGS = 8
+"""To how many lengths the texts of recorded steps are padded."""
 Lengths = tuple[int, int]
 """How far the queries and the documents of a batch are padded."""
 AddUp = Callable[[Sequence[nn.Parameter], Tensor], Tensor]
@@ -261,13 +263,13 @@ class TorchLearner(Learner):
 def padded_lengths(lengths: Lengths, longest: Lengths) -> Lengths:
     """How far a recorded step is padded: both sides to the same number of eighths of the longest text of all.
 
-    So a batch is not padded to a text that is somewhere else, and there are at most eight recordings.
+    So a batch is not padded to a text that is somewhere else, and there are at most eight recordings of a batch size.
 
     >>> padded_lengths((12, 100), (20, 200)), padded_lengths((20, 3), (20, 200)), padded_lengths((1, 1), (1, 1))
     ((13, 125), (20, 200), (1, 1))
     """
-    part = max(-(-8 * own // max(1, most)) for own, most in zip(lengths, longest, strict=True))
-    padded = [max(1, -(-max(1, part) * most // 8)) for most in longest]
+    part = max(-(-PADDINGS * own // max(1, most)) for own, most in zip(lengths, longest, strict=True))
+    padded = [max(1, -(-max(1, part) * most // PADDINGS)) for most in longest]
     return padded[0], padded[1]
 
 
