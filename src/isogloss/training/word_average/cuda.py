@@ -6,8 +6,8 @@ whole numbers.
 
 A step moves some tens of megabytes, which takes a GPU ten microseconds; launching one operation after the other from
 Python would take a hundred times that. So everything lies on the device: texts, the epoch's order, learning rates, and
-a counter that tells the kernels (``kernels.py``) which step it is. ``STEPS`` steps are recorded once as a CUDA graph;
-an epoch is that recording, replayed.
+a counter that tells the kernels (``kernels.py``) which step it is. Some steps (``STEPS``) are recorded once as a CUDA
+graph; an epoch is that recording, replayed.
 """
 
 from __future__ import annotations
@@ -26,15 +26,17 @@ from isogloss.training.learner import PairLearner, State
 from isogloss.training.word_average.adam import ADAM_EPSILON, BETA1, BETA2, LIMIT, Table, catch_up, schedule
 from isogloss.training.word_average.reference import check_state, state_of
 
-STEPS = 32
-"""How many steps a recording has."""
+STEPS = 128
+"""How many steps a recording has, if there is room."""
+_ROOM = 2**28  # numbers of 32 bits that a recording may use: a gigabyte
 _NEVER = 2**62
 _LARGEST_SUM = 2.0**26  # times ``kernels.SCALE`` it is half of what 64 bits hold
 # How many numbers (of word vectors, of sums) a program handles at once, and in how many warps: tried on an H200.
-_TILE, _SUM_TILE, _WARPS = 16384, 4096, 16
+_TILE, _SUM_TILE, _WARPS = 16384, 2048, 16
 _SQUARE_TILE, _SQUARE_WARPS, _SQUARES = 4096, 8, 128
-_UPDATE_TILE, _UPDATE_WARPS = 1024, 4
+_UPDATE_TILE, _UPDATE_WARPS = 512, 2
 _CATCH_UP_TILE, _CATCH_UP_WARPS = 1024, 4
+_ROWS = 128  # rows that a program of ``look_ahead`` handles at once
 _WORDS = 1024  # words that a program of ``claim`` or ``resolve`` handles at once
 _OVERLAPPING = (9, 0)  # compute capability from which a kernel can start before the one before it ends
 
@@ -114,33 +116,37 @@ class Texts:
 
 
 class Recording:
-    """``STEPS`` steps of one batch size as a CUDA graph, and the memory that it reads and writes."""
+    """Some steps of one batch size as a CUDA graph, and the memory that it reads and writes."""
 
     def __init__(self, model: Model, texts: Texts, batch_size: int, examples: int, words: int) -> None:
         device, size = model.rows.device, model.rows.shape[2]
         self.model, self.texts = model, texts
         self.batch_size, self.examples, self.words = batch_size, examples, max(1, words)
+        self.steps = steps = recorded_steps(-(-examples // batch_size), len(model.rows), self.words)
         self.order = Order.room(examples, batch_size, device)
         self.rates = torch.zeros((-(-examples // batch_size), 3), device=device)
         self.losses = torch.zeros(examples, device=device)
-        self._owners = torch.zeros((STEPS, len(model.rows)), dtype=torch.int32, device=device)
-        at_places = torch.zeros((4, STEPS, self.words), dtype=torch.int32, device=device)
+        self._owners = torch.zeros((steps, len(model.rows)), dtype=torch.int32, device=device)
+        at_places = torch.zeros((4, steps, self.words), dtype=torch.int32, device=device)
         self._row_of, self._text_of, self._shared, self._misses = at_places
-        self._links = torch.zeros((STEPS, self.words), dtype=torch.int64, device=device)
-        self._count_of = torch.zeros((STEPS, self.words), device=device)
+        self._links, self._others = torch.zeros((2, steps, self.words), dtype=torch.int64, device=device)
+        self._number_of = torch.zeros((steps, batch_size, 2), dtype=torch.int32, device=device)
+        self._count_of = torch.zeros((steps, self.words), device=device)
+        self._firsts = torch.zeros(len(model.rows), dtype=torch.int32, device=device)
+        self._ahead = torch.zeros((steps, steps, 4), device=device)
         self._sums = torch.zeros((self.words, size), dtype=torch.int64, device=device)
         self._gradients = torch.zeros((2 * batch_size, size), device=device)
         self._bounds = torch.zeros(batch_size, device=device)
         self._overlaps = torch.cuda.get_device_capability(device) >= _OVERLAPPING
         self._columns = _power_of_two(size)
-        self._squares = torch.zeros(_SQUARES, device=device)
+        self._squares = torch.zeros(_SQUARES + 1, device=device)
         from isogloss.training.word_average import kernels  # needs triton, which is not everywhere that torch is
 
         self._kernels = kernels
         self._graph = self._record()
 
     def replay(self) -> None:
-        """Take the next ``STEPS`` steps."""
+        """Take the next ``steps`` steps."""
         self._graph.replay()
 
     def begin(self, order: Order, rates: NDArray[np.float64], step: int) -> None:
@@ -161,26 +167,33 @@ class Recording:
 
     def _run(self) -> None:
         self._prepare()
-        for offset in range(STEPS):
+        for offset in range(self.steps):
             self._step(offset)
-        self.model.control[:1].add_(STEPS)
+        self.model.control[:1].add_(self.steps)
 
     def _prepare(self) -> None:
         """Launch what finds the owners of all steps."""
         model, texts, order, rows = self.model, self.texts, self.order, len(self.model.rows)
         self._owners.zero_()
-        self._kernels.claim[(self.batch_size, STEPS)](
+        self._kernels.claim[(self.batch_size, self.steps)](
             model.control, self.batch_size, rows, self.words, texts.ids, texts.counts, order.starts, order.lengths,
             order.places, self._owners, self._row_of, self._count_of, self._text_of, self._shared,
             BLOCK=min(_WORDS, _power_of_two(max(1, *texts.longest))),
         )  # fmt: skip
-        self._kernels.resolve[(-(-self.words // _WORDS), STEPS)](
-            model.control, rows, self.words, order.words, self._owners, self._row_of, self._links, self._shared,
-            BLOCK=_WORDS,
+        self._number_of.zero_()
+        self._kernels.resolve[(-(-self.words // _WORDS), self.steps)](
+            model.control, self.batch_size, rows, self.words, order.words, order.places, self._owners, self._row_of,
+            self._count_of, self._text_of, self._links, self._shared, self._others, self._number_of, BLOCK=_WORDS,
         )  # fmt: skip
-        self._kernels.look_ahead[(_blocks(model),)](
-            model.control, rows, self.words, self._owners, self._misses, model.rows, model.since, self.rates,
-            model.schedule, STEPS=STEPS, **_catch_up_options(model),
+        self._kernels.look_ahead[(-(-rows // _ROWS),)](
+            model.control, rows, self.words, self._owners, self._misses, self._firsts, STEPS=self.steps, BLOCK=_ROWS
+        )
+        self._kernels.foresee[(self.steps,)](
+            model.control, self.rates, model.schedule, self._ahead, STEPS=self.steps, LIMIT=LIMIT
+        )
+        self._kernels.approach[(_blocks(model),)](
+            model.control, rows, self._firsts, model.rows, model.since, self.rates, model.schedule, STEPS=self.steps,
+            **_catch_up_options(model),
         )  # fmt: skip
 
     def _step(self, offset: int) -> None:
@@ -193,9 +206,10 @@ class Recording:
             "launch_pdl": self._overlaps,
         }  # fmt: skip
         self._kernels.differentiate[(self.batch_size,)](
-            *where, self._links, self._count_of, order.lengths, order.places, order.tokens, order.grades, model.rows,
-            self._gradients, self._sums, self.losses, self._bounds, model.lower, model.upper, model.constants,
-            float(model.loss.slope), model.eps, _LARGEST_SUM / self.words, IS_BAND=model.loss.kind == BAND,
+            *where, self._row_of, self._count_of, self._others, self._number_of, order.lengths, order.places,
+            order.tokens, order.grades, model.rows, self._gradients, self._sums, self.losses, self._bounds, model.lower,
+            model.upper, model.constants, float(model.loss.slope), model.eps, _LARGEST_SUM / self.words,
+            IS_BAND=model.loss.kind == BAND,
             BLOCK=min(most, max(1, _TILE // self._columns)), SUM_BLOCK=min(most, max(1, _SUM_TILE // self._columns)),
             num_warps=_WARPS, **options,
         )  # fmt: skip
@@ -210,10 +224,23 @@ class Recording:
             )
         block = max(1, _UPDATE_TILE // self._columns)
         self._kernels.update[(-(-self.words // block),)](
-            *flat, model.rows, model.since, self._misses, self.rates, model.schedule, BETA1=BETA1, BETA2=BETA2,
-            EPSILON=ADAM_EPSILON, LIMIT=LIMIT, CLIPS=model.clip > 0, BLOCK=block, num_warps=_UPDATE_WARPS,
+            *flat, self._row_of, model.rows, model.since, self._misses, self.rates, self._ahead, BETA1=BETA1,
+            BETA2=BETA2, EPSILON=ADAM_EPSILON, STEPS=self.steps, CLIPS=model.clip > 0, BLOCK=block,
+            num_warps=_UPDATE_WARPS,
             enable_fp_fusion=False, **options,
         )  # fmt: skip
+
+
+def recorded_steps(batches: int, rows: int, words: int) -> int:
+    """How many steps a recording has, of so many batches with so many words each, and a model with so many rows.
+
+    >>> [recorded_steps(*each) for each in ((10_334, 200_000, 28_000), (10, 200, 280), (900, 2_000_000, 1_000_000))]
+    [128, 16, 16]
+    """
+    steps = min(STEPS, _power_of_two(batches))
+    while steps > 1 and steps * (rows + 9 * words) > _ROOM:
+        steps //= 2
+    return steps
 
 
 def _blocks(model: Model) -> int:
@@ -299,7 +326,7 @@ class CudaAverage(PairLearner):
         with torch.cuda.device(self._device):
             recording = self._begin(order, batch_size, rate)
             try:
-                for _ in range(0, batches, STEPS):
+                for _ in range(0, batches, recording.steps):
                     recording.replay()
             finally:  # also when interrupted: the count of steps goes with the rows
                 reached, _, _, failed, _ = self._model.control.tolist()
