@@ -77,7 +77,7 @@ def test_blocks_are_skipped_only_on_known_pages():
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_an_example_runs_and_prints_and_leaves_nothing(path, tmp_path, monkeypatch, capsys):
+def test_an_example_runs_and_prints_and_leaves_nothing(path, tmp_path, monkeypatch, capfd):
     for used, package in PACKAGES.items():
         if used in path.read_text(encoding="utf-8"):
             pytest.importorskip(package)
@@ -85,5 +85,5 @@ def test_an_example_runs_and_prints_and_leaves_nothing(path, tmp_path, monkeypat
         pytest.importorskip("numba")
     monkeypatch.chdir(tmp_path)
     runpy.run_path(str(path), run_name="__main__")
-    assert capsys.readouterr().out
+    assert capfd.readouterr().out
     assert list(tmp_path.iterdir()) == []
