@@ -1,5 +1,7 @@
 """Tables and figures of the layer-wise paper, from trials that were made up."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -132,8 +134,8 @@ class TestPages:
         assert "| ADV-ONE | 0.700 ± 0.000 ▲ |" in page.text
         assert "| ADV-TOP | — | — | 0.487 |" in page.text
         assert "| *best possible order* | *1.000* | *0.100* |" in page.text
-        assert "| the paper's model is better than ADV-NON | MAP | +0.300 | 0.000 | yes |" in page.text
-        assert "| the paper's model is better than ADV-ONE | MAP | -0.200 | 0.000 | no |" in page.text
+        assert "| the paper's model is better than ADV-NON | MAP | +0.300 | 0.000 | 0.000 | yes |" in page.text
+        assert "| the paper's model is better than ADV-ONE | MAP | -0.200 | 0.000 | 0.000 | no |" in page.text
         assert page.values["results"]["en-fr"]["rows"]["ADV-NON"]["MAP"]["seeds"] == [0.2, 0.2]
         assert "Seconds of the trials, each by itself: 8 on none 8 s." in page.text
 
@@ -164,9 +166,38 @@ class TestPages:
         assert difference(rows["ADV-ALL"], rows["the paper's model"], "MAP") is None
         page = table3(experiment)
         assert NO_COMPARISON in page.text
-        assert "| the paper's model is better than ADV-ALL | MAP | — | — | cannot be compared here |" in page.text
+        assert "| the paper's model is better than ADV-ALL | MAP | — | — | — | cannot be compared here |" in page.text
         keep_grid(experiment, (0.6, 0.4, 0.2))
         assert NO_COMPARISON not in table3(experiment).text
+
+    def test_the_seeds_are_a_test_of_their_own(self, experiment):
+        keep_grid(experiment, (0.6, 0.4, 0.2))
+        groups = table3_trials(experiment, PAIR)
+        for name, means in (("ADV-NON", (0.2, 0.4)), ("ADV-ONE", (0.5, 0.5))):
+            for trial, mean in zip(groups[name], means, strict=True):
+                keep(experiment.trials, trial, mean)
+        rows = experiment.groups(groups)
+        apart = difference(rows["ADV-ONE"], rows["ADV-NON"], "MAP")
+        assert apart.mean == pytest.approx(0.2)
+        assert apart.over_seeds == pytest.approx(0.2951672, abs=1e-6)  # t = .2 / (.1414 / sqrt 2) = 2, one degree
+        assert difference(rows["ADV-ONE"][:1], rows["ADV-NON"], "MAP").over_seeds is None
+
+    def test_no_difference_shown_is_not_equality(self, experiment):
+        groups = {**table1_trials(experiment, ALONE), **table1_trials(experiment, PAIR)}
+        for name in ("CNTN", "CNTN-MT"):
+            for trial in groups[name]:
+                keep(experiment.trials, trial, 0.5)
+        assert (
+            "| CNTN-MT is on par with CNTN | MAP | +0.000 | 1.000 | 1.000 | no difference shown |"
+            in table1(experiment).text
+        )
+
+    def test_alphas_that_were_given_are_not_called_chosen(self, experiment):
+        given = replace(experiment, setup=replace(experiment.setup, alphas=("0",)))
+        keep_grid(given, (0.6,))
+        text = table3(given).text
+        assert "Alphas of the layers below the last: 0, as given." in text
+        assert "; epochs were chosen on" in text
 
     def test_a_claim_about_one_of_the_papers_data_is_checked_on_its_language_alone(self, experiment):
         groups = {**table1_trials(experiment, ALONE), **table1_trials(experiment, PAIR)}

@@ -26,8 +26,8 @@ Curves = dict[str, dict[str, list[float]]]
 """Panel, layer, a distance an epoch."""
 LEVEL = 0.05
 NO_COMPARISON = (
-    "No alphas with one at or below 0 were chosen, so the model is one of ADV-ALL's kind: that comparison of the paper "
-    "cannot be made here."
+    "The model has no alpha at or below 0, so it is one of ADV-ALL's kind: that comparison of the paper cannot be made "
+    "here."
 )
 _TITLES = {
     "table1": "# Table 1: the model and its rivals",
@@ -215,10 +215,14 @@ def draw_alphas(path: Path, points: Mapping[str, Mapping[str, Summary]]) -> list
 
 
 class Difference(NamedTuple):
-    """Between two rows on a measure: of the means, and the probability of it by Student's paired t-test."""
+    """Between two rows on a measure: of the means, and the probability of it by Student's paired t-test.
+
+    The test is over the queries, as in the paper; ``over_seeds`` is the same over the seeds.
+    """
 
     mean: float
     probability: float
+    over_seeds: float | None = None
 
     @property
     def is_significant(self) -> bool:
@@ -233,7 +237,15 @@ def difference(left: Sequence[Result], right: Sequence[Result], measure: str) ->
     if {result.trial.name for result in left} & {result.trial.name for result in right}:
         return None  # one is a copy of the other: there is nothing to compare
     apart = _average(left, measure) - _average(right, measure)
-    return Difference(float(apart.mean()), paired_t_test(apart))
+    return Difference(float(apart.mean()), paired_t_test(apart), _over_seeds(left, right, measure))
+
+
+def _over_seeds(left: Sequence[Result], right: Sequence[Result], measure: str) -> float | None:
+    """The same test over the seeds, queries averaged; None where both sides do not have the same, or only one."""
+    means = [{each.trial.seed: each.values(measure).mean() for each in results} for results in (left, right)]
+    if len(means[0]) < 2 or means[0].keys() != means[1].keys():
+        return None
+    return paired_t_test(np.array([mean - means[1][seed] for seed, mean in means[0].items()]))
 
 
 def checked_claims(
@@ -259,7 +271,8 @@ def checked_claims(
             known["why"] = why or "the same trials, or other lists"
             if apart is not None:
                 holding = holds(claim, apart.mean, apart.is_significant)
-                known = {"difference": apart.mean, "p": apart.probability, "holds": holding, "why": ""}
+                known = {"difference": apart.mean, "p": apart.probability, "p_seeds": apart.over_seeds}
+                known |= {"holds": holding, "why": ""}
             found.append({**about, **known})
     return found
 
@@ -284,6 +297,8 @@ def _chosen_line(experiment: Experiment, pair: Pair) -> str:
     found, grid = plan.chosen(experiment, pair), experiment.setup.grid()
     if found is None:
         return "The alphas are not chosen yet: trials of the grid are missing."
+    if len(grid) == 1:
+        return f"Alphas of the layers below the last: {found}, as given."
     what = "Beta: alphas" if len({each["beta"] for each in grid.values()}) > 1 else "Alphas"
     return f"{what} of the layers below the last, chosen by the validation MAP: {found} (of {'; '.join(grid)})."
 
@@ -399,11 +414,19 @@ def _claims_table(claims: Sequence[Mapping[str, Any]]) -> str:
     rows = []
     for claim in claims:
         said = f"{claim['left']} is {claim['said']} {_PREPOSITIONS.get(claim['said'], 'than ')}{claim['right']}"
-        shown = ("—", "—", claim["why"])
+        shown = ("—", "—", "—", claim["why"])
         if not claim["why"]:
-            shown = (f"{claim['difference']:+.3f}", f"{claim['p']:.3f}", _VERDICTS[claim["holds"]])
+            seeds = "—" if claim["p_seeds"] is None else f"{claim['p_seeds']:.3f}"
+            shown = (f"{claim['difference']:+.3f}", f"{claim['p']:.3f}", seeds, _verdict(claim))
         rows.append((said, claim["measure"], *shown))
-    return markdown_table(("the paper says", "measure", "difference here", "p", "holds here"), rows)
+    return markdown_table(("the paper says", "measure", "difference here", "p", "p, seeds", "holds here"), rows)
+
+
+def _verdict(claim: Mapping[str, Any]) -> str:
+    """In words; that no difference is significant does not make two rows equal."""
+    if claim["said"] in ("on par", "not better", "not worse") and claim["p"] >= LEVEL:
+        return "no difference shown"
+    return _VERDICTS[claim["holds"]]
 
 
 def _average(results: Sequence[Result], measure: str) -> PerQuery:
@@ -424,9 +447,10 @@ def _lists_line(experiment: Experiment, pair: Pair) -> str:
         f"Measured on lists of {len(measured):,} queries of {experiment.setup.drawing.split} "
         f"({entries / len(measured):.1f} documents a list); "
     )
+    chosen = "epochs and alphas" if len(experiment.setup.grid()) > 1 else "epochs"
     if measured == validation:
-        return line + "epochs and alphas were chosen on the same lists, so trained systems score a little too high."
-    return line + f"epochs and alphas were chosen on lists of {len(validation):,} other queries."
+        return line + f"{chosen} were chosen on the same lists, so trained systems score a little too high."
+    return line + f"{chosen} were chosen on lists of {len(validation):,} other queries."
 
 
 def _item(
