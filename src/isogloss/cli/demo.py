@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--all", action="store_true",
-        help=f"evaluate {_LONG} too, trained with its own defaults: two to three minutes of a core for each of the six "
+        help=f"evaluate {_LONG} too, trained with its own defaults: one to two minutes of a core for each of the six "
         "languages; needs the extra train",
     )  # fmt: skip
     parser.add_argument(
