@@ -103,7 +103,8 @@ class TorchPairs(TorchLearner, PairLearner):
     def _compiled_loss(self) -> Callable[[Tensor, Lengths], Tensor]:
         """The same, compiled; only for what is recorded, because compiling takes longer than a few steps."""
         torch.compiler.reset()  # what a learner before this one compiled counts against torch's limit of versions
-        torch._dynamo.config.recompile_limit = 2 * PADDINGS  # beyond it nothing is compiled; a version for each encoder
+        limits = torch._dynamo.config  # beyond them nothing is compiled; there is a version for each encoder and length
+        limits.recompile_limit = max(limits.recompile_limit, 2 * PADDINGS)
         for part in self._parts():
             if isinstance(part, Dropout):
                 part.stay_uncompiled()

@@ -226,8 +226,7 @@ class Recording:
         self._kernels.update[(-(-self.words // block),)](
             *flat, self._row_of, model.rows, model.since, self._misses, self.rates, self._ahead, BETA1=BETA1,
             BETA2=BETA2, EPSILON=ADAM_EPSILON, STEPS=self.steps, CLIPS=model.clip > 0, BLOCK=block,
-            num_warps=_UPDATE_WARPS,
-            enable_fp_fusion=False, **options,
+            num_warps=_UPDATE_WARPS, enable_fp_fusion=False, **options,
         )  # fmt: skip
 
 

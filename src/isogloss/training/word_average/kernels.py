@@ -261,7 +261,7 @@ def _pooled(
 
 @triton.jit
 def _fetch(start: tl.tensor, rows: tl.tensor, STRIDE: tl.constexpr, BYTES: tl.constexpr) -> None:
-    """Have so many bytes of some rows brought into the cache that all programs share; no row is below 0."""
+    """Have so many bytes of some rows brought into the cache that all programs share; those below 0 are no rows."""
     tl.inline_asm_elementwise(
         """{ .reg .pred known; setp.ge.s64 known, $2, 0;
         @known cp.async.bulk.prefetch.L2.global [$1], $3; mov.u32 $0, 0; }""",
