@@ -266,12 +266,18 @@ def _chosen(texts: TokenizedTexts, reading: Reading) -> StringTable:
 
 
 def _spaces(dataset: Dataset, reading: Reading) -> tuple[WordVectors, WordVectors] | None:
-    """Vectors of both languages, where they are trained here; None, with a warning, where they cannot be."""
-    trained = {COLLECTION: start_vectors.collection_vectors, SKIP_GRAM: start_vectors.skip_gram_vectors}
-    if reading.query_vectors != reading.document_vectors or reading.query_vectors not in trained:
+    """Vectors of both languages, where they are trained here; None, with a warning, where there is nothing to align by.
+
+    Skip-gram is what the paper has, so a model that cannot have it is not made with something else instead.
+    """
+    if reading.query_vectors != reading.document_vectors:
+        return None
+    if reading.query_vectors == SKIP_GRAM:
+        return start_vectors.skip_gram_vectors(dataset, reading.vector_dimension)
+    if reading.query_vectors != COLLECTION:
         return None
     try:
-        return trained[reading.query_vectors](dataset, reading.vector_dimension)
+        return start_vectors.collection_vectors(dataset, reading.vector_dimension)
     except InputError as error:
         logging.getLogger("isogloss").warning("word vectors start at random: %s", error)
         return None

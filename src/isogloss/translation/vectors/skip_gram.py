@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from isogloss.storage.errors import import_extra
+from collections import Counter
+
+from isogloss.storage.errors import InputError, import_extra
 from isogloss.text.batches import TokenizedTexts
 from isogloss.translation.vectors.word_vectors import WordVectors
 
@@ -11,9 +13,11 @@ def skip_gram(
     texts: TokenizedTexts, dimension: int = 300, window: int = 5, minimum_count: int = 3, epochs: int = 5, seed: int = 0
 ) -> WordVectors:
     """Vectors of the words that occur ``minimum_count`` times, the most frequent first."""
-    import_extra("gensim", "bench", "skip-gram")
+    import_extra("gensim", "skip-gram", "skip-gram")
     from gensim.models import Word2Vec
 
+    if max(Counter(texts.ids.tolist()).values(), default=0) < minimum_count:
+        raise InputError(f"skip-gram: no word of the texts occurs {minimum_count} times; choose other word vectors")
     model = Word2Vec(
         [texts.text(number) for number in range(len(texts))], sg=1, negative=5, vector_size=dimension, window=window,
         min_count=minimum_count, epochs=epochs, seed=seed, workers=1,
