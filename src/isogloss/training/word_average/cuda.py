@@ -200,7 +200,7 @@ class Recording:
         """Launch the kernels of a step."""
         model, order = self.model, self.order
         where = (model.control, offset, self.batch_size, self.words)
-        batch, most = _power_of_two(self.batch_size), _power_of_two(max(1, sum(self.texts.longest)))
+        most = _power_of_two(max(1, sum(self.texts.longest)))
         options: dict[str, Any] = {
             "SIZE": model.rows.shape[2], "COLUMNS": self._columns, "OVERLAPS": self._overlaps,
             "launch_pdl": self._overlaps,
@@ -214,14 +214,15 @@ class Recording:
             num_warps=_WARPS, **options,
         )  # fmt: skip
         flat = (
-            *where, order.words, self._links, self._text_of, self._count_of, self._shared,
-            self._gradients, self._sums, self._bounds, self._squares, model.clip,
+            *where, order.words, self._links, self._text_of, self._count_of, self._shared, self._gradients, self._sums,
+            self._squares, model.clip,
         )  # fmt: skip
-        options |= {"BATCH": batch, "SQUARES": _SQUARES}
+        options |= {"SQUARES": _SQUARES}
         if model.clip > 0:
             self._kernels.square[(_SQUARES,)](
-                *flat, BLOCK=max(1, _SQUARE_TILE // self._columns), num_warps=_SQUARE_WARPS, **options
-            )
+                *flat, self._bounds, BLOCK=max(1, _SQUARE_TILE // self._columns), BATCH=_power_of_two(self.batch_size),
+                num_warps=_SQUARE_WARPS, **options,
+            )  # fmt: skip
         block = max(1, _UPDATE_TILE // self._columns)
         self._kernels.update[(-(-self.words // block),)](
             *flat, self._row_of, model.rows, model.since, self._misses, self.rates, self._ahead, BETA1=BETA1,

@@ -369,7 +369,7 @@ def _gradient(own: tl.tensor, count: tl.tensor, cells: tl.tensor, summed: tl.ten
 def square(
     control: tl.tensor, offset: tl.tensor, batch_size: tl.tensor, room: tl.tensor, words_in: tl.tensor,
     links: tl.tensor, text_of: tl.tensor, count_of: tl.tensor, shared: tl.tensor, gradients: tl.tensor, sums: tl.tensor,
-    bounds: tl.tensor, squares: tl.tensor, clip: tl.tensor, SIZE: tl.constexpr, COLUMNS: tl.constexpr,
+    squares: tl.tensor, clip: tl.tensor, bounds: tl.tensor, SIZE: tl.constexpr, COLUMNS: tl.constexpr,
     BLOCK: tl.constexpr, BATCH: tl.constexpr, SQUARES: tl.constexpr, OVERLAPS: tl.constexpr,
 ) -> None:  # fmt: skip
     """From each of SQUARES programs a share of the gradient's squared norm; nothing if the bounds say it is in vain.
@@ -406,10 +406,10 @@ def square(
 def update(
     control: tl.tensor, offset: tl.tensor, batch_size: tl.tensor, room: tl.tensor, words_in: tl.tensor,
     links: tl.tensor, text_of: tl.tensor, count_of: tl.tensor, shared: tl.tensor, gradients: tl.tensor, sums: tl.tensor,
-    bounds: tl.tensor, squares: tl.tensor, clip: tl.tensor, row_of: tl.tensor, table: tl.tensor, since: tl.tensor,
-    misses: tl.tensor, rates: tl.tensor, ahead: tl.tensor, BETA1: tl.constexpr, BETA2: tl.constexpr,
-    EPSILON: tl.constexpr, STEPS: tl.constexpr, CLIPS: tl.constexpr, SIZE: tl.constexpr, COLUMNS: tl.constexpr,
-    BLOCK: tl.constexpr, BATCH: tl.constexpr, SQUARES: tl.constexpr, OVERLAPS: tl.constexpr,
+    squares: tl.tensor, clip: tl.tensor, row_of: tl.tensor, table: tl.tensor, since: tl.tensor, misses: tl.tensor,
+    rates: tl.tensor, ahead: tl.tensor, BETA1: tl.constexpr, BETA2: tl.constexpr, EPSILON: tl.constexpr,
+    STEPS: tl.constexpr, CLIPS: tl.constexpr, SIZE: tl.constexpr, COLUMNS: tl.constexpr, BLOCK: tl.constexpr,
+    SQUARES: tl.constexpr, OVERLAPS: tl.constexpr,
 ) -> None:  # fmt: skip
     r"""One program a block of places: the Adam step of the rows they own; the sums that went into it are cleared.
 
