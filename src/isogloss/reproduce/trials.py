@@ -117,11 +117,20 @@ class Result(Generic[TrialKind]):
     record: dict[str, Any]
     path: Path
 
+    @property
+    def _arrays_path(self) -> Path:
+        return self.path.with_name(f"{self.trial.name}.npz")
+
+    @property
+    def has_arrays(self) -> bool:
+        """Whether its arrays are there; of a published record they may not be."""
+        return self._arrays_path.exists()
+
     @cached_property
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Its arrays, read on first use."""
         try:
-            with np.load(self.path.with_name(f"{self.trial.name}.npz"), allow_pickle=False) as found:
+            with np.load(self._arrays_path, allow_pickle=False) as found:
                 return dict(found)
         except (OSError, ValueError, zipfile.BadZipFile) as error:
             raise InputError(

@@ -1,5 +1,6 @@
 """Tables and figures of the layer-wise paper, from trials that were made up."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -181,6 +182,23 @@ class TestPages:
         assert apart.mean == pytest.approx(0.2)
         assert apart.over_seeds == pytest.approx(0.2951672, abs=1e-6)  # t = .2 / (.1414 / sqrt 2) = 2, one degree
         assert difference(rows["ADV-ONE"][:1], rows["ADV-NON"], "MAP").over_seeds is None
+
+    def test_records_without_the_values_of_queries_are_tested_over_the_seeds(self, experiment):
+        groups = {**table1_trials(experiment, ALONE), **table1_trials(experiment, PAIR)}
+        for name, mean in (("CNTN", 0.5), ("CNTN-MT", 0.3), ("BM25", 0.4)):
+            for number, trial in enumerate(groups[name]):
+                keep(experiment.trials, trial, mean + 0.001 * number * (name == "CNTN"))
+                (experiment.trials.directory / f"{trial.name}.npz").unlink()  # as those of docs/results/data
+        rows = experiment.groups(groups)
+        apart = difference(rows["CNTN-MT"], rows["CNTN"], "MAP")
+        assert apart.over_queries is None
+        assert apart.probability == apart.over_seeds < 0.05
+        untested = difference(rows["CNTN"], rows["BM25"], "MAP")
+        assert untested.probability is None
+        assert not untested.is_significant
+        text = table1(experiment).text
+        assert re.search(r"\| CNTN-MT is on par with CNTN \| MAP \| -0\.20\d \| — \| 0\.00\d \| no \|", text)
+        assert "| CNTN is better than BM25 | MAP | +0.100 | — | — | not tested: one seed," in text
 
     def test_no_difference_shown_is_not_equality(self, experiment):
         groups = {**table1_trials(experiment, ALONE), **table1_trials(experiment, PAIR)}

@@ -8,7 +8,7 @@ import pytest
 
 from isogloss.reproduce.pages import Experiment, chosen_items, summarise
 from isogloss.reproduce.smooth import plan
-from isogloss.reproduce.smooth.comparing import against_first, compare_under_both, is_significant
+from isogloss.reproduce.smooth.comparing import OverSeeds, against_first, compare_under_both, is_significant
 from isogloss.reproduce.smooth.figures import class_overlaps, figure4
 from isogloss.reproduce.smooth.measuring import SCORE_BINS
 from isogloss.reproduce.smooth.pages import ITEMS, claims, table2, table3
@@ -76,6 +76,24 @@ class TestSummaries:
         assert [each.difference for each in found if each.right == "MSE"] == pytest.approx([0.1] * 7, abs=1e-6)
         assert all(each.t_test_holm >= each.t_test for each in found)
         assert against_first({"SOSL": [], "MSE": []}, "sampled") == []
+
+    def test_records_without_the_values_of_queries_are_tested_over_the_seeds(self, experiment):
+        groups = plan.table2_trials(SETUP, SETUP.pairs[0])
+        for name, level in (("SOSL", 0.8), ("3Part_L2", 0.8), ("MSE", 0.7)):
+            for number, trial in enumerate(groups[name]):
+                keep(experiment, trial, level + 0.001 * number * (name == "MSE"))
+        for trial in groups["MSE"]:  # as those of docs/results/data
+            (experiment.trials.directory / f"{trial.name}.npz").unlink()
+        found = against_first(experiment.groups(groups), "sampled")
+        assert {each.right for each in found if isinstance(each, OverSeeds)} == {"MSE"}
+        assert {each.right for each in found if is_significant(each)} == {"MSE"}
+        page = table2(experiment)
+        assert "| SOSL − MSE | +0.099† |" in page.text
+        assert "† is a * of a test over the seeds" in page.text
+        json.dumps(page.values, allow_nan=False)
+        (only, *_) = groups["MSE"]
+        groups["MSE"] = [only]
+        assert not [each for each in against_first(experiment.groups(groups), "full") if each.right == "MSE"]
 
     def test_both_protocols_are_tested(self, experiment):
         groups = plan.table2_trials(SETUP, SETUP.pairs[0])

@@ -217,17 +217,23 @@ def draw_alphas(path: Path, points: Mapping[str, Mapping[str, Summary]]) -> list
 class Difference(NamedTuple):
     """Between two rows on a measure: of the means, and the probability of it by Student's paired t-test.
 
-    The test is over the queries, as in the paper; ``over_seeds`` is the same over the seeds.
+    The test is over the queries, as in the paper; ``over_seeds`` is the same over the seeds. Of records without the
+    values of single queries there is only the latter.
     """
 
     mean: float
-    probability: float
+    over_queries: float | None
     over_seeds: float | None = None
+
+    @property
+    def probability(self) -> float | None:
+        """Over the queries, or else over the seeds; None: not tested."""
+        return self.over_seeds if self.over_queries is None else self.over_queries
 
     @property
     def is_significant(self) -> bool:
         """At the paper's level."""
-        return self.probability < LEVEL
+        return self.probability is not None and self.probability < LEVEL
 
 
 def difference(left: Sequence[Result], right: Sequence[Result], measure: str) -> Difference | None:
@@ -236,13 +242,17 @@ def difference(left: Sequence[Result], right: Sequence[Result], measure: str) ->
         return None
     if {result.trial.name for result in left} & {result.trial.name for result in right}:
         return None  # one is a copy of the other: there is nothing to compare
-    apart = _average(left, measure) - _average(right, measure)
-    return Difference(float(apart.mean()), paired_t_test(apart), _over_seeds(left, right, measure))
+    over_seeds = _over_seeds(left, right, measure)
+    if all(result.has_arrays for result in (*left, *right)):
+        apart = _average(left, measure) - _average(right, measure)
+        return Difference(float(apart.mean()), paired_t_test(apart), over_seeds)
+    means = [float(np.mean([each.mean(measure, MEASURED) for each in results])) for results in (left, right)]
+    return Difference(means[0] - means[1], None, over_seeds)
 
 
 def _over_seeds(left: Sequence[Result], right: Sequence[Result], measure: str) -> float | None:
     """The same test over the seeds, queries averaged; None where both sides do not have the same, or only one."""
-    means = [{each.trial.seed: each.values(measure).mean() for each in results} for results in (left, right)]
+    means = [{each.trial.seed: each.mean(measure, MEASURED) for each in results} for results in (left, right)]
     if len(means[0]) < 2 or means[0].keys() != means[1].keys():
         return None
     return paired_t_test(np.array([mean - means[1][seed] for seed, mean in means[0].items()]))
@@ -270,9 +280,11 @@ def checked_claims(
             known: dict[str, Any] = {"difference": None, "p": None, "holds": None}
             known["why"] = why or "the same trials, or other lists"
             if apart is not None:
-                holding = holds(claim, apart.mean, apart.is_significant)
-                known = {"difference": apart.mean, "p": apart.probability, "p_seeds": apart.over_seeds}
-                known |= {"holds": holding, "why": ""}
+                known = {"difference": apart.mean, "p": apart.over_queries, "p_seeds": apart.over_seeds}
+                if apart.probability is None:
+                    known |= {"holds": None, "why": "not tested: one seed, and no values of single queries"}
+                else:
+                    known |= {"holds": holds(claim, apart.mean, apart.is_significant), "why": ""}
             found.append({**about, **known})
     return found
 
@@ -414,17 +426,19 @@ def _claims_table(claims: Sequence[Mapping[str, Any]]) -> str:
     rows = []
     for claim in claims:
         said = f"{claim['left']} is {claim['said']} {_PREPOSITIONS.get(claim['said'], 'than ')}{claim['right']}"
-        shown = ("—", "—", "—", claim["why"])
-        if not claim["why"]:
-            seeds = "—" if claim["p_seeds"] is None else f"{claim['p_seeds']:.3f}"
-            shown = (f"{claim['difference']:+.3f}", f"{claim['p']:.3f}", seeds, _verdict(claim))
+        known = [
+            "—" if claim.get(name) is None else f"{claim[name]:{form}}"
+            for name, form in (("difference", "+.3f"), ("p", ".3f"), ("p_seeds", ".3f"))
+        ]
+        shown = (*known, claim["why"] or _verdict(claim))
         rows.append((said, claim["measure"], *shown))
     return markdown_table(("the paper says", "measure", "difference here", "p", "p, seeds", "holds here"), rows)
 
 
 def _verdict(claim: Mapping[str, Any]) -> str:
     """In words; that no difference is significant does not make two rows equal."""
-    if claim["said"] in ("on par", "not better", "not worse") and claim["p"] >= LEVEL:
+    p = claim["p_seeds"] if claim["p"] is None else claim["p"]
+    if claim["said"] in ("on par", "not better", "not worse") and p >= LEVEL:
         return "no difference shown"
     return _VERDICTS[claim["holds"]]
 

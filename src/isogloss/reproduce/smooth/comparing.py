@@ -1,4 +1,7 @@
-"""One way of training against others, paired over the queries, under both protocols."""
+"""One way of training against others, paired over the queries, under both protocols.
+
+Where the values of single queries are not at hand (a published record has means only), it is paired over the seeds.
+"""
 
 from __future__ import annotations
 
@@ -25,17 +28,29 @@ Comparisons = Mapping[str, Sequence[Comparison]]
 """By protocol."""
 
 
+class OverSeeds(Comparison):
+    """Paired over the seeds. These are too few to flip signs, so the t-test stands for both tests."""
+
+
 def against_first(groups: Rows, protocol: str) -> list[Comparison]:
-    """The first group against each other one, paired over the queries; Holm's correction runs over all comparisons."""
+    """The first group against each other one; Holm's correction runs over all comparisons over the queries or seeds."""
     (first, ours), *others = [(name, results) for name, results in groups.items() if results] or [("", [])]
-    found = [
-        compare(
-            first, other, measure, _seed_average(ours, measure, protocol), _seed_average(theirs, measure, protocol),
-            ROUNDS, 0,
-        )
-        for other, theirs in others
-        for measure in MEASURES
-    ]  # fmt: skip
+    by_query: list[Comparison] = []
+    by_seed: list[Comparison] = []
+    for other, theirs in others:
+        if all(result.has_arrays for result in (*ours, *theirs)):
+            for measure in MEASURES:
+                left, right = (_seed_average(results, measure, protocol) for results in (ours, theirs))
+                by_query.append(compare(first, other, measure, left, right, ROUNDS, 0))
+        elif len(ours) == len(theirs) > 1:
+            for measure in MEASURES:
+                left, right = (_means(results, measure, protocol) for results in (ours, theirs))
+                found = compare(first, other, measure, left, right, 0, 0)
+                by_seed.append(OverSeeds(**{**asdict(found), "randomisation": found.t_test}))
+    return _corrected(by_query) + _corrected(by_seed)
+
+
+def _corrected(found: Sequence[Comparison]) -> list[Comparison]:
     corrected = zip(
         found, holm([each.t_test for each in found]), holm([each.randomisation for each in found]), strict=True
     )
@@ -53,27 +68,41 @@ def is_significant(comparison: Comparison) -> bool:
 
 
 def differences_tables(comparisons: Comparisons) -> list[str]:
-    """A table a protocol: the first against each other one by measure; * where both tests find a difference."""
+    """A table a protocol: the first against each other one by measure; * where the tests find a difference."""
     parts = []
     for protocol, found in comparisons.items():
         parts += [f"Differences, {protocol}:", _differences(found)] if found else []
+    if any(isinstance(each, OverSeeds) for found in comparisons.values() for each in found):
+        parts.append("† is a * of a test over the seeds: of these rows the values of single queries are not at hand.")
     return parts or ["There is nothing to compare."]
 
 
 def comparisons_json(comparisons: Comparisons) -> dict[str, list[dict[str, Any]]]:
     """As plain values."""
-    return {protocol: [asdict(each) for each in found] for protocol, found in comparisons.items()}
+    return {
+        protocol: [{**asdict(each), **({"over": "seeds"} if isinstance(each, OverSeeds) else {})} for each in found]
+        for protocol, found in comparisons.items()
+    }
 
 
 def _differences(found: Sequence[Comparison]) -> str:
-    cells = {
-        (each.right, each.measure): f"{each.difference:+.3f}{'*' if is_significant(each) else ''}" for each in found
-    }
+    cells = {(each.right, each.measure): f"{each.difference:+.3f}{_mark(each)}" for each in found}
     rows = [
         (f"{found[0].left} − {other}", *(cells[other, measure] for measure in MEASURES))
         for other in dict.fromkeys(each.right for each in found)
     ]
     return markdown_table(("difference", *MEASURES), rows)
+
+
+def _mark(comparison: Comparison) -> str:
+    if not is_significant(comparison):
+        return ""
+    return "†" if isinstance(comparison, OverSeeds) else "*"
+
+
+def _means(results: Sequence[Result], measure: str, protocol: str) -> PerQuery:
+    """A measure seed by seed, averaged over queries."""
+    return np.asarray([result.mean(measure, protocol) for result in results])
 
 
 def _seed_average(results: Sequence[Result], measure: str, protocol: str) -> PerQuery:
