@@ -37,7 +37,8 @@ _TITLES = {
 _PARTS = {"monolingual": MONOLINGUAL, "translated first": TRANSLATED, "cross-language": CROSS_LANGUAGE}
 _MEANING = (
     "Means over the seeds with their 95% intervals (Student's t). ▲ significantly above, ▼ significantly below {row} "
-    "by the paired t-test over the queries at .05 (values averaged over seeds, no correction: the paper's test)."
+    "by the paired t-test over the queries at .05 (values averaged over seeds, no correction: the paper's test), "
+    "or over the seeds where the values of single queries are not at hand."
 )
 
 
@@ -214,6 +215,9 @@ def draw_alphas(path: Path, points: Mapping[str, Mapping[str, Summary]]) -> list
     return save_figure(figure, path)
 
 
+_SAME = 1e-9  # means that differ by less are the same but for rounding
+
+
 class Difference(NamedTuple):
     """Between two rows on a measure: of the means, and the probability of it by Student's paired t-test.
 
@@ -251,11 +255,15 @@ def difference(left: Sequence[Result], right: Sequence[Result], measure: str) ->
 
 
 def _over_seeds(left: Sequence[Result], right: Sequence[Result], measure: str) -> float | None:
-    """The same test over the seeds, queries averaged; None where both sides do not have the same, or only one."""
+    """The same test over the seeds, queries averaged; None where both sides do not have the same, or only one.
+
+    None, too, where all seeds differ alike: a few numbers that happen to be the same have no spread to judge by.
+    """
     means = [{each.trial.seed: each.mean(measure, MEASURED) for each in results} for results in (left, right)]
     if len(means[0]) < 2 or means[0].keys() != means[1].keys():
         return None
-    return paired_t_test(np.array([mean - means[1][seed] for seed, mean in means[0].items()]))
+    apart = np.array([mean - means[1][seed] for seed, mean in means[0].items()])
+    return None if apart.any() and np.ptp(apart) < _SAME else paired_t_test(apart)
 
 
 def checked_claims(
