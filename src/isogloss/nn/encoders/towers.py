@@ -272,8 +272,8 @@ def make_encoders(
 ) -> tuple[TextEncoder, TextEncoder]:
     """Encoders of queries and of documents to train.
 
-    ``shared``: with one tower for both (the paper found two better); ``trained``: the word vectors are trained too;
-    ``seed`` draws the towers' first weights.
+    ``shared``: with one tower for both (the paper found two better, we found one better); ``trained``: the word vectors
+    are trained, too; ``seed`` draws the towers' first weights.
     """
     dimensions = query_table.shape[1], document_table.shape[1]
     if dimensions[0] != dimensions[1] and (shared or kind == "average"):

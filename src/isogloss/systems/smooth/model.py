@@ -84,7 +84,7 @@ class SmoothOptions(SystemOptions):
     document_vectors: str = option("", "word vectors of the document language to start from; default: random")
     spread: float = option(0.1, "standard deviation of random word vectors", 1e-6, 10)
     frozen: bool = option(False, "do not train the word vectors (cnn, lstm)")
-    shared: bool = option(False, "one tower for queries and documents (cnn, lstm)")
+    shared: bool = option(False, "one tower for both sides (cnn, lstm): better where we measured; the paper: two")
     filters: int = option(300, "of the cnn", 1, 100_000)
     window: int = option(3, "words a filter of the cnn sees", 1, 100)
     hidden: int = option(64, "units of the lstm, each direction", 1, 10_000)
