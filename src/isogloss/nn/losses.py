@@ -128,8 +128,8 @@ class SmoothOrdinalSearchLoss(BandLoss):
 class MeanSquaredError(BandLoss):
     """MSE(r, y) = (r - (theta_{y-1} + theta_y) / 2)^2.
 
-    The paper names the loss and not its targets; the middles of SOSL's segments (theta_0 = -1, theta_K = 1) are
-    ours. As a band it has both ends at the same score.
+    The paper names the loss and not its targets; the middles of SOSL's segments (theta_0 = -1, theta_K = 1) are those
+    of its released code. As a band it has both ends at the same score.
 
     >>> MeanSquaredError((0.0, 0.5)).values([0.25, 0.25, 0.25], [0, 1, 2])
     array([0.5625, 0.    , 0.25  ])
@@ -247,7 +247,7 @@ LOSSES = tuple(_LOSSES)
 
 
 def make_loss(name: str, thresholds: Sequence[float] = (), slope: float = 0.0) -> Loss:
-    """The loss of that name; without thresholds it takes the paper's.
+    """The loss of that name; without thresholds it takes the paper's (3part: those of the released code).
 
     ``slope`` is the k of ``po`` and ``po-open``, 0 being their own; others ignore it.
 

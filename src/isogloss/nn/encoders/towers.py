@@ -149,9 +149,10 @@ class CnnTower(Tower):
     """v = V max_t tanh(W [e_t; e_t+1; e_t+2] + b) + c, the maximum of each filter over the text's word 3-grams.
 
     DSSM-CNN (Shen et al. 2014) as the smooth paper has it: window 3, 300 filters, maximum pooling, a full layer with 64
-    outputs and nothing after it, dropout .4 on the word vectors. It is silent on the ends (a window lies within its
-    text; a text shorter than the window has one, filled up with zeros) and on the start (Glorot's uniform, as in Huang
-    et al. 2013).
+    outputs and nothing after it, dropout .4 on the word vectors. The tanh of the filters is that of Shen et al. and of
+    the released code; the paper does not mention it. It is silent on the ends, too (a window lies within its text; a
+    text shorter than the window has one, filled up with zeros; the released code also reads what pads a text), and on
+    the start (Glorot's uniform, as in Huang et al. 2013).
 
     ``squashed``: v = tanh(V max_t tanh(...) + c), as Shen et al. have it and the smooth paper has not.
 
@@ -191,8 +192,9 @@ class LstmTower(Tower):
 
     h_t is the state of an LSTM over e_1 .. e_l after t words, g_t that of another over e_l .. e_1 when it has come to
     word t: so h_1 has read one word, and g_1 the whole text. DSSM-LSTM (Palangi et al. 2016) as the smooth paper and
-    its code have it: 64 hidden units, 64 outputs, dropout .4 on the word vectors. The paper's text does not
-    mention the tanh. It is silent on the start (torch's for the LSTMs, Glorot's uniform for the full layer).
+    its code have it: 64 hidden units, 64 outputs, dropout .4 on the word vectors; but g begins at the text's last word,
+    in the code at what pads it. The paper's text does not mention the tanh. It is silent on the start (torch's for the
+    LSTMs, Glorot's uniform for the full layer).
 
     ``both_last``: v = tanh(V [h_l; g_1] + c). Both directions have then read the whole text: ours, not the paper's.
 

@@ -22,6 +22,10 @@ PROTOCOLS = {
 }
 ROUNDS = 10_000
 _LEVEL = 0.05
+_OVER_SEEDS = (
+    "† significant at 5% by the paired t-test over the seeds alone, after Holm's correction for all comparisons of "
+    "this kind: of these rows the values of single queries are not at hand."
+)
 
 Rows = Mapping[str, Sequence[Result]]
 Comparisons = Mapping[str, Sequence[Comparison]]
@@ -29,7 +33,7 @@ Comparisons = Mapping[str, Sequence[Comparison]]
 
 
 class OverSeeds(Comparison):
-    """Paired over the seeds. These are too few to flip signs, so the t-test stands for both tests."""
+    """Paired over the seeds, by the t-test alone: there are too few of them to flip signs."""
 
 
 def against_first(groups: Rows, protocol: str) -> list[Comparison]:
@@ -73,14 +77,15 @@ def differences_tables(comparisons: Comparisons) -> list[str]:
     for protocol, found in comparisons.items():
         parts += [f"Differences, {protocol}:", _differences(found)] if found else []
     if any(isinstance(each, OverSeeds) for found in comparisons.values() for each in found):
-        parts.append("† is a * of a test over the seeds: of these rows the values of single queries are not at hand.")
+        parts.append(_OVER_SEEDS)
     return parts or ["There is nothing to compare."]
 
 
 def comparisons_json(comparisons: Comparisons) -> dict[str, list[dict[str, Any]]]:
     """As plain values."""
+    by_t_test = {"over": "seeds", "randomisation": None, "randomisation_holm": None}
     return {
-        protocol: [{**asdict(each), **({"over": "seeds"} if isinstance(each, OverSeeds) else {})} for each in found]
+        protocol: [{**asdict(each), **(by_t_test if isinstance(each, OverSeeds) else {})} for each in found]
         for protocol, found in comparisons.items()
     }
 

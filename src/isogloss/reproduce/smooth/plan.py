@@ -24,8 +24,8 @@ ENCODERS: dict[str, dict[str, Any]] = {
     "average": {},
     "cnn, separate towers": {"encoder": "cnn"},
     "lstm, separate towers": {"encoder": "lstm"},
-    "cnn, shared tower": {"encoder": "cnn", "shared": True},
-    "lstm, shared tower": {"encoder": "lstm", "shared": True},
+    "ours: cnn, shared tower": {"encoder": "cnn", "shared": True},
+    "ours: lstm, shared tower": {"encoder": "lstm", "shared": True},
     "ours: cnn, tanh at its end": {"encoder": "cnn", "squashed": True},
     "ours: lstm, both last states": {"encoder": "lstm", "both_last": True},
 }

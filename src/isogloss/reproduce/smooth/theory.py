@@ -1,11 +1,12 @@
 """The theory of the smooth paper: Lipschitz and smoothness constants of its loss, and the generalisation bound.
 
-Three things here differ from the paper's text, where it is silent or at odds with itself:
+Four things here differ from the paper's text, where it is silent, at odds with itself, or too careful:
 
 - Lemma A.2 needs the inner function's Lipschitz constant squared (see ``compose``).
 - Theorem A.4 wants a loss in [0, 1], so SOSL is divided by its maximum 4 (``SOSL_MAXIMUM``).
 - The main text's growth T^{1 - 1/(gamma c)} is not Theorem A.4's T^{gamma c / (gamma c + 1)}; A.4's is used. With it, T
   may grow at the rate of n where gamma c < 1 (the main text says 2).
+- The bound is computed with the longest gradient of the smooth cosine, 1 / eps; the paper's 2 / eps is twice as long.
 
 ``check_constants`` compares every constant with sampled values. The item ``theory`` also compares the bound with the
 measured gap: the mean SOSL of the pairs of unseen queries less that of the training pairs. Theorem 3 bounds it for SGD

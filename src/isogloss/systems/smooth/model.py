@@ -47,7 +47,7 @@ RECIPES: dict[str, dict[str, Any]] = {
     "cnn": {"epochs": 30, "batch": 128, "rate": 0.001, "decay": 0.95},
     "lstm": {"epochs": 15, "batch": 64, "rate": 0.001, "decay": 0.95},
 }
-"""How the paper trains each encoder."""
+"""How the paper trains each encoder; that its decay is one an epoch is our reading."""
 
 
 @dataclass(frozen=True)
