@@ -3,8 +3,9 @@
 python benchmarks/skipgram.py skipgram/en --language en --text wikiclir:DIR --text wikiclir:MORE
 python benchmarks/skipgram.py ppmi/en --ppmi --window 5 --language en --text wikiclir:DIR --text wikiclir:MORE
 
-The tokens are those that ``aligned`` trains its own vectors on. gensim (extra ``skip-gram``) trains skip-gram with negative
-sampling; ``NAME.json`` beside the vectors has the settings and the seconds of training, those of tokenising left out.
+The tokens are those that ``aligned`` trains its own vectors on. gensim (extra ``skip-gram``) trains skip-gram with
+negative sampling; ``NAME.json`` beside the vectors has the settings and the seconds of training, those of tokenising
+left out.
 """
 
 from __future__ import annotations

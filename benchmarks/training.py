@@ -40,7 +40,7 @@ from isogloss.training.word_average.cpu import NumbaAverage
 
 WORDS, SIZE, BATCH, QUERY, DOCUMENT = 100_000, 64, 128, 20, 199
 RATE, MOST_EPOCHS = 0.01, 10
-RELEASED = "as released: padded, dense AdamW, clipped"
+RELEASED = "as released: padded, dense Adam, clipped"
 LOSS = make_loss("sosl")
 Tables = list[np.ndarray]
 
@@ -179,7 +179,7 @@ def time_to_quality(data: str, pair: str) -> None:
 
 
 class Released:
-    """Padded ``nn.Embedding``, mean, dense AdamW, gradient clipping: the smooth paper's released code."""
+    """Padded ``nn.Embedding``, mean, dense Adam, gradient clipping: the smooth paper's released code."""
 
     def __init__(self, tables: Tables, pairs: Pairs, fused: bool) -> None:
         self.pairs, self.sides = pairs, [(pairs.queries, pairs.query_of), (pairs.documents, pairs.document_of)]
@@ -188,7 +188,7 @@ class Released:
             layer.weight.data[:-1] = torch.from_numpy(table)
         self.padded = [_padded(texts, len(table)) for (texts, _), table in zip(self.sides, tables, strict=True)]
         self.weights = [layer.weight for layer in self.layers]
-        self.optimiser = torch.optim.AdamW(self.weights, lr=RATE, weight_decay=0.0, fused=fused)
+        self.optimiser = torch.optim.Adam(self.weights, lr=RATE, fused=fused)
 
     def means(self, side: int, texts: np.ndarray) -> torch.Tensor:
         words, lengths = (each[torch.from_numpy(texts).long()] for each in self.padded[side])

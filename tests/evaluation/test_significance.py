@@ -8,7 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from isogloss.evaluation.significance import compare_systems, holm, paired_t_test, randomisation_test, student_tails
+from isogloss.evaluation.significance import (
+    compare_systems,
+    holm,
+    paired_t_test,
+    randomisation_test,
+    student_tails,
+    welch_t_test,
+)
 
 probabilities = st.lists(st.floats(0, 1), max_size=12)
 differences = st.lists(st.sampled_from([-1.0, -0.5, -1 / 3, 0.0, 0.1, 0.5, 1.0]), min_size=1, max_size=40)
@@ -129,3 +136,18 @@ def test_all_pairs_of_systems_are_compared_on_all_measures_with_wins_ties_and_lo
     assert [c.t_test_holm for c in found] == holm([c.t_test for c in found])
     assert [c.randomisation_holm for c in found] == holm([c.randomisation for c in found])
     assert found == compare_systems(results, ["MAP", "RR"], rounds=500)
+
+
+@pytest.mark.parametrize("sizes", [(3, 3), (2, 5), (40, 7)])
+def test_welch_s_test_is_scipy_s(sizes):
+    stats = pytest.importorskip("scipy.stats")
+    rng = np.random.default_rng(0)
+    left, right = rng.normal(0.5, 0.1, sizes[0]), rng.normal(0.4, 0.3, sizes[1])
+    expected = stats.ttest_ind(left, right, equal_var=False).pvalue
+    assert welch_t_test(left, right) == pytest.approx(expected, rel=1e-9)
+    assert welch_t_test(right, left) == pytest.approx(expected, rel=1e-9)
+
+
+def test_welch_s_test_of_values_without_spread():
+    assert welch_t_test(np.ones(3), np.ones(3)) == 1.0
+    assert welch_t_test(np.ones(3), np.zeros(2)) == 0.0

@@ -77,6 +77,20 @@ def paired_t_test(differences: PerQuery) -> float:
     return student_tails(t, count - 1)
 
 
+def welch_t_test(left: PerQuery, right: PerQuery) -> float:
+    r"""Two-sided p of Welch's t = (mean(x) - mean(y)) / sqrt(a + b),  a = var(x) / n,  b = var(y) / m.
+
+    Its degrees of freedom are (a + b)^2 / (a^2 / (n - 1) + b^2 / (m - 1)). For values that are not paired; there must
+    be two or more on either side.
+    """
+    apart = float(left.mean() - right.mean())
+    own, other = (float(values.var(ddof=1)) / len(values) for values in (left, right))
+    if own + other == 0.0:
+        return 1.0 if apart == 0.0 else 0.0
+    degrees = (own + other) ** 2 / (own**2 / (len(left) - 1) + other**2 / (len(right) - 1))
+    return student_tails(apart / math.sqrt(own + other), degrees)
+
+
 def randomisation_test(differences: PerQuery, rounds: int = 10_000, seed: int = 0) -> float:
     r"""Two-sided p of Fisher's randomisation: (1 + #{|mean of sign-flipped d| >= |mean(d)|}) / (1 + rounds)."""
     rng = np.random.default_rng(seed)
@@ -104,7 +118,7 @@ def holm(probabilities: Sequence[float]) -> list[float]:
     return corrected
 
 
-def student_tails(t: float, degrees: int) -> float:
+def student_tails(t: float, degrees: float) -> float:
     r"""P(|T| >= |t|) = I_x(v/2, 1/2) with x = v / (v + t^2), I the regularised incomplete beta function."""
     total = degrees + t * t
     return _incomplete_beta(degrees / 2, 0.5, degrees / total, t * t / total)

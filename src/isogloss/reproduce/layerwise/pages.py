@@ -13,7 +13,7 @@ import numpy as np
 from isogloss.data.dataset import Dataset
 from isogloss.data.source import Pair
 from isogloss.evaluation.measures import PerQuery
-from isogloss.evaluation.significance import paired_t_test
+from isogloss.evaluation.significance import paired_t_test, welch_t_test
 from isogloss.reproduce.figures import line_style, new_figure, save_figure
 from isogloss.reproduce.layerwise import plan
 from isogloss.reproduce.layerwise.data import MEASURED, VALIDATION, Trial, limits
@@ -38,7 +38,7 @@ _PARTS = {"monolingual": MONOLINGUAL, "translated first": TRANSLATED, "cross-lan
 _MEANING = (
     "Means over the seeds with their 95% intervals (Student's t). ▲ significantly above, ▼ significantly below {row} "
     "by the paired t-test over the queries at .05 (values averaged over seeds, no correction: the paper's test), "
-    "or over the seeds where the values of single queries are not at hand."
+    "or over the seeds (Welch's) where the values of single queries are not at hand."
 )
 
 
@@ -221,7 +221,7 @@ _SAME = 1e-9  # means that differ by less are the same but for rounding
 class Difference(NamedTuple):
     """Between two rows on a measure: of the means, and the probability of it by Student's paired t-test.
 
-    The test is over the queries, as in the paper; ``over_seeds`` is the same over the seeds. Of records without the
+    The test is over the queries, as in the paper; ``over_seeds`` is one over the seeds. Of records without the
     values of single queries there is only the latter.
     """
 
@@ -255,15 +255,21 @@ def difference(left: Sequence[Result], right: Sequence[Result], measure: str) ->
 
 
 def _over_seeds(left: Sequence[Result], right: Sequence[Result], measure: str) -> float | None:
-    """The same test over the seeds, queries averaged; None where both sides do not have the same, or only one.
+    """The same test over the seeds, queries averaged; None with fewer than two, or where no spread is to judge by.
 
-    None, too, where all seeds differ alike: a few numbers that happen to be the same have no spread to judge by.
+    Ablations of one system with the same seeds are paired. Those of two systems have nothing in common: Welch's test.
     """
     means = [{each.trial.seed: each.mean(measure, MEASURED) for each in results} for results in (left, right)]
-    if len(means[0]) < 2 or means[0].keys() != means[1].keys():
+    if min(map(len, means)) < 2:
+        return None
+    one, other = (np.array(list(each.values())) for each in means)
+    if len({each.trial.system for each in (*left, *right)}) > 1:
+        has_spread = max(np.ptp(one), np.ptp(other)) > _SAME
+        return welch_t_test(one, other) if has_spread or one[0] == other[0] else None
+    if means[0].keys() != means[1].keys():
         return None
     apart = np.array([mean - means[1][seed] for seed, mean in means[0].items()])
-    return None if apart.any() and np.ptp(apart) < _SAME else paired_t_test(apart)
+    return paired_t_test(apart) if np.ptp(apart) > _SAME or not apart.any() else None
 
 
 def checked_claims(
@@ -290,7 +296,7 @@ def checked_claims(
             if apart is not None:
                 known = {"difference": apart.mean, "p": apart.over_queries, "p_seeds": apart.over_seeds}
                 if apart.probability is None:
-                    known |= {"holds": None, "why": "not tested: one seed, and no values of single queries"}
+                    known |= {"holds": None, "why": "not tested: no spread over seeds, and no values of single queries"}
                 else:
                     known |= {"holds": holds(claim, apart.mean, apart.is_significant), "why": ""}
             found.append({**about, **known})
