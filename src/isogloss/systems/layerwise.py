@@ -50,7 +50,10 @@ PAPER_GRID = {
     "beta": ["0.001", "0.01", "0.1", "1", "10", "100", "1000"],
     "rate": ["0.1", "0.01", "0.001", "0.0001", "0.00001"],
 }
-"""The search space of the paper (section 4.2), as ``isogloss train --grid`` takes it."""
+"""The search space of the paper (section 4.2), as ``isogloss train --grid`` takes it.
+
+The paper has two widths, n and n', and max or average pooling; all four widths and k-max are our readings.
+"""
 _WIDEST = 100
 _KEPT = 16  # queries whose shares are cached: the hits of each are explained one by one
 

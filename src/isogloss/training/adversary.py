@@ -5,8 +5,8 @@ The layer-wise adversary has a critic on each layer, which the encoder fights or
     L = L_rank + beta sum_j alpha_j W_j,      W_j = max over D_j of  E[D_j(f^j of queries)] - E[D_j(f^j of documents)]
 
 The encoder descends L: alpha_j > 0 makes layer j alike for both languages (it fights the critic), alpha_j < 0 makes it
-differ (it helps), alpha_j = 0 only measures. That is the paper's text; its eq. 7 has the opposite sign. Before each
-step of the encoder the critics take ``steps`` of their own, on the same texts. Where several processes share a batch,
+differ (it helps), alpha_j = 0 only measures. That is the paper's text; its eq. 7 and 8 have the opposite sign. Before
+each step of the encoder the critics take ``steps`` of their own, on the same texts. Where several processes share a batch,
 each of them sees the vectors of all of it and takes the same steps: critics are small, and a critic's gradient would
 have to travel ``steps`` times. A critic (Arjovsky et al. 2017) estimates the distance of two sets of vectors,
 

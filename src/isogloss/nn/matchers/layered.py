@@ -3,8 +3,8 @@
 The encoder (section 3.2 of the paper) has m layers of wide convolution and pooling, with a vector at each:
 
     C_n = tanh(W_n M + b_n)           wide convolution, kernels of width n: a text of l columns gives l + n - 1
-    M'  = POOL(C_2) + POOL(C_3) + …   one map above the other: the input of the next layer
-    f^j = max(C_2) + max(C_3) + …     the vector of layer j; that of the last layer stands for the text
+    M'  = [POOL(C_2); POOL(C_3); …]   one map above the other: the input of the next layer
+    f^j = [max(C_2); max(C_3); …]     the vector of layer j; that of the last layer stands for the text
 
 POOL is k-max (the k largest of each row, in the order of the text: Kalchbrenner et al. 2014; a text with fewer columns
 is filled up with zeros) or the average of n neighbouring columns, which gives back l (Yin et al. 2016).
