@@ -6,9 +6,9 @@ The layer-wise adversary has a critic on each layer, which the encoder fights or
 
 The encoder descends L: alpha_j > 0 makes layer j alike for both languages (it fights the critic), alpha_j < 0 makes it
 differ (it helps), alpha_j = 0 only measures. That is the paper's text; its eq. 7 and 8 have the opposite sign. Before
-each step of the encoder the critics take ``steps`` of their own, on the same texts. Where several processes share a batch,
-each of them sees the vectors of all of it and takes the same steps: critics are small, and a critic's gradient would
-have to travel ``steps`` times. A critic (Arjovsky et al. 2017) estimates the distance of two sets of vectors,
+each step of the encoder the critics take ``steps`` of their own, on the same texts. Where several processes share a
+batch, each of them sees the vectors of all of it and takes the same steps: critics are small, and a critic's gradient
+would have to travel ``steps`` times. A critic (Arjovsky et al. 2017) estimates the distance of two sets of vectors,
 
     W(P, Q) = max over 1-Lipschitz D of  E_P[D(x)] - E_Q[D(y)]          (eq. 5)
 
