@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import numpy as np
 
 from isogloss.storage.errors import InputError, import_extra
 from isogloss.text.batches import TokenizedTexts
@@ -16,7 +16,7 @@ def skip_gram(
     import_extra("gensim", "skip-gram", "skip-gram")
     from gensim.models import Word2Vec
 
-    if max(Counter(texts.ids.tolist()).values(), default=0) < minimum_count:
+    if np.bincount(texts.ids).max(initial=0) < minimum_count:
         raise InputError(f"skip-gram: no word of the texts occurs {minimum_count} times; choose other word vectors")
     model = Word2Vec(
         [texts.text(number) for number in range(len(texts))], sg=1, negative=5, vector_size=dimension, window=window,
