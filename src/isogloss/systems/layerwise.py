@@ -170,7 +170,7 @@ class PaperOptions(LayerwiseOptions):
     scorer: str = option("feed-forward", "feed-forward (paper) or cosine")
     dropout: float = option(0.0, "of word vectors", 0, 0.99)
     margin: float = option(1.0, "by which a positive is to beat a negative (paper: 1)", 1e-6, 1000)
-    negatives: str = option("random", "random (paper), in-batch or hard (near the positive, by BM25)")
+    negatives: str = option("random", "random, in-batch or hard (near the positive, by BM25); the paper does not say")
     mined: bool = option(False, "hard negatives are the nearest by the model, searched before each epoch but the first")
     query_vectors: str = option(SKIP_GRAM, f"word vectors of the query language to start from{START}")
     document_vectors: str = option(SKIP_GRAM, f"word vectors of the document language to start from{START}")

@@ -256,6 +256,15 @@ class TestPages:
             keep(experiment, trials[0], 0.9 if thresholds == (0.2, 0.7) else 0.5)
         assert "No optimum is on an edge of the grid." in figure4(experiment).text
 
+    def test_the_edge_is_that_of_what_was_run_for_this_eps(self, tmp_path):
+        pytest.importorskip("matplotlib")
+        setup = Setup("demo", SETUP.pairs, seeds=1, grid=Grid((1.0,), (0.1, 0.2, 0.3), (0.6, 0.7, 0.8)))
+        experiment = experiment_of(setup, tmp_path)
+        for thresholds, trials in plan.figure4_trials(setup)[1.0].items():
+            if thresholds[0] > 0.1:
+                keep(experiment, trials[0], 0.9 if thresholds == (0.2, 0.7) else 0.5)
+        assert "better ones: eps 1 (theta1 0.2 is the lowest)." in figure4(experiment).text
+
     def test_the_overlap_of_classes_is_between_0_and_1(self):
         counts = np.zeros((3, SCORE_BINS), np.int32)
         counts[0, 100], counts[1, 100], counts[1, 900], counts[2, 1500] = 8, 1, 1, 5

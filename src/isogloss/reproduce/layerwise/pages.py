@@ -139,8 +139,8 @@ def probe(experiment: Experiment) -> Page:
         sections += [f"## {'-'.join(pair)}", _chosen_line(experiment, pair), markdown_table(header, rows)]
     sections.append(
         "The accuracy of a classifier that is trained afterwards on the vectors of a part of the measured queries and "
-        "of the documents relevant to them, and tested on the others; .5 is random. None of these documents was a "
-        "positive in training; some were negatives."
+        "of the documents relevant to them, and tested on the others; .5 is random. Some of these documents may have "
+        "been positives of train queries, too, or negatives."
     )
     return Page("\n\n".join(sections), {**experiment.setup.about(), "accuracy": values})
 

@@ -95,7 +95,7 @@ def train_on_arrays(trial: Trial, data: TrialData, device: str) -> tuple[dict[st
 
 
 def _probe(system: Matcher, arrays: Arrays) -> list[float] | None:
-    """Accuracy on the measured queries and their relevant documents, which are no positives of the train split."""
+    """Accuracy on the measured queries and their relevant documents."""
     if not isinstance(system, Layerwise):
         return None
     lists, documents = arrays.measured, arrays.data.triples.documents

@@ -122,7 +122,8 @@ def figure4(experiment: Experiment) -> Page:
     texts = []
     for number, (choice, best) in enumerate(chosen.items()):
         found = {eps: grid[float(eps)][thresholds] for eps, thresholds in best.items()}
-        page = _figure4_part(experiment, choice, found, best, "figure4" if number == 0 else "figure4-full")
+        edges = {eps: on for eps, each in best.items() if (on := plan.edges(grid[float(eps)], each))}
+        page = _figure4_part(experiment, choice, found, best, edges, "figure4" if number == 0 else "figure4-full")
         texts.append(page.text)
         values |= page.values if number == 0 else {"whole collection": page.values}
     every = [
@@ -148,18 +149,17 @@ def _best(by: Mapping[Thresholds, Sequence[Result]], choice: tuple[str, str]) ->
 
 def _figure4_part(
     experiment: Experiment, choice: tuple[str, str], found: dict[str, list[Result]],
-    best: Mapping[str, Thresholds], name: str,
+    best: Mapping[str, Thresholds], edges: Mapping[str, Sequence[str]], name: str,
 ) -> Page:  # fmt: skip
     """A curve whose thresholds were chosen by one measure, and the differences along it."""
     measure, protocol = choice
-    edges = {eps: on for eps, thresholds in best.items() if (on := experiment.setup.grid.edges(thresholds))}
     shown = {eps: ",".join(f"{each:g}" for each in thresholds) for eps, thresholds in best.items()}
     title = f"Figure 4: measures against eps, {'-'.join(experiment.setup.pairs[0])}, chosen by {measure} ({protocol})"
     remark = (
-        f"For each eps, of {len(experiment.setup.grid.thresholds())} pairs of thresholds, those with the highest "
-        f"{measure} on {experiment.setup.split} ({protocol}) were chosen, where the paper takes those 'with the best "
-        f"results': the curve is that of a validation set, a little too good. The whole grid has one seed; the best "
-        f"{FINALISTS} of each eps have all seeds, and one of these is chosen. {edges_sentence(edges)}"
+        f"For each eps, of the pairs of thresholds in the table at the end, those with the highest {measure} on "
+        f"{experiment.setup.split} ({protocol}) were chosen, where the paper takes those 'with the best results': the "
+        f"curve is that of a validation set, a little too good. The whole grid has one seed; the best {FINALISTS} of "
+        f"each eps have all seeds, and one of these is chosen. {edges_sentence(edges)}"
     )
     page = _curve(experiment, name, title, "eps", found, MEASURES, remark, {"thresholds": shown}, protocol)
     comparisons = compare_under_both({f"eps {eps}": results for eps, results in found.items()})
@@ -168,7 +168,7 @@ def _figure4_part(
 
 
 def edges_sentence(edges: Mapping[str, Sequence[str]]) -> str:
-    """Which optima lie on the edge of the grid: a wider one may have better ones.
+    """Which optima lie on the edge of what was tried for their eps: a wider grid may have better ones.
 
     >>> edges_sentence({"0.5": ["theta2 0.8 is the highest"]})
     'On the edge of the grid, so a wider one (--grid) may have better ones: eps 0.5 (theta2 0.8 is the highest).'

@@ -24,7 +24,7 @@ from isogloss.reproduce.smooth.published import LANGUAGES, MEASURES, TABLE1, TAB
 from isogloss.reproduce.smooth.theory import theory
 
 _INTERVALS = (
-    "Means over the seeds with their 95% intervals (Student's t); the paper reports single runs on its test queries."
+    "Means over the seeds with their 95% intervals (Student's t); the paper has values without intervals."
 )
 _SIGNIFICANT = (
     "\\* significant at 5% by the paired t-test and by Fisher's randomisation over the queries (values averaged over "

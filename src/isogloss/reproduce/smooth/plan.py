@@ -54,21 +54,18 @@ class Grid:
         """The pairs of thresholds."""
         return [(first, second) for first in self.theta1 for second in self.theta2 if first < second]
 
-    def edges(self, thresholds: tuple[float, float]) -> list[str]:
-        """The sides of the grid that a pair of thresholds lies on, in words.
 
-        >>> Grid(theta1=(0.1, 0.2, 0.3), theta2=(0.6, 0.7, 0.8)).edges((0.2, 0.8))
-        ['theta2 0.8 is the highest']
-        """
-        found = []
-        for name, tried, value in zip(("theta1", "theta2"), (self.theta1, self.theta2), thresholds, strict=True):
-            found += [f"{name} {value:g} is the {end}" for end in _ends(tried, value)]
-        return found
+def edges(tried: Iterable[tuple[float, float]], thresholds: tuple[float, float]) -> list[str]:
+    """The sides of the pairs that were tried that one of them lies on, in words.
 
-
-def _ends(tried: Sequence[float], value: float) -> list[str]:
-    """Whether a value is the lowest or the highest of those tried."""
-    return [end for end, of in (("lowest", min), ("highest", max)) if value == of(tried)]
+    >>> edges([(0.1, 0.6), (0.2, 0.6), (0.3, 0.6), (0.1, 0.8), (0.2, 0.8), (0.3, 0.8)], (0.2, 0.8))
+    ['theta2 0.8 is the highest']
+    """
+    found = []
+    for name, values, value in zip(("theta1", "theta2"), zip(*tried, strict=True), thresholds, strict=True):
+        ends = {"lowest": min(values), "highest": max(values)}
+        found += [f"{name} {value:g} is the {end}" for end, extreme in ends.items() if value == extreme]
+    return found
 
 
 @dataclass(frozen=True)

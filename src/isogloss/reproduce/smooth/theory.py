@@ -371,7 +371,8 @@ def _bounds(bounds: Sequence[tuple[int, Sequence[float]]]) -> list[str]:
         "## The bound",
         f"Theorem 3 for SOSL at thresholds .2 and .7, with probability {1 - DELTA:g}, n training pairs and T steps "
         f"of SGD with rates c/t, gamma c = {GROWTH:g}: 30 epochs in batches of 128, or the 310,000 steps of the "
-        f"paper's French run. SOSL is never above {SOSL_MAXIMUM:g}: a bound above that is empty.",
+        f"paper's French run. The gradient of the smooth cosine is taken at its longest, 1/eps, where the paper has "
+        f"2/eps. SOSL is never above {SOSL_MAXIMUM:g}: a bound above that is empty.",
         markdown_table(("n", *columns), rows),
     ]
 

@@ -10,13 +10,15 @@ vector x (a row), where M is one of
 From target to source, S and T are exchanged. Before, each side's vectors may be made of unit length and their mean
 over the vocabulary subtracted; with both: unit length, mean subtracted, unit length again (Artetxe et al. 2018).
 
-The pairs come from a lexicon. The ad hoc paper takes the 4,000 most frequent words of the source language with one
-translation each; a lexicon lists several, so one has to be chosen (:func:`frequent_pairs`).
+The pairs come from a lexicon. The ad hoc paper takes the 4,000 most frequent English words with one translation
+each; a lexicon lists several, so one has to be chosen (:func:`frequent_pairs`).
 
 A matrix moves a word to where its translation should be; a lexicon knows where it is. With T(w) the translations of w
 and a their share, :func:`anchor` moves the vectors of the words that the lexicon knows to
 
     v(w) = (1 - a) u(e(w) M) + a u( mean_{t in T(w)} u(e(t)) ),  u(x) = x / |x|
+
+(for a phrase t, u(e(t)) stands for the mean of its words' u(e)).
 """
 
 from __future__ import annotations

@@ -8,10 +8,10 @@ embeddings", with their advice for this method: dynamic window, context smoothin
     PPMI ~ U S V^T,  the vector of w is row w of U S^p,  p = 0 by default
 
 Why not skip-gram: this gives the same vectors twice and needs nothing installed. On the one collection where both were
-measured (cppdocs es, vectors of 3.3 and 1.8 million words, one seed, gensim's defaults, window 5) skip-gram took seven
-times as long and was worse in the default of ``aligned`` (MRR .325 against .458), but better in a rotation of raw
-vectors (docs/results/adhoc.md). Contexts are the most frequent words only, which is what keeps the matrix dense and
-small.
+measured (cppdocs es, vectors of 3.3 and 1.8 million words, one seed, gensim's defaults but for the dimension and rare
+words, window 5) skip-gram took 7 (es) to 16 (en) times as long and was worse in the default of ``aligned`` (MRR .325
+against .458), but better in a rotation of raw vectors (docs/results/adhoc.md). Contexts are the most frequent words
+only, which is what keeps the matrix dense and small.
 """
 
 from __future__ import annotations
