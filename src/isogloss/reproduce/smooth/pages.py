@@ -23,9 +23,7 @@ from isogloss.reproduce.smooth.plan import Experiment, Groups, Result, Setup, tr
 from isogloss.reproduce.smooth.published import LANGUAGES, MEASURES, TABLE1, TABLE2, TABLE3, Statistics, Values
 from isogloss.reproduce.smooth.theory import theory
 
-_INTERVALS = (
-    "Means over the seeds with their 95% intervals (Student's t); the paper has values without intervals."
-)
+_INTERVALS = "Means over the seeds with their 95% intervals (Student's t); the paper has values without intervals."
 _SIGNIFICANT = (
     "\\* significant at 5% by the paired t-test and by Fisher's randomisation over the queries (values averaged over "
     "seeds), both after Holm's correction for all comparisons of the pair under the protocol."
