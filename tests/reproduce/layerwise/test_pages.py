@@ -43,13 +43,13 @@ def experiment(questions, tmp_path):
     return Experiment(setup, LayerwiseTrials().cached_data(), TrialDirectory(tmp_path / "trials"), tmp_path)
 
 
-def keep(store, trial, mean, validation=None, lists="same"):
+def keep(store, trial, mean, validation=None, lists="same", device="none", speed=1000):
     """A trial whose values lie about the mean."""
     values = np.clip(mean + 0.02 * np.sin(np.arange(10) + trial.seed), 0, 1)
     record = {
-        "lists": lists, "measured": {"MAP": mean, "P@10": mean / 10}, "seconds": 1.0, "device": "none",
+        "lists": lists, "measured": {"MAP": mean, "P@10": mean / 10}, "seconds": 1.0, "device": device,
         "date": "2026-01-01", "validation": {"MAP": mean if validation is None else validation},
-        "pairs_per_second": 1000, "history": [{"W_1": 0.5, "W_2": 0.25}, {"W_1": 0.4, "W_2": 0.2}][: 1 + trial.seed],
+        "pairs_per_second": speed, "history": [{"W_1": 0.5, "W_2": 0.25}, {"W_1": 0.4, "W_2": 0.2}][: 1 + trial.seed],
         "probe": [0.9, 0.6],
     }  # fmt: skip
     store.directory.mkdir(parents=True, exist_ok=True)
@@ -139,6 +139,11 @@ class TestPages:
         assert "| the paper's model is better than ADV-ONE | MAP | -0.200 | 0.000 | — | no |" in page.text
         assert page.values["results"]["en-fr"]["rows"]["ADV-NON"]["MAP"]["seeds"] == [0.2, 0.2]
         assert "Seconds of the trials, each by itself: 8 on none 8 s." in page.text
+
+    def test_speeds_of_several_machines_are_not_mixed(self, experiment):
+        for trial in table3_trials(experiment, PAIR)["ADV-NON"]:
+            keep(experiment.trials, trial, 0.2, device=f"machine {trial.seed}", speed=1000 + trial.seed)
+        assert "| 1,000; 1,001 | 2 | machine 0, 2026-01-01; machine 1, 2026-01-01 |" in table3(experiment).text
 
     def test_pairs_of_the_same_documents_stand_in_one_table(self, experiment):
         for trials in table1_trials(experiment, ALONE).values():
