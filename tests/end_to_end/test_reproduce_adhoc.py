@@ -128,6 +128,7 @@ def test_a_missing_matplotlib_is_reported_before_the_work(fails, monkeypatch):
         ((*REPRODUCE, "table", *DEMO, "--lexicon", "nowhere.tsv"), "nowhere.tsv: no such file"),
         ((*REPRODUCE, "table", *DEMO, "--text", "tape:x"), "tape"),
         ((*REPRODUCE, "table", *DEMO, "--query-vectors", "nowhere.vec"), "nowhere.vec: no such file"),
+        ((*REPRODUCE, "table", *DEMO, "--query-vectors", "words.txt"), "words.txt:1: expected a word and its numbers"),
         ((*REPRODUCE, "queries", *DEMO, "--split", "autumn"), "has no split 'autumn'"),
         (
             (*REPRODUCE, "table", *DEMO, "--text", "demo", "--query-vectors", ".", "--document-vectors", "."),
@@ -135,8 +136,10 @@ def test_a_missing_matplotlib_is_reported_before_the_work(fails, monkeypatch):
         ),
     ],
 )
-def test_wrong_arguments_are_named_and_nothing_is_written(fails, arguments, wrong):
+def test_wrong_arguments_are_named_and_nothing_is_written(fails, here, arguments, wrong):
+    (here / "words.txt").write_text("bee\n")
     assert wrong in fails(*arguments)
+    assert [each.name for each in here.iterdir()] == ["words.txt"]
 
 
 def test_an_existing_output_is_refused(fails, here):

@@ -228,8 +228,8 @@ def _run_adhoc(options: argparse.Namespace) -> None:
     lexicon = fill_languages(options.lexicon, *dataset.pair) or str(source.lexicon(dataset.pair) or "")
     if lexicon not in ("", "induced"):
         Lexicon.read(lexicon)  # an error in it is reported before vectors are trained
-    output.mkdir(parents=True, exist_ok=True)
     query_vectors, document_vectors = prepare_vectors(dataset, output / "vectors", more, ready=ready)
+    output.mkdir(parents=True, exist_ok=True)
     base = AlignedOptions(lexicon=lexicon, query_vectors=str(query_vectors), document_vectors=str(document_vectors))
     experiment = Experiment(dataset, base, output, options.split)
     for item in items:

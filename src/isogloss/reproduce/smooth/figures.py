@@ -183,7 +183,7 @@ def _grid_tables(every: Sequence[Mapping[str, Any]]) -> str:
     """All of the grid: sampled NDCG@5 and MRR_mr over the whole collection."""
     header = ("thresholds", *dict.fromkeys(f"eps {each['eps']:g}" for each in every))
     cells: dict[str, dict[str, str]] = {}
-    for each in every:
+    for each in sorted(every, key=lambda each: list(each["thresholds"])):
         row = cells.setdefault(",".join(f"{threshold:g}" for threshold in each["thresholds"]), {})
         row[f"eps {each['eps']:g}"] = f"{each[f'sampled {CHOSEN_BY}']:.3f} / {each['full MRR_mr']:.3f}"
     rows = [(thresholds, *(row.get(name, "—") for name in header[1:])) for thresholds, row in cells.items()]
