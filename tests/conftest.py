@@ -1,6 +1,5 @@
 """Data that tests of several packages use."""
 
-import gc
 import json
 import random
 import signal
@@ -26,12 +25,6 @@ LEXICONS = {
     "en-fr": "bee\tabeille\nhoney\tmiel\nsea\tmer\nsalty\tsalé\nsalt\tsel\nbread\tpain\nbaker\tboulanger\n",
     "en-it": "bee\tapi\nhoney\tmiele\nsea\tmare\nsalty\tsalato\nsalt\tsale\nbread\tpane\nbaker\tfornaio\n",
 }
-
-
-def pytest_collection_finish():
-    """What is loaded by then is not looked through by each garbage collection: a tenth of the tests' time."""
-    gc.collect()
-    gc.freeze()
 
 
 @pytest.fixture(autouse=True)
