@@ -6,7 +6,9 @@ from copy import copy
 import numpy as np
 import pytest
 
+from isogloss.data.dataset import load_dataset
 from isogloss.data.documents import Collection, Document, Query, id_order
+from isogloss.data.readers.demo import Demo
 from isogloss.systems.passages import Passages, by_passages
 from isogloss.systems.registry import build_system, make_system, system_type
 from isogloss.text.passages import passage_spans
@@ -153,6 +155,20 @@ def test_to_all_who_ask_it_is_the_inner_system(indexed):
     assert made.best_possible("eau") == inner.best_possible("eau")
     assert made.term_of("eaux") == inner.term_of("eaux")
     assert (made.unknown_words("eau"), made.translations("eau"), made.thresholds()) == ([], [], ())
+    assert made.comparable is inner.comparable is False
+    inner.comparable = True  # a calibration can be loaded after the wrapper was made
+    assert made.comparable
+    inner.comparable = False
+
+
+def test_facts_about_the_inner_system_come_with_the_number_of_passages():
+    texts = ["mer sel eau vent", "roi", ""]
+    made = make_system("aligned", ("en", "fr"), {"passages": "2", "dimension": "4", "pairs": "50"}, Demo())
+    made.fit(load_dataset(Demo(), ("en", "fr")))
+    made.index(Collection([Document(str(number), text) for number, text in enumerate(texts)], "fr"), ("text",))
+    passages = sum(len(passage_spans(text, 2)) for text in texts)
+    assert made.about() == {**made.inner.about(), "passages": passages}
+    assert made.about()["rows"] == passages > len(texts)
 
 
 def test_the_option_puts_it_around_any_system_and_only_then():

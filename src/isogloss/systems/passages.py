@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from copy import copy
 from itertools import chain, repeat
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,6 +93,13 @@ class Passages(FindsPassages):
         self._use(counts, [spans])
         self._take_order(self.id_order, len(counts))
         self.inner.id_order = self._passage_order()
+
+    @property
+    def comparable(self) -> bool:  # type: ignore[override]  # it can change when the inner system is fitted
+        return self.inner.comparable
+
+    def about(self) -> dict[str, Any]:
+        return {**self.inner.about(), "passages": int(self._offsets[-1])}
 
     def scores(self, query: str) -> Scores:
         return self._best(self.inner.scores(query), self._offsets[:-1])

@@ -142,8 +142,10 @@ def _run(
     """Train as a configuration says, in a new directory or in one that was begun before."""
     source, pair = open_source(config["data"]), parse_pair(config["pair"])
     settings = {name: str(value) for name, value in config["options"].items()}
-    points = [{}, *grid_points(config["grid"])]
-    system, *_ = [_made(config, {**settings, **point}, source) for point in points]  # wrong options are errors now
+    system = _made(config, settings, source)
+    if config["grid"]:
+        for point in grid_points(config["grid"]):
+            _made(config, {**settings, **point}, source)  # wrong options are errors now, not after hours of training
     _check(config, system, team.size > 1)
     files = _same_files(config, file_hashes(system), path)
     parallel, queries = tuple(config.get("parallel", ())), config.get("queries", 0)
