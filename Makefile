@@ -11,7 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # A process a core already: threads would fight.
 TESTS := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE $(BIN)/python -m pytest -n $(CORES) --dist worksteal
 
-.PHONY: help demo test test-fast lint docs bench soak clean
+.PHONY: help demo test test-fast lint docs bench golden soak clean
 
 help:
 	@echo "make demo   install isogloss into $(VENV) and run 'isogloss demo'"
@@ -20,6 +20,7 @@ help:
 	@echo "make lint   the first three of those only"
 	@echo "make docs   the documentation as a site, into build/site"
 	@echo "make soak   the long tests: kills, changed files, hostile requests, an hour of service (docs/results/reliability.md)"
+	@echo "make golden AGAINST=COMMIT   what ranks, explains, tokenises or learns otherwise than in another commit"
 	@echo "make bench  speed, side by side with peers (docs/results/speed.md)"
 	@echo "make clean  remove $(VENV) and caches"
 
@@ -52,6 +53,10 @@ soak: $(VENV)/.dev
 	OPENBLAS_NUM_THREADS=1 ISOGLOSS_HOSTILE=10000 ISOGLOSS_FUZZ=3000 $(BIN)/python -m pytest -v -s --timeout 0 --durations=5 \
 		tests/hostile tests/index/test_index_writer.py tests/index/test_index_care.py
 	$(BIN)/python tests/hostile/soak.py --minutes $(MINUTES)
+
+golden: $(VENV)/.dev
+	@test -n "$(AGAINST)" || { echo "missing: the other commit (make golden AGAINST=HEAD~1)"; exit 1; }
+	$(BIN)/python tools/make_golden.py --against $(AGAINST)
 
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/tokenizers.py

@@ -441,6 +441,11 @@ class Bridge(FindsPassages, Trainable, SparseSystem):
         """
         fifth = len(training.splits.get("train", ())) // 5
         folds = min(5, -(-_ENOUGH_QUERIES // fifth)) if 5 * fifth >= _FEWEST_QUERIES else 0
+        if folds:
+            # Compiled code and numpy differ in the last bit, which fitting turns into other weights: what the process
+            # has done before must not decide which of them is used, and when.
+            COMPILED.begin()
+            COMPILED.functions(0)
         lists = []
         for fold in range(folds):
             rest, held_out = hold_out(training, fold, fewest=1)

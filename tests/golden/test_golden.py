@@ -1,0 +1,89 @@
+"""What is committed of the golden outputs is what this code gives, on any machine up to the last digits of scores.
+
+A difference is either a mistake or a change on purpose. After a change on purpose write the outputs again
+(``python tools/make_golden.py --write``); the commit message says what has changed and why.
+"""
+
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.golden.comparing import differences, shorten
+
+FOLDER = Path(__file__).parent
+TOLERANCE = 1e-5
+NEEDED = {"texts": "pypdfium2", "rankings": "isogloss_starter", "index": "isogloss_starter", "explanations": "numba"}
+"""Set to the package without which its outputs are others."""
+
+
+@pytest.mark.parametrize("name", NEEDED)
+def test_outputs_are_those_that_are_committed(name, tmp_path):
+    if importlib.util.find_spec(NEEDED[name]) is None:
+        pytest.skip(f"needs {NEEDED[name]}")
+    # A process of its own: it counts on one thread and on the starter tables, which other tests do without.
+    command = [sys.executable, str(FOLDER / "make.py"), str(tmp_path / "whole"), name]
+    done = subprocess.run(command, capture_output=True, text=True, env=os.environ.copy(), check=False)
+    assert done.returncode == 0, done.stderr
+    for path in (tmp_path / "whole" / name).iterdir():
+        shorten(path, tmp_path / "short" / path.name)
+    assert list(differences(FOLDER / "expected" / name, tmp_path / "short", TOLERANCE)) == []
+
+
+RANKING = '"q"\t"a"\t2.0\n"q"\t"b"\t1.000001\n"q"\t"c"\t1.0\n"q"\t"d"\t0.5\n'
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (RANKING, ""),
+        (RANKING.replace("2.0", "2.000001"), ""),
+        ('"q"\t"a"\t2.0\n"q"\t"c"\t1.0\n"q"\t"b"\t1.0\n"q"\t"d"\t0.5\n', ""),
+        (RANKING.replace('"d"', '"e"'), ""),  # it may tie with the last
+        (RANKING.replace("2.0", "2.1"), "had 'a' 2.0, has 'a' 2.1"),
+        (RANKING.replace('"a"', '"e"'), "had 'a' 2.0, has 'e' 2.0"),
+        (RANKING.replace('"q"\t"d"\t0.5\n', ""), "had 4 documents, has 3"),
+        (RANKING.replace('"q"', '"r"'), "in another order"),
+    ],
+)
+def test_documents_may_change_places_only_where_their_scores_are_nearly_the_same(tmp_path, content, said):
+    for name, text in (("expected", RANKING), ("actual", content)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "x.ranking").write_text(text)
+    found = list(differences(tmp_path / "expected", tmp_path / "actual", TOLERANCE))
+    assert len(found) == bool(said)
+    assert said in "".join(found)
+    assert bool(list(differences(tmp_path / "expected", tmp_path / "actual"))) == (content != RANKING)
+
+
+LINES = '"q"\t"a"\t"word"\t["mot"]\t2.0\n"q"\t"a"\t"other"\t[]\t1.0\n'
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (LINES.replace("2.0", "2.000001"), ""),
+        ("".join(reversed(LINES.splitlines(keepends=True))), ""),
+        (LINES.replace("2.0", "2.1"), "had"),
+        (LINES.replace("mot", "pain"), "had"),
+        (LINES.splitlines(keepends=True)[0], "had 2 lines, has 1"),
+        ("", "explained 1 hits, explains 0"),
+    ],
+)
+def test_explanations_have_the_same_lines_in_any_order(tmp_path, content, said):
+    for name, text in (("expected", LINES), ("actual", content)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "x.explanation").write_text(text)
+    found = list(differences(tmp_path / "expected", tmp_path / "actual", TOLERANCE))
+    assert len(found) == bool(said)
+    assert said in "".join(found)
+
+
+def test_a_file_that_is_missing_or_new_is_a_difference(tmp_path):
+    for name, file in (("expected", "old.txt"), ("actual", "new.txt")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / file).write_text('"x"\n')
+    found = list(differences(tmp_path / "expected", tmp_path / "actual", TOLERANCE))
+    assert [line.partition(":")[0] for line in found] == ["new.txt", "old.txt"]
