@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import os
 
-os.environ |= {name: "1" for name in ("NUMBA_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS")}
+if __name__ == "__main__":  # before numpy and numba are imported
+    os.environ |= {name: "1" for name in ("NUMBA_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS")}
 
 import random
 import subprocess

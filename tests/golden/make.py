@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import os
 
-os.environ |= {name: "1" for name in ("NUMBA_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS")}
+if __name__ == "__main__":  # before numpy and numba are imported
+    os.environ |= {name: "1" for name in ("NUMBA_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS")}
 
 import argparse
 import hashlib
@@ -23,7 +24,7 @@ import json
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, redirect_stdout, suppress
 from io import StringIO
 from pathlib import Path
 
@@ -83,6 +84,12 @@ FITTED = {
     "pretrained": (),
 }
 """Systems that ``isogloss evaluate`` fits, with their settings; ``pretrained`` needs an encoder."""
+COMMANDS = (
+    "demo", "systems", "languages", "data show", "data grade", "data convert", "data candidates", "vectors train",
+    "vectors convert", "vectors align", "vectors nearest", "vectors translate", "train", "evaluate", "index", "add",
+    "delete", "sync", "list", "info", "check", "re-encode", "search", "serve", "mcp", "reproduce smooth",
+    "reproduce layerwise", "reproduce adhoc",
+)  # fmt: skip
 SHARED = {"mdn": "en-fr", "lohelp": "en-de", "insuranceqa": "en-zh", "bible": "en-sw"}
 DEPTH = 100
 HITS = 10
@@ -108,8 +115,9 @@ def fitted(out: Path) -> None:
 
 def trained(out: Path) -> None:
     """Rankings on dev and parameters of models that compiled code trains."""
-    for label, settings in TRAINED.items():
-        _train(out, label, "en-fr", settings)
+    for pair in PAIRS:
+        for label, settings in TRAINED.items():
+            _train(out, label, pair, settings)
     # All pairs in one batch, so that the losses of the epochs are those of 200 batches.
     _train(out, "smooth-200-batches", "en-fr", ("epochs=200", "batch=1000000", "dev_queries=0"))
 
@@ -119,8 +127,9 @@ def torch(out: Path) -> None:
     import torch
 
     torch.set_num_threads(1)
-    for label, settings in TRAINED_BY_TORCH.items():
-        _train(out, label, "en-fr", settings, with_hashes=False)
+    for pair in PAIRS:
+        for label, settings in TRAINED_BY_TORCH.items():
+            _train(out, label, pair, settings, with_hashes=False)
 
 
 def index(out: Path) -> None:
@@ -192,6 +201,20 @@ def texts(out: Path) -> None:
         _write(out / "parallel.txt", lines)
 
 
+def commands(out: Path) -> None:
+    """The help text of each command, and the systems with their options."""
+    os.environ["COLUMNS"] = "120"
+    for command in ("", *COMMANDS):
+        output = StringIO()
+        with redirect_stdout(output), suppress(SystemExit):
+            isogloss([*command.split(), "--help"])
+        _write(out / f"{command.replace(' ', '-') or 'isogloss'}.help", map(_line, output.getvalue().splitlines()))
+    _run("systems", "--json", str(out / "systems.json"))
+    systems = json.loads((out / "systems.json").read_text(encoding="utf-8"))
+    (out / "systems.json").unlink()
+    _write(out / "systems.txt", map(_line, sorted(systems, key=lambda system: system["name"])))
+
+
 def papers(out: Path) -> None:
     """The numbers of some tables of the papers."""
     with tempfile.TemporaryDirectory(prefix="golden") as folder:
@@ -219,7 +242,7 @@ def shared(out: Path, data: Path) -> None:
 
 SETS: dict[str, Callable[[Path], None]] = {
     "texts": texts, "rankings": rankings, "fitted": fitted, "index": index, "explanations": explanations,
-    "trained": trained, "torch": torch, "papers": papers, "engines": engines,
+    "trained": trained, "torch": torch, "papers": papers, "engines": engines, "commands": commands,
 }  # fmt: skip
 COMMITTED = ("texts", "rankings", "index", "explanations")
 
