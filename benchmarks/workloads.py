@@ -47,12 +47,12 @@ def reading_files() -> tuple[Work, int]:
     sys.path.insert(0, str(Path(__file__).parents[1]))
     from tests.golden.sample_files import sample_files
 
-    kept = {name: content for name, content in sample_files().items() if not name.endswith(".pdf")}
+    files = {name: content for name, content in sample_files().items() if not name.endswith(".pdf")}
 
     def read(count: int) -> None:
         with tempfile.TemporaryDirectory() as folder:
             for copy in range(count):
-                for name, content in kept.items():
+                for name, content in files.items():
                     path = Path(folder, str(copy), name)
                     path.parent.mkdir(parents=True, exist_ok=True)
                     path.write_bytes(content)

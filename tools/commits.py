@@ -52,10 +52,12 @@ def working_tree() -> Iterator[Checkout]:
 @contextmanager
 def checked_out(commit: str) -> Iterator[Checkout]:
     """The files of a commit, installed until the end of the block."""
-    archive = subprocess.run(["git", "archive", commit], cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout
+    archived = subprocess.run(["git", "archive", commit], cwd=ROOT, stdout=subprocess.PIPE, check=False)
+    if archived.returncode:
+        raise SystemExit(f"{commit}: is not a commit of this repository")
     with tempfile.TemporaryDirectory(prefix="isogloss-") as scratch:
         folder = Path(scratch, "files")
-        with tarfile.open(fileobj=BytesIO(archive)) as files:
+        with tarfile.open(fileobj=BytesIO(archived.stdout)) as files:
             files.extractall(folder, filter="data")
         yield Checkout(commit, folder, _installed(folder, Path(scratch, "site")))
 

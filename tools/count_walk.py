@@ -118,16 +118,17 @@ def walk(arguments: Sequence[str], folder: Path) -> Walk:
             done = subprocess.run(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True, check=False)
             if done.returncode:
                 raise SystemExit(f"isogloss {' '.join(arguments)}: exit status {done.returncode}")
-    found = json.loads(done.stdout.splitlines()[-1])
-    return Walk([Function(*names) for names in found["functions"]], found["depth"], found["modules"])
+    values = json.loads(done.stdout.splitlines()[-1])
+    values["functions"] = [Function(*names) for names in values["functions"]]
+    return Walk(**values)
 
 
 def main(arguments: list[str]) -> None:
     """Print the walks."""
     if arguments[:1] == ["--record"]:
-        found = record(arguments[1:])
+        recorded = record(arguments[1:])
         print()
-        print(json.dumps({"functions": found.functions, "depth": found.depth, "modules": found.modules}))
+        print(json.dumps(recorded._asdict()))
         return
     is_listed = arguments[:1] == ["--list"]
     command = arguments[is_listed:]
@@ -143,10 +144,10 @@ def main(arguments: list[str]) -> None:
             _print(name, walk(parts, folder), is_listed)
 
 
-def _print(name: str, found: Walk, is_listed: bool) -> None:
-    print(f"{name}: {found}")
+def _print(name: str, recorded: Walk, is_listed: bool) -> None:
+    print(f"{name}: {recorded}")
     if is_listed:
-        print("\n".join(f"  {function.module}.{function.name}" for function in found.functions))
+        print("\n".join(f"  {function.module}.{function.name}" for function in recorded.functions))
 
 
 if __name__ == "__main__":

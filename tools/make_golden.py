@@ -57,15 +57,15 @@ def _compare(commit: str, out: Path, options: list[str]) -> int:
     with checked_out(commit) as before, working_tree() as after:
         _make(before, out / "before", options)
         _make(after, out / "after", options)
-    found = []
+    all_lines = []
     names = sorted(path.name for path in (out / "after").iterdir() if path.is_dir())
     for name in names:
         lines = list(differences(out / "before" / name, out / "after" / name, TOLERANCES.get(name, 0.0)))
         files = sum(1 for _ in (out / "after" / name).iterdir())
         print(f"{name}: {files} files, {len(lines) or 'none'} of them differ{'s' if len(lines) == 1 else ''}")
-        found += [f"  {name}/{line}" for line in lines]
-    print("\n".join(found))
-    return 1 if found else 0
+        all_lines += [f"  {name}/{line}" for line in lines]
+    print("\n".join(all_lines))
+    return 1 if all_lines else 0
 
 
 def _make(checkout: Checkout, out: Path, options: list[str]) -> None:

@@ -85,11 +85,35 @@ FITTED = {
 }
 """Systems that ``isogloss evaluate`` fits, with their settings; ``pretrained`` needs an encoder."""
 COMMANDS = (
-    "demo", "systems", "languages", "data show", "data grade", "data convert", "data candidates", "vectors train",
-    "vectors convert", "vectors align", "vectors nearest", "vectors translate", "train", "evaluate", "index", "add",
-    "delete", "sync", "list", "info", "check", "re-encode", "search", "serve", "mcp", "reproduce smooth",
-    "reproduce layerwise", "reproduce adhoc",
-)  # fmt: skip
+    "demo",
+    "systems",
+    "languages",
+    "data show",
+    "data grade",
+    "data convert",
+    "data candidates",
+    "vectors train",
+    "vectors convert",
+    "vectors align",
+    "vectors nearest",
+    "vectors translate",
+    "train",
+    "evaluate",
+    "index",
+    "add",
+    "delete",
+    "sync",
+    "list",
+    "info",
+    "check",
+    "re-encode",
+    "search",
+    "serve",
+    "mcp",
+    "reproduce smooth",
+    "reproduce layerwise",
+    "reproduce adhoc",
+)
 SHARED = {"mdn": "en-fr", "lohelp": "en-de", "insuranceqa": "en-zh", "bible": "en-sw"}
 DEPTH = 100
 HITS = 10
@@ -196,8 +220,8 @@ def texts(out: Path) -> None:
             _write_files(Path(folder), {name: text.encode()})
         lines = []
         for name in ("catalogue", "memory.tmx", "corpus", "table.tsv"):
-            found = open_source(f"{folder}/{name}").parallel(("en", "fr"), Problems())
-            lines += [_line(name, location.line, *pair) for location, pair in found]
+            text_pairs = open_source(f"{folder}/{name}").parallel(("en", "fr"), Problems())
+            lines += [_line(name, location.line, *pair) for location, pair in text_pairs]
         _write(out / "parallel.txt", lines)
 
 
@@ -241,9 +265,17 @@ def shared(out: Path, data: Path) -> None:
 
 
 SETS: dict[str, Callable[[Path], None]] = {
-    "texts": texts, "rankings": rankings, "fitted": fitted, "index": index, "explanations": explanations,
-    "trained": trained, "torch": torch, "papers": papers, "engines": engines, "commands": commands,
-}  # fmt: skip
+    "texts": texts,
+    "rankings": rankings,
+    "fitted": fitted,
+    "index": index,
+    "explanations": explanations,
+    "trained": trained,
+    "torch": torch,
+    "papers": papers,
+    "engines": engines,
+    "commands": commands,
+}
 COMMITTED = ("texts", "rankings", "index", "explanations")
 
 
@@ -380,6 +412,9 @@ def main() -> None:
     parser.add_argument("--shared", type=Path, metavar="DIR", help="the collections of the set 'shared'")
     arguments = parser.parse_args()
     names = arguments.sets or [*SETS, *(["shared"] if arguments.shared else [])]
+    unknown = [name for name in names if name not in SETS and not (name == "shared" and arguments.shared)]
+    if unknown:
+        parser.error(f"{unknown[0]!r} is not one of {', '.join(SETS)}, or shared with --shared DIR")
     with tempfile.TemporaryDirectory(prefix="golden") as state:
         os.environ |= {"XDG_STATE_HOME": state, "ISOGLOSS_VECTOR_CACHE": "0"}
         _use_compiled_code()

@@ -209,11 +209,13 @@ def parallel_files() -> dict[str, str]:
     pairs = list(zip(articles("en"), articles("fr"), strict=True))
     header = 'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=UTF-8\\n"\n"Language: fr\\n"\n\n'
     messages = [
-        '#, fuzzy\nmsgid "Maybe"\nmsgstr "Peut-être"\n', '#~ msgid "Old"\n#~ msgstr "Vieux"\n',
-        'msgctxt "menu"\nmsgid "&Open %s…"\nmsgstr "&Ouvrir %s…"\n', 'msgid "Untranslated"\nmsgstr ""\n',
+        '#, fuzzy\nmsgid "Maybe"\nmsgstr "Peut-être"\n',
+        '#~ msgid "Old"\n#~ msgstr "Vieux"\n',
+        'msgctxt "menu"\nmsgid "&Open %s…"\nmsgstr "&Ouvrir %s…"\n',
+        'msgid "Untranslated"\nmsgstr ""\n',
         'msgid "%d file"\nmsgid_plural "%d files"\nmsgstr[0] "%d fichier"\nmsgstr[1] "%d fichiers"\n',
         'msgid ""\n"A long\\n"\n"\\"quoted\\" message\\t<b>bold</b>"\nmsgstr ""\n"Un long\\n"\n"message"\n',
-    ]  # fmt: skip
+    ]
     messages += [f'msgid "{one.title}"\nmsgstr "{other.title}"\n' for one, other in pairs]
     units = "".join(
         f'<tu><tuv xml:lang="en-GB"><seg>{escape(one.text)} <ph x="1">&lt;br&gt;</ph></seg></tuv>'

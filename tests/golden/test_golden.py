@@ -32,6 +32,16 @@ def test_outputs_are_those_that_are_committed(name, tmp_path):
     assert list(differences(FOLDER / "expected" / name, tmp_path / "short", TOLERANCE)) == []
 
 
+def assert_difference(folder, name, expected, actual, said):
+    """The difference of two files is what is said; there is none where nothing is."""
+    for side, content in (("expected", expected), ("actual", actual)):
+        (folder / side).mkdir()
+        (folder / side / name).write_text(content)
+    lines = list(differences(folder / "expected", folder / "actual", TOLERANCE))
+    assert len(lines) == bool(said)
+    assert said in "".join(lines)
+
+
 RANKING = '"q"\t"a"\t2.0\n"q"\t"b"\t1.000001\n"q"\t"c"\t1.0\n"q"\t"d"\t0.5\n'
 
 
@@ -49,12 +59,7 @@ RANKING = '"q"\t"a"\t2.0\n"q"\t"b"\t1.000001\n"q"\t"c"\t1.0\n"q"\t"d"\t0.5\n'
     ],
 )
 def test_documents_may_change_places_only_where_their_scores_are_nearly_the_same(tmp_path, content, said):
-    for name, text in (("expected", RANKING), ("actual", content)):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "x.ranking").write_text(text)
-    found = list(differences(tmp_path / "expected", tmp_path / "actual", TOLERANCE))
-    assert len(found) == bool(said)
-    assert said in "".join(found)
+    assert_difference(tmp_path, "x.ranking", RANKING, content, said)
     assert bool(list(differences(tmp_path / "expected", tmp_path / "actual"))) == (content != RANKING)
 
 
@@ -73,17 +78,12 @@ LINES = '"q"\t"a"\t"word"\t["mot"]\t2.0\n"q"\t"a"\t"other"\t[]\t1.0\n'
     ],
 )
 def test_explanations_have_the_same_lines_in_any_order(tmp_path, content, said):
-    for name, text in (("expected", LINES), ("actual", content)):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "x.explanation").write_text(text)
-    found = list(differences(tmp_path / "expected", tmp_path / "actual", TOLERANCE))
-    assert len(found) == bool(said)
-    assert said in "".join(found)
+    assert_difference(tmp_path, "x.explanation", LINES, content, said)
 
 
 def test_a_file_that_is_missing_or_new_is_a_difference(tmp_path):
     for name, file in (("expected", "old.txt"), ("actual", "new.txt")):
         (tmp_path / name).mkdir()
         (tmp_path / name / file).write_text('"x"\n')
-    found = list(differences(tmp_path / "expected", tmp_path / "actual", TOLERANCE))
-    assert [line.partition(":")[0] for line in found] == ["new.txt", "old.txt"]
+    lines = differences(tmp_path / "expected", tmp_path / "actual", TOLERANCE)
+    assert [line.partition(":")[0] for line in lines] == ["new.txt", "old.txt"]
