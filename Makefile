@@ -20,7 +20,7 @@ help:
 	@echo "make lint   the first three of those only"
 	@echo "make docs   the documentation as a site, into build/site"
 	@echo "make soak   the long tests: kills, changed files, hostile requests, an hour of service (docs/results/reliability.md)"
-	@echo "make golden AGAINST=COMMIT   what ranks, explains, tokenises or learns otherwise than in another commit"
+	@echo "make golden AGAINST=COMMIT   compare rankings, explanations, tokens and models with those of another commit"
 	@echo "make bench  speed, side by side with peers (docs/results/speed.md)"
 	@echo "make clean  remove $(VENV) and caches"
 

@@ -28,6 +28,9 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=7, help="of each piece of work (default 7)")
     parser.add_argument("work", nargs="*", metavar="WORK", help=f"{', '.join(WORK)} (default: all)")
     arguments = parser.parse_args()
+    unknown = [name for name in arguments.work if name not in WORK]
+    if unknown or arguments.runs < 1:
+        parser.error(f"{unknown[0]!r} is not one of {', '.join(WORK)}" if unknown else "--runs: must be 1 or more")
     with checked_out(arguments.against) as before, working_tree() as after:
         print(f"{'':<16} {before.name[:12]:>12} {'working tree':>13} {'ratio':>7}  range")
         for name in arguments.work or WORK:

@@ -30,11 +30,11 @@ class Checkout:
 
     def script(self, path: str) -> Path:
         """A script of this commit, or that of the working tree where the commit has none."""
-        own = self.folder / path
-        return own if own.exists() else ROOT / path
+        script = self.folder / path
+        return script if script.exists() else ROOT / path
 
     def python(self, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
-        """Run Python; raise where it fails, with what it said."""
+        """Run Python and give what it wrote to standard output; end the program where it fails."""
         command = [sys.executable, *map(str, arguments)]
         done = subprocess.run(command, env=self.environment, stdout=subprocess.PIPE, text=True, check=False)
         if done.returncode:

@@ -1,14 +1,15 @@
 """Which functions of isogloss a command enters, in which files and packages: how far a reader has to walk.
 
     python tools/count_walk.py                            the three walks of docs/architecture.md
-    python tools/count_walk.py index my-pages -o my.index any command of isogloss
+    python tools/count_walk.py search my.index 'honey of bees'            any command of isogloss
     python tools/count_walk.py --list search my.index 'honey of bees'     and each function, in the order of entry
+    python tools/count_walk.py index my-pages -o my.index --overwrite     it runs twice, so it has to overwrite
 
 Counted are the functions and methods of ``isogloss``, without the bodies of modules and classes and without the frames
 of comprehensions. A package change is two functions, one after the other in the order in which functions are first
 entered, that are in different packages. The depth is the greatest number of them that are entered within each other.
 Each walk is counted in a second run of the command, so that compiled code is loaded from its cache; what isogloss keeps
-for its user is in a folder that is empty before each run.
+for its user is in a folder that is empty before each run. What other threads and processes enter is not counted.
 """
 
 from __future__ import annotations

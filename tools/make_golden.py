@@ -36,11 +36,18 @@ def main() -> int:
     parser.add_argument("--against", metavar="COMMIT", help="compare this commit with the working tree")
     parser.add_argument("--write", action="store_true", help="write the outputs that are committed")
     parser.add_argument("--shared", type=Path, metavar="DIR", help="also measure bridge on the collections of DIR")
-    parser.add_argument("--keep", type=Path, metavar="DIR", help="keep the outputs of both in this folder")
+    parser.add_argument(
+        "--keep",
+        type=Path,
+        metavar="DIR",
+        help="keep the outputs of both in DIR/before and DIR/after, in place of those of an earlier run",
+    )
     parser.add_argument("sets", nargs="*", metavar="SET", help="sets of tests/golden/make.py (default: all)")
     arguments = parser.parse_args()
     if bool(arguments.against) == arguments.write:
         parser.error("give --against COMMIT or --write")
+    if arguments.write and (arguments.sets or arguments.shared):
+        parser.error("--write writes all sets that are committed; leave out the names of sets and --shared")
     with tempfile.TemporaryDirectory(prefix="golden") as scratch:
         out = arguments.keep or Path(scratch)
         for name in ("before", "after"):
@@ -57,15 +64,16 @@ def _compare(commit: str, out: Path, options: list[str]) -> int:
     with checked_out(commit) as before, working_tree() as after:
         _make(before, out / "before", options)
         _make(after, out / "after", options)
-    all_lines = []
+    all_differences = []
     names = sorted(path.name for path in (out / "after").iterdir() if path.is_dir())
     for name in names:
         lines = list(differences(out / "before" / name, out / "after" / name, TOLERANCES.get(name, 0.0)))
         files = sum(1 for _ in (out / "after" / name).iterdir())
         print(f"{name}: {files} files, {len(lines) or 'none'} of them differ{'s' if len(lines) == 1 else ''}")
-        all_lines += [f"  {name}/{line}" for line in lines]
-    print("\n".join(all_lines))
-    return 1 if all_lines else 0
+        all_differences += [f"  {name}/{line}" for line in lines]
+    for line in all_differences:
+        print(line)
+    return 1 if all_differences else 0
 
 
 def _make(checkout: Checkout, out: Path, options: list[str]) -> None:

@@ -163,12 +163,12 @@ def test_to_all_who_ask_it_is_the_inner_system(indexed):
 
 def test_facts_about_the_inner_system_come_with_the_number_of_passages():
     texts = ["mer sel eau vent", "roi", ""]
-    made = make_system("aligned", ("en", "fr"), {"passages": "2", "dimension": "4", "pairs": "50"}, Demo())
-    made.fit(load_dataset(Demo(), ("en", "fr")))
-    made.index(Collection([Document(str(number), text) for number, text in enumerate(texts)], "fr"), ("text",))
+    aligned = make_system("aligned", ("en", "fr"), {"passages": "2", "dimension": "4", "pairs": "50"}, Demo())
+    aligned.fit(load_dataset(Demo(), ("en", "fr")))
+    aligned.index(Collection([Document(str(number), text) for number, text in enumerate(texts)], "fr"), ("text",))
     passages = sum(len(passage_spans(text, 2)) for text in texts)
-    assert made.about() == {**made.inner.about(), "passages": passages}
-    assert made.about()["rows"] == passages > len(texts)
+    assert aligned.about() == {**aligned.inner.about(), "passages": passages}
+    assert aligned.about()["rows"] == passages > len(texts)
 
 
 def test_the_option_puts_it_around_any_system_and_only_then():

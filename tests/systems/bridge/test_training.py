@@ -1,5 +1,8 @@
 """Training of ``bridge``: from pages and lexicons, without what is left out, never on held-out queries."""
 
+import os
+import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -329,3 +332,21 @@ def test_windows_are_paired_by_their_relative_position():
         for i in range(len(queries))
     ]
     assert found == [(0, 15, 0, 30), (15, 15, 30, 30), (30, 10, 55, 25), (42, 5, 130, 4), (47, 18, 134, 90)]
+
+
+FITTED_TWICE = """
+from isogloss import Index
+
+for _ in range(2):
+    with Index.make("demo", ["fr"]) as index:
+        print([(hit.id, hit.score) for hit in index.search("why is the sea salty", 5)])
+"""
+
+
+def test_a_system_is_the_same_whatever_its_process_has_done_before():
+    """Compiled code replaces numpy after much work: that must not happen in the midst of the fitting of weights."""
+    one_thread = dict.fromkeys(("NUMBA_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1")
+    command = [sys.executable, "-c", FITTED_TWICE]
+    done = subprocess.run(command, env={**os.environ, **one_thread}, capture_output=True, text=True, check=True)
+    first, second = done.stdout.splitlines()
+    assert first == second != "[]"
