@@ -122,7 +122,7 @@ def test_a_missing_matplotlib_is_reported_before_the_work(fails, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "wrong"),
     [
-        ((*REPRODUCE, "table", "chapter", *DEMO), "reproduce: 'chapter' is not one of table, figure, queries, toy"),
+        ((*REPRODUCE, "table", "chapter", *DEMO), "ITEM: 'chapter' is not one of table, figure, queries, toy"),
         (("reproduce", "novel", *DEMO), "'novel'"),
         ((*REPRODUCE, "table", "--data", "demo", "--pair", "en", "-o", "out"), "'en' is not written like en-fr"),
         ((*REPRODUCE, "table", *DEMO, "--lexicon", "nowhere.tsv"), "nowhere.tsv: no such file"),

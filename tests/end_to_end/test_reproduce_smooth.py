@@ -123,7 +123,7 @@ def test_trials_of_other_data_are_refused_without_overwrite(run, here, tiny):
 @pytest.mark.parametrize(
     ("arguments", "wrong"),
     [
-        (("table9", *DEMO), "reproduce: 'table9' is not one of table1, table2"),
+        (("table9", *DEMO), "ITEM: 'table9' is not one of table1, table2"),
         (("table1", "-o", "out"), "all items but figure1 and figure2 need --data and --pair"),
         (("table1", "--data", "demo", "--pair", "en", "-o", "out"), "'en' is not written like en-fr"),
         (("table1", "--data", "demo", "--pair", "en-xx", "-o", "out"), "xx"),

@@ -1,10 +1,10 @@
-"""``isogloss reproduce adhoc | smooth | layerwise | bridge``."""
+"""``isogloss reproduce adhoc | smooth | layerwise``."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,6 @@ from isogloss.cli.options import (
     add_queries,
     add_settings,
     count,
-    name_models,
     read_dataset,
     seed,
     settings_for,
@@ -29,14 +28,13 @@ from isogloss.storage.lines import find_file
 if TYPE_CHECKING:
     from isogloss.data.source import Pair
     from isogloss.reproduce.pages import Experiment, Item
-    from isogloss.reproduce.running import Report, TrialRunner
+    from isogloss.reproduce.running import TrialRunner
     from isogloss.reproduce.smooth.plan import Grid
 
 EXAMPLE = """\
   isogloss reproduce adhoc toy --data demo --pair en-fr -o toy
   isogloss reproduce smooth table1 --data demo --pair en-fr --pair en-sw -o smooth
-  isogloss reproduce layerwise table1 --data wikiclir:DIR --pair en-zh -o layerwise
-  isogloss reproduce bridge --data demo --pair en-fr -o bridge"""
+  isogloss reproduce layerwise table1 --data wikiclir:DIR --pair en-zh -o layerwise"""
 _ADHOC_EXAMPLE = """\
   isogloss reproduce adhoc --data wikiclir:DIR --pair en-es -o adhoc --lexicon en-es.txt --text wikiclir:MORE
   isogloss reproduce adhoc table --data platt:DIR --pair en-es -o platt --lexicon en-es.txt \\
@@ -53,17 +51,14 @@ _LAYERWISE_EXAMPLE = """\
   isogloss reproduce layerwise --data wikiclir:DIR --pair en-zh -o layerwise --set layerwise.negatives=hard
   isogloss reproduce layerwise --data wikiclir:DIR --pair en-zh -o layerwise --plan plan.json --pack arrays
   python -m isogloss.reproduce layerwise layerwise/trials plan.json --device cuda --processes 4"""
-_BRIDGE_EXAMPLE = """\
-  isogloss reproduce bridge --data demo --pair en-fr -o bridge
-  isogloss reproduce bridge ablation --data wikiclir:DIR --pair en-fr --lexicon en-fr.txt --pretrained use -o bridge"""
 _PAIR = "query language and document language, like"
 _NOT_SET = "the items choose it themselves"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Define a sub-command for each paper and for isogloss's own system."""
-    papers = parser.add_subparsers(dest="part", metavar="adhoc|smooth|layerwise|bridge", required=True)
-    for add in (_add_adhoc, _add_smooth, _add_layerwise, _add_bridge):
+    """Define a sub-command for each paper."""
+    papers = parser.add_subparsers(dest="part", metavar="adhoc|smooth|layerwise", required=True)
+    for add in (_add_adhoc, _add_smooth, _add_layerwise):
         add(papers)
 
 
@@ -152,24 +147,6 @@ def _add_layerwise(papers: Commands) -> None:
     )  # fmt: skip
 
 
-def _add_bridge(papers: Commands) -> None:
-    title = "isogloss's own system: what each ingredient gives, and its scores"
-    parser = add_command(papers, "bridge", title, _BRIDGE_EXAMPLE, _run_bridge)
-    _add_common(parser, "ablation, calibration", f"{_PAIR} en-fr (repeatable)")
-    parser.add_argument(
-        "--lexicon", default="", metavar="FILE",
-        help="bilingual lexicon, {pair} standing for the languages (default: the data's own, or none)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--pretrained",
-        default="",
-        metavar="NAME",
-        help="also with a sentence encoder: use, or the folder or name of a model",
-    )
-    parser.add_argument("--split", default="dev", help="what is measured: train, dev, test or all (default dev)")
-    add_settings(parser)
-
-
 def _add_common(
     parser: argparse.ArgumentParser, items: str, pair: str, data: str = SOURCE_HELP, required: bool = True
 ) -> None:
@@ -197,6 +174,7 @@ def _add_plan(parser: argparse.ArgumentParser, what: str, pack: str, runs: Mappi
 def _run_adhoc(options: argparse.Namespace) -> None:
     from isogloss.data.formats import open_source
     from isogloss.reproduce.adhoc import ITEMS, Experiment, known_mates, prepare_vectors
+    from isogloss.reproduce.commands import list_files
     from isogloss.reproduce.figures import need_drawing
     from isogloss.systems.aligned import AlignedOptions
     from isogloss.systems.lexicons import fill_languages
@@ -204,7 +182,7 @@ def _run_adhoc(options: argparse.Namespace) -> None:
 
     unknown = [item for item in options.items if item not in ITEMS]
     if unknown:
-        raise InputError(f"reproduce: {unknown[0]!r} is not one of {', '.join(ITEMS)}")
+        raise InputError(f"ITEM: {unknown[0]!r} is not one of {', '.join(ITEMS)}")
     items, output = options.items or list(ITEMS), Path(options.output)
     refuse_existing(output, options.overwrite)
     if output.exists() and not output.is_dir():
@@ -234,10 +212,11 @@ def _run_adhoc(options: argparse.Namespace) -> None:
     experiment = Experiment(dataset, base, output, options.split)
     for item in items:
         print_table(console(), *ITEMS[item](experiment))
-    _list_files(output, options.quiet)
+    list_files(output, quiet=options.quiet)
 
 
 def _run_smooth(options: argparse.Namespace) -> None:
+    from isogloss.reproduce.commands import missing_trials
     from isogloss.reproduce.pages import chosen_items
     from isogloss.reproduce.smooth.data import write_pack
     from isogloss.reproduce.smooth.pages import ITEMS
@@ -256,7 +235,7 @@ def _run_smooth(options: argparse.Namespace) -> None:
     experiment = Experiment(setup, runner.cached_data(options.skip_bad), TrialDirectory(output / "trials"), output)
     _refuse_fixed(experiment, items)
     if options.plan:
-        missing = _missing(options, items, runner, experiment)
+        missing = missing_trials(items, runner, experiment, overwrite=options.overwrite)
         _write_plan(options.plan, missing)
         for pair in setup.pairs if options.pack else ():
             write_pack(experiment.data(setup.data, pair, setup.queries), Path(options.pack))
@@ -270,6 +249,7 @@ def _run_smooth(options: argparse.Namespace) -> None:
 
 
 def _run_layerwise(options: argparse.Namespace) -> None:
+    from isogloss.reproduce.commands import missing_trials
     from isogloss.reproduce.layerwise.data import Drawing, write_pack
     from isogloss.reproduce.layerwise.pages import ITEMS
     from isogloss.reproduce.layerwise.plan import MODEL, ROWS, Experiment, Setup
@@ -299,7 +279,8 @@ def _run_layerwise(options: argparse.Namespace) -> None:
     output = _output_directory(options, items)
     experiment = Experiment(setup, runner.cached_data(options.skip_bad), TrialDirectory(output / "trials"), output)
     if options.plan:
-        missing = [trial for trial in _missing(options, items, runner, experiment) if trial.trains_on_arrays]
+        all_missing = missing_trials(items, runner, experiment, overwrite=options.overwrite)
+        missing = [trial for trial in all_missing if trial.trains_on_arrays]
         for pair in setup.pairs if options.pack else ():
             data = experiment.data(setup.data, pair, drawing)
             write_pack(data, pair, [trial for trial in missing if trial.pair == pair], Path(options.pack))
@@ -309,30 +290,6 @@ def _run_layerwise(options: argparse.Namespace) -> None:
         return
     for pair in setup.pairs:
         _ = experiment.data(setup.data, pair, drawing).dataset  # errors are reported before anything is run
-    _run_and_show(options, items, runner, experiment)
-
-
-def _run_bridge(options: argparse.Namespace) -> None:
-    from isogloss.evaluation.protocols import make_task
-    from isogloss.reproduce.bridge.pages import ITEMS, Experiment
-    from isogloss.reproduce.bridge.trials import CHOSEN_BY_ITEMS, BridgeTrials, Setup
-    from isogloss.reproduce.pages import chosen_items
-    from isogloss.reproduce.trials import TrialDirectory
-    from isogloss.systems.registry import make_system
-
-    items, runner = chosen_items(ITEMS, options.items), BridgeTrials(options.data, options.lexicon)
-    settings = settings_for("bridge", ["bridge"], options.settings)
-    ways = {key: _NOT_SET if key == "without" else f"write --{key} instead" for key in CHOSEN_BY_ITEMS}
-    _refuse_settings(settings, ways)
-    encoder = name_models({"pretrained": options.pretrained})["pretrained"]
-    setup = Setup(options.data, _pairs(options), options.split, encoder, settings)
-    for pair in setup.pairs:
-        for trial in setup.whole(pair).values():
-            make_system("bridge", pair, trial.settings)
-    output = _output_directory(options, items)
-    experiment = Experiment(setup, runner.cached_data(options.skip_bad), TrialDirectory(output / "trials"), output)
-    for pair in setup.pairs:
-        make_task(experiment.data(pair).dataset, setup.split, "full")  # errors are reported before anything is run
     _run_and_show(options, items, runner, experiment)
 
 
@@ -419,72 +376,43 @@ def _refuse_settings(settings: Mapping[str, str], ways: Mapping[str, str], prefi
 
 
 def _output_directory(options: argparse.Namespace, items: Mapping[str, Item]) -> Path:
-    """A new or empty directory, or one that has trials; what else has to be right beforehand is checked as well."""
+    """The directory of pages and trials; what else has to be right beforehand is checked as well."""
+    from isogloss.reproduce.commands import output_directory
     from isogloss.reproduce.figures import need_drawing
 
-    plan = getattr(options, "plan", None)
-    if getattr(options, "pack", None) and not plan:
+    if options.pack and not options.plan:
         raise InputError("--pack: goes with --plan")
-    if any(item.is_drawn for item in items.values()) and not plan:
+    if any(item.is_drawn for item in items.values()) and not options.plan:
         need_drawing()
-    output = Path(options.output)
-    if output.exists() and not output.is_dir():
-        raise InputError(f"{output}: is a file, a directory is needed")
-    if not (output / "trials").is_dir():
-        refuse_existing(output, options.overwrite)
-    return output
-
-
-def _missing(
-    options: argparse.Namespace, items: Mapping[str, Item], runner: TrialRunner[Any, Any],
-    experiment: Experiment[Any, Any, Any],
-) -> list[Any]:  # fmt: skip
-    needed = experiment.needed(items.values())
-    return runner.missing(needed, experiment.trials, experiment.data, options.overwrite)
+    return output_directory(options.output, options.overwrite)
 
 
 def _run_and_show(
     options: argparse.Namespace, items: Mapping[str, Item], runner: TrialRunner[Any, Any],
     experiment: Experiment[Any, Any, Any],
 ) -> None:  # fmt: skip
-    """Run the trials that are missing, each once, until no more are needed; write the pages and print them."""
+    """Run the missing trials that --run chooses, write the pages and print them."""
+    from isogloss.reproduce.commands import run_and_show, show_pages
     from isogloss.reproduce.running import RunOptions
 
-    device, processes = getattr(options, "device", "auto"), getattr(options, "processes", 1)
-    how = RunOptions(experiment.trials.directory, device, processes, options.skip_bad)
-    how.directory.mkdir(parents=True, exist_ok=True)
-    which, failed, tried = getattr(options, "which", "all"), list[Any](), set[str]()
-    while which != "none":
-        missing = [
-            trial
-            for trial in _missing(options, items, runner, experiment)
-            if trial.name not in tried and (which == "all" or not trial.trains_on_arrays)
-        ]
-        if not missing:
-            break
-        tried |= {trial.name for trial in missing}
-        failed += _run_all(runner.run_all(missing, how, experiment.data), len(missing), options.quiet)
-    for name, item in items.items():
-        page = experiment.page(item)
-        page.save(experiment.output, name)
-        print(page.text, end="\n\n")
-    _list_files(experiment.output, options.quiet)
-    if failed:
-        raise InputError(f"{len(failed)} of {len(tried)} trials failed, {failed[0].name}: {failed[0].line}")
+    if options.which == "none":
+        show_pages(items, experiment, quiet=options.quiet)
+        return
+    is_run_here = _has_no_network if options.which == "lexical" else None
+    run_options = RunOptions(experiment.trials.directory, options.device, options.processes, options.skip_bad)
+    run_and_show(
+        items,
+        runner,
+        experiment,
+        run_options,
+        overwrite=options.overwrite,
+        quiet=options.quiet,
+        is_run_here=is_run_here,
+    )
 
 
-def _run_all(reports: Iterator[Report], number: int, quiet: bool) -> list[Report]:
-    """Run to the end under one progress bar; the reports of trials that failed."""
-    from isogloss.storage.progress import set_quiet, track
-
-    def without_bars() -> Iterator[Report]:
-        set_quiet(True)  # no bars inside of the bar
-        try:
-            yield from reports
-        finally:
-            set_quiet(quiet)
-
-    return [report for report in track(without_bars(), "trials", total=number) if report.failed]
+def _has_no_network(trial: Any) -> bool:
+    return not trial.trains_on_arrays
 
 
 def _write_plan(target: str, trials: Sequence[Any]) -> None:
@@ -493,7 +421,3 @@ def _write_plan(target: str, trials: Sequence[Any]) -> None:
 
     with nullcontext(sys.stdout) if target == "-" else atomic_file(target) as file:
         file.write(plan_text(trials))
-
-
-def _list_files(output: Path, quiet: bool) -> None:
-    note(f"{output}: {', '.join(sorted(path.name for path in output.iterdir()))}", quiet)

@@ -1,1 +1,1 @@
-"""The tables and figures of the papers and of ``bridge``, one sub-package or module a paper."""
+"""The tables and figures of the papers, one sub-package or module a paper."""

@@ -103,7 +103,7 @@ def chosen_items(items: Mapping[str, Item], names: Sequence[str]) -> dict[str, I
     """The named items, in the order of the paper; all without a name."""
     unknown = [name for name in names if name not in items]
     if unknown:
-        raise InputError(f"reproduce: {unknown[0]!r} is not one of {', '.join(items)}")
+        raise InputError(f"ITEM: {unknown[0]!r} is not one of {', '.join(items)}")
     return {name: item for name, item in items.items() if name in names or not names}
 
 

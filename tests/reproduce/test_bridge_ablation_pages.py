@@ -1,32 +1,36 @@
-"""The pages of `bridge`, from trials that were made up, and the trials themselves on the demo."""
+"""The pages of ``benchmarks/bridge_ablation.py``, from trials that were made up, and the trials on the demo."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isogloss.reproduce.bridge.pages import (
-    ITEMS,
-    SHARES,
-    FirstHits,
-    ablation,
-    ablations,
-    calibration,
-    calibration_error,
-    calibration_of,
-    compared,
-    flagged_of,
-    reliability,
-    results_of,
-)
-from isogloss.reproduce.bridge.trials import ABLATIONS, WHOLE, BridgeTrials, PairData, Setup
 from isogloss.reproduce.pages import Experiment, bootstrap_interval, chosen_items
 from isogloss.reproduce.running import RunOptions
 from isogloss.reproduce.trials import Outcome, TrialDirectory
 from isogloss.storage.errors import InputError
 from isogloss.systems.bridge.model import INGREDIENTS
+
+with pytest.MonkeyPatch.context() as import_path:
+    import_path.syspath_prepend(str(Path(__file__).parents[2] / "benchmarks"))
+    from bridge_ablation_pages import (
+        ITEMS,
+        SHARES,
+        FirstHits,
+        ablation,
+        ablations,
+        calibration,
+        calibration_error,
+        calibration_of,
+        compared,
+        flagged_of,
+        reliability,
+        results_of,
+    )
+    from bridge_ablation_trials import ABLATIONS, WHOLE, BridgeTrials, PairData, Setup, Trial
 
 TRIALS = BridgeTrials("demo")
 PAIR = ("en", "fr")
@@ -41,7 +45,7 @@ def demo():
 
 @pytest.fixture
 def with_starter(monkeypatch):
-    monkeypatch.setattr("isogloss.reproduce.bridge.trials.load_starter", lambda *pair: object())
+    monkeypatch.setattr("bridge_ablation_trials.load_starter", lambda *pair: object())
 
 
 @pytest.fixture
@@ -91,6 +95,10 @@ class TestPlan:
     def test_both_items_share_the_whole_system(self, experiment):
         both, first = missing_trials(ITEMS.values(), experiment), missing_trials([ITEMS["ablation"]], experiment)
         assert [trial.name for trial in both] == [trial.name for trial in first]
+
+    def test_files_of_a_trial_are_named_by_its_settings(self):
+        assert Trial(PAIR).name == "en-fr_whole"
+        assert Trial(PAIR, {"without": "lexicon"}).name == "en-fr_without-lexicon"
 
     def test_an_unknown_item_is_an_error(self):
         with pytest.raises(InputError, match="'table9' is not one of ablation, calibration"):

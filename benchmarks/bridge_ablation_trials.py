@@ -56,8 +56,6 @@ ABLATIONS = {
     "stems=no": "word forms, no stems",
 }
 """A setting, and what the system is without."""
-CHOSEN_BY_ITEMS = ("without", "lexicon", "pretrained")
-"""Options that cannot be set for all trials."""
 
 
 @dataclass(frozen=True)

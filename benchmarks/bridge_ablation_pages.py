@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from bridge_ablation_trials import ABLATIONS, DEPTH, MEASURE, WHOLE, PairData, Setup, Trial, Trials
 from numpy.typing import NDArray
 
 from isogloss.data.source import Pair
 from isogloss.evaluation.significance import compare, holm
 from isogloss.reproduce import pages, trials
-from isogloss.reproduce.bridge.trials import ABLATIONS, DEPTH, MEASURE, WHOLE, PairData, Setup, Trial, Trials
 from isogloss.reproduce.figures import line_style, new_figure, save_figure
 from isogloss.reproduce.pages import Item, Page, bootstrap_interval, markdown_table
 from isogloss.systems.bridge.weights import Calibration

@@ -1,1 +1,0 @@
-"""The evaluation of ``bridge``: an ablation of its parts, and the calibration of its scores."""
