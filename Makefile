@@ -32,8 +32,7 @@ test: lint
 	$(TESTS)
 
 test-fast: $(VENV)/.dev
-	$(TESTS) --ignore tests/engines --ignore tests/end_to_end --ignore tests/docs \
-		--ignore tests/training/test_distributed_processes.py
+	$(TESTS) --ignore tests/engines --ignore tests/end_to_end --ignore tests/docs
 
 lint: $(VENV)/.dev
 	@echo "== ruff"

@@ -159,10 +159,24 @@ def test_the_paper_s_own_grid_is_walked_by_default(run, here):
         (("--resume", "-o", "nowhere"), "not a run"),
         (("smooth", "--resume", "-o", "nowhere"), "SYSTEM cannot be changed"),
         (("smooth", *DEMO, "-o", "x", "--set", "query_vectors=missing.vec"), "missing.vec"),
+        (("smooth", *DEMO, "-o", "x", "--on", "mars"), "invalid choice: 'mars'"),
+        (("smooth", *DEMO, "-o", "x", "--on", "ray"), "smooth is trained by epochs, which takes one process"),
     ],
 )
 def test_what_is_wrong_is_reported_in_one_line_and_nothing_is_written(fails, arguments, said):
     assert said in fails("train", *arguments)
+
+
+def test_a_run_that_is_trained_by_epochs_is_not_resumed_on_ray(trained, run):
+    (trained / "finished.json").unlink()
+    refused = run("train", "--resume", "-o", "run", "--on", "ray")
+    assert (refused.code, "leave --on ray out" in refused.err) == (2, True)
+
+
+def test_a_cluster_in_the_environment_does_not_matter_to_what_is_trained_by_epochs(trained, run, here, monkeypatch):
+    monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:1")
+    assert run("train", "smooth", *DEMO, "-o", "here", *QUICK).code == 0
+    assert tables(here / "here") == tables(trained)
 
 
 def test_a_run_for_other_languages_is_refused(trained, run):

@@ -1,5 +1,8 @@
 """Learning two encoders with torch: the steps are Adam's, can be resumed, and stop before a loss that is no number."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -253,6 +256,13 @@ def test_what_cannot_work_is_said():
     state = learner().state() | {"random": np.zeros(16, dtype=np.uint8)}
     with pytest.raises(InputError, match="another kind of device than cpu"):
         learner().restore(state)
+
+
+def test_torch_is_imported_without_its_compiler():
+    """It takes a second and a half, and only recorded steps need it."""
+    code = "import sys, isogloss.training.torch_pairs, isogloss.training.torch_triples; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "torch._dynamo" not in done.stdout.split()
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")

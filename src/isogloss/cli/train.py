@@ -3,31 +3,26 @@
 from __future__ import annotations
 
 import argparse
-import logging
 from contextlib import AbstractContextManager, nullcontext
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isogloss.cli import options as shared
-from isogloss.cli.options import SOURCE_HELP, count, seed, settings_for, wants_ray
+from isogloss.cli.options import SOURCE_HELP, seed, settings_for, wants_ray
 from isogloss.cli.output import check_outputs, console, note, print_table, write_json
 from isogloss.storage.errors import InputError
-from isogloss.storage.progress import set_quiet
 
 if TYPE_CHECKING:
     from isogloss.systems.train import TrainingRun
-    from isogloss.training.distributed import Team
 
 EXAMPLE = """\
   isogloss train smooth --data demo --pair en-fr -o my-run
   isogloss train smooth --data wikiclir:DIR --pair en-sw -o run --set encoder=cnn --set epochs=10 --seed 1
   isogloss train bridge --data manuals --pair en-es -o run --parallel messages.po --parallel memory.tmx
   isogloss train bridge --data moses:corpus --pair en-es -o run
+  isogloss train bridge --data moses:corpus --pair en-es -o run --on ray
   isogloss train --resume -o run
   isogloss train smooth --data demo --pair en-fr -o best --grid 'eps=0.25;0.5;1' --grid 'thresholds=0.2,0.7;0.1,0.6'
-  isogloss train layerwise --data demo --pair en-fr -o run --on ray --workers 4
-  torchrun --nproc-per-node 4 -m isogloss train layerwise --data demo --pair en-fr -o run
   isogloss evaluate my-run --data demo --pair en-fr"""
 _SHOWN = ("NDCG@5", "MRR_mr", "P_mr@1", "MAP", "R_mr@10")
 _PAPER = "paper"
@@ -53,84 +48,67 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="try all combinations of these values first, then train with the best on dev (repeatable); all trials are "
         "kept in grid.jsonl; paper: what the system's paper chose from ('isogloss systems NAME' shows it)",
     )  # fmt: skip
-    shared.add_cluster(parser, "share batches among processes of, or align words on,")
-    parser.add_argument("--workers", type=count, metavar="N", help="with --on ray: how many share batches (default 2)")
+    shared.add_cluster(parser, "align the words of translations on")
     shared.add_json(parser, "the dev measures")
     shared.add_output(parser, what="the run: config.toml, metrics.jsonl, model/, run.trec (a directory)")
 
 
 def run(options: argparse.Namespace) -> None:
-    """Train a system and leave a run directory; of several processes the first one writes and speaks."""
-    from isogloss.training.distributed import team_of_environment
+    """Train a system and leave a run directory."""
     from isogloss.training.run_directory import RunDirectory
 
-    with team_of_environment() as team, _aligning(options):
-        if team.rank:
-            set_quiet(True)
-            logging.getLogger("isogloss").setLevel(logging.CRITICAL)
-        done = _trained(options, team)
-    if done is None or team.rank:
+    if options.resume:
+        _check_resumed(options)
+    else:
+        _check_new(options)
+    with _aligning(options):
+        done = _trained(options)
+    if done is None:
         return
     if options.json:
         write_json(options.json, done.results, options.overwrite)
     _report(done, RunDirectory.open(Path(options.output)).config, options)
 
 
-def _trained(options: argparse.Namespace, team: Team) -> TrainingRun | None:
+def _trained(options: argparse.Namespace) -> TrainingRun | None:
     """The run; None where it was finished before."""
     from isogloss.systems.train import resume_training, train
     from isogloss.training.run_directory import RunDirectory
 
-    sharing: dict[str, Any] = _sharing(options, team)
     if options.resume:
-        _check_resumed(options)
-        if team.decide(lambda: RunDirectory.open(Path(options.output)).finished):
-            note(f"{options.output}: this run is finished; nothing to do", options.quiet or team.rank > 0)
+        if RunDirectory.open(Path(options.output)).finished:
+            note(f"{options.output}: this run is finished; nothing to do", options.quiet)
             return None
-        return resume_training(options.output, **sharing)
-    team.decide(partial(_check_new, options))
+        return resume_training(options.output)
     settings = settings_for(options.system, [options.system], options.settings)
     return train(
         options.system, options.data, options.pair, options.output, seed=options.seed or 0,
         grid=_axes(options.system, options.grid, settings), skip_bad=options.skip_bad, overwrite=options.overwrite,
-        parallel=options.parallel, settings=settings, queries=options.queries, **sharing,
+        parallel=options.parallel, settings=settings, queries=options.queries,
     )  # fmt: skip
 
 
-def _sharing(options: argparse.Namespace, team: Team) -> dict[str, Any]:
-    """The processes that share the work: those of torchrun, or those of a Ray cluster."""
-    if options.workers is not None and not wants_ray(options.on):
-        raise InputError("train: --workers is about Ray; add --on ray, or use torchrun --nproc-per-node")
-    if team.size == 1 and wants_ray(options.on):
-        if not _has_epochs(options):
-            return {}
-        from isogloss.engines.ray.train import on_ray
-
-        return {"launch": on_ray(options.workers or 2)}
-    if options.on:
-        raise InputError("train: --on ray starts processes of its own; leave torchrun out")
-    return {"team": team}
-
-
 def _aligning(options: argparse.Namespace) -> AbstractContextManager[None]:
-    """The cluster that aligns words, for a system that is not trained by epochs."""
-    if not wants_ray(options.on) or _has_epochs(options):
+    """The cluster that aligns words, where one is wanted; a system that is trained by epochs aligns none."""
+    from isogloss.training.run_directory import RunDirectory
+
+    system = RunDirectory.open(Path(options.output)).config["system"] if options.resume else options.system
+    if _is_trained_by_epochs(system):
+        if options.on:
+            raise InputError(f"train: {system} is trained by epochs, which takes one process; leave --on ray out")
         return nullcontext()
-    if options.workers is not None:
-        raise InputError("train: words are aligned on all cores of the cluster; leave --workers out")
+    if not wants_ray(options.on):
+        return nullcontext()
     from isogloss.engines.ray.mapping import aligning_on_ray
 
     return aligning_on_ray()
 
 
-def _has_epochs(options: argparse.Namespace) -> bool:
-    """Whether processes share the batches of the system; a wrong name is an error later."""
+def _is_trained_by_epochs(system: str) -> bool:
     from isogloss.systems.registry import system_names, system_type
     from isogloss.systems.trained import TrainedSystem
-    from isogloss.training.run_directory import RunDirectory
 
-    name = RunDirectory.open(Path(options.output)).config["system"] if options.resume else options.system
-    return name not in system_names() or issubclass(system_type(name), TrainedSystem)
+    return system in system_names() and issubclass(system_type(system), TrainedSystem)
 
 
 def _check_resumed(options: argparse.Namespace) -> None:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from functools import partial
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +20,11 @@ from isogloss.nn.pretrained.encoder import with_named_models
 from isogloss.storage.errors import InputError
 from isogloss.storage.files import refuse_existing
 from isogloss.storage.progress import set_quiet
-from isogloss.storage.wording import way
 from isogloss.systems.lexicons import file_hashes
 from isogloss.systems.registry import as_settings, make_system, system_names, system_type
 from isogloss.systems.trained import Trainable, TrainedSystem, save_model
 from isogloss.text.batches import available_cores
-from isogloss.training.distributed import Alone, Team
 from isogloss.training.grid import grid_points, search_grid
-from isogloss.training.loop import TrainingInterrupted
 from isogloss.training.run_directory import RunDirectory
 
 _NOT_MEASURES = ("epoch", "rate", "batches", "examples_per_second")
@@ -52,15 +48,10 @@ class TrainingRun:
         return {name: dict(self.results[name]) for name in ("sampled", "full") if name in self.results}
 
 
-Launch = Callable[[Callable[[Team], TrainingRun], bool], TrainingRun]
-"""Runs a job in several processes, each with a GPU if the flag says so; returns the result of the first."""
-
-
 def train(
     system: str, data: str, pair: str, path: Path | str, *, seed: int = 0,
     grid: Mapping[str, Sequence[Any]] | None = None, skip_bad: bool = False, overwrite: bool = False,
-    parallel: Sequence[str] = (), queries: int = 0, settings: Mapping[str, Any] | None = None,
-    launch: Launch | None = None, team: Team | None = None, **options: Any,
+    parallel: Sequence[str] = (), queries: int = 0, settings: Mapping[str, Any] | None = None, **options: Any,
 ) -> TrainingRun:  # fmt: skip
     """Train a system on the train split of some data, into a run directory with the model and its results.
 
@@ -68,76 +59,29 @@ def train(
     so many judged queries of the data, drawn by the seed within each split (0: all). ``grid``:
     all combinations of these values are tried first, and the best on dev is trained. Other options, or
     ``settings``, are those of the system. Use the model with ``Index.make(documents, "fr", system=path)`` or
-    ``evaluate(path, …)``. ``launch`` trains in processes elsewhere (``isogloss.engines.ray.train.on_ray(4)``);
-    ``team``: the processes that call this function side by side (``isogloss.training.distributed``).
+    ``evaluate(path, …)``.
     """
-    team = team or Alone()
-    team.decide(partial(refuse_existing, Path(path), overwrite))
+    refuse_existing(Path(path), overwrite)
     axes = {name: [as_settings({name: value})[name] for value in values] for name, values in (grid or {}).items()}
     config = {
         "system": system, "data": data, "pair": pair, "seed": seed, "skip_bad": skip_bad, "parallel": list(parallel),
         "queries": queries, "grid": axes,
         "options": {"seed": str(seed), **with_named_models(as_settings({**(settings or {}), **options}))},
     }  # fmt: skip
-    if launch:
-        return _launch(launch, config, Path(path), overwrite)
-    return _run(config, Path(path), team, overwrite)
+    return _run(config, Path(path), overwrite)
 
 
-def resume_training(path: Path | str, *, launch: Launch | None = None, team: Team | None = None) -> TrainingRun:
-    """Resume a run that was interrupted or killed, with any number of processes; a finished run is returned."""
-    if launch:
-        return _launch(launch, RunDirectory.open(Path(path)).config, Path(path), False, begun=True)
-    return _resume(Path(path), team or Alone())
-
-
-def _launch(launch: Launch, config: Mapping[str, Any], path: Path, overwrite: bool, begun: bool = False) -> TrainingRun:
-    """Train with processes elsewhere; wrong options are an error before any process is started."""
-    system = _made(config, {name: str(value) for name, value in config["options"].items()}, open_source(config["data"]))
-    _check(config, system, shared=True)
-    seen = 0 if begun else _run_id(path)
-    try:
-        run = launch(
-            partial(_attempt, dict(config), path.absolute(), overwrite, seen),
-            getattr(system.options, "device", "") == "cuda",
-        )
-    except KeyboardInterrupt:
-        kept = (
-            f"what there was at the last checkpoint is kept; {RunDirectory(path).how_to_resume}{way(' --on ray', '')}"
-        )
-        raise TrainingInterrupted(f"interrupted: {kept if _run_id(path) != seen else 'nothing was begun'}") from None
-    return replace(run, path=path)
-
-
-def _attempt(config: Mapping[str, Any], path: Path, overwrite: bool, seen: int, team: Team) -> TrainingRun:
-    """Begin a run, or resume it where an earlier attempt has begun it."""
-    if team.decide(lambda: _run_id(path) != seen):
-        return _resume(path, team)
-    return _run(config, path, team, overwrite)
-
-
-def _run_id(path: Path) -> int:
-    """What distinguishes a run from one that replaces it; 0 where there is none."""
-    config = path / "config.toml"
-    return config.stat().st_ino if config.exists() else 0
-
-
-def _resume(path: Path, team: Team) -> TrainingRun:
-    config, results = team.decide(partial(_saved, path))
-    if results is not None:
-        return TrainingRun(path, results)
-    return _run(config, path, team, directory=RunDirectory(path))
-
-
-def _saved(path: Path) -> tuple[dict[str, Any], dict[str, Any] | None]:
-    """The configuration of a run, and its results if it is finished."""
-    directory = RunDirectory.open(path)
-    finished = path / "finished.json"
-    return directory.config, json.loads(finished.read_text(encoding="utf-8")) if directory.finished else None
+def resume_training(path: Path | str) -> TrainingRun:
+    """Resume a run that was interrupted or killed; a finished run is returned."""
+    directory = RunDirectory.open(Path(path))
+    if directory.finished:
+        results = json.loads((directory.path / "finished.json").read_text(encoding="utf-8"))
+        return TrainingRun(directory.path, results)
+    return _run(directory.config, directory.path, directory=directory)
 
 
 def _run(
-    config: Mapping[str, Any], path: Path, team: Team, overwrite: bool = False, directory: RunDirectory | None = None
+    config: Mapping[str, Any], path: Path, overwrite: bool = False, directory: RunDirectory | None = None
 ) -> TrainingRun:
     """Train as a configuration says, in a new directory or in one that was begun before."""
     source, pair = open_source(config["data"]), parse_pair(config["pair"])
@@ -146,7 +90,7 @@ def _run(
     if config["grid"]:
         for point in grid_points(config["grid"]):
             _made(config, {**settings, **point}, source)  # wrong options are errors now, not after hours of training
-    _check(config, system, team.size > 1)
+    _check_grid(config, system)
     files = _same_files(config, file_hashes(system), path)
     parallel, queries = tuple(config.get("parallel", ())), config.get("queries", 0)
     dataset = _load(source, pair, config["seed"], config["skip_bad"], parallel, queries)
@@ -171,9 +115,7 @@ def _run(
         chosen, entries = search_grid(grid_points(config["grid"]), trial, measure, table, available_cores())
         trials = sorted(entries, key=lambda entry: -entry[measure])
         system = _made(config, {**settings, **chosen}, source)
-    history = system.train(dataset, directory, team).history
-    if team.rank:
-        return TrainingRun(path, {})
+    history = system.train(dataset, directory).history
     return TrainingRun(path, _finish(system, dataset, directory, history), trials, measure)
 
 
@@ -213,17 +155,10 @@ def _load(source: Source, pair: Pair, seed: int, skip_bad: bool, parallel: Seque
     return load_dataset(source, pair, seed, problems, queries=queries)
 
 
-def _check(config: Mapping[str, Any], system: Trainable, shared: bool) -> None:
-    """Raise where several processes, or a system that is not trained by epochs, cannot do what is configured."""
-    if shared and config["grid"]:
-        what = "the trials of a grid run side by side on one machine already"
-        raise InputError(f"grid: {what}; search with one process, then train with the options that it finds")
-    if isinstance(system, TrainedSystem):
-        return
-    if config["grid"]:
+def _check_grid(config: Mapping[str, Any], system: Trainable) -> None:
+    """Raise where a system that is not trained by epochs is to search a grid."""
+    if config["grid"] and not isinstance(system, TrainedSystem):
         raise InputError(f"grid: {system.name} finds what it needs by itself; leave it out")
-    if shared:
-        raise InputError(f"train: {system.name} learns in minutes in one process; train it in one")
 
 
 def _same_files(config: Mapping[str, Any], files: dict[str, str], path: Path) -> dict[str, str]:

@@ -23,7 +23,6 @@ from isogloss.systems.base import System
 from isogloss.systems.registry import parse_options, system_type
 
 if TYPE_CHECKING:
-    from isogloss.training.distributed import Team
     from isogloss.training.learner import Learner, State
     from isogloss.training.loop import Checkpointer, Evaluator, Recipe, TrainingResult
 
@@ -38,9 +37,7 @@ class Trainable(System):
     learns = True
 
     @abstractmethod
-    def train(
-        self, training: Dataset, checkpointer: Checkpointer | None = None, team: Team | None = None
-    ) -> TrainingResult:
+    def train(self, training: Dataset, checkpointer: Checkpointer | None = None) -> TrainingResult:
         """Train on the train split."""
 
     @abstractmethod
@@ -80,14 +77,12 @@ class TrainedSystem(Trainable):
     def adopt(self, parameters: State) -> None:
         """Score with these parameters from now on."""
 
-    def train(
-        self, training: Dataset, checkpointer: Checkpointer | None = None, team: Team | None = None
-    ) -> TrainingResult:
-        """Train, from the last checkpoint where there is one; with the other processes of a team."""
+    def train(self, training: Dataset, checkpointer: Checkpointer | None = None) -> TrainingResult:
+        """Train, from the last checkpoint where there is one."""
         from isogloss.training.loop import ProgressLine, Training
 
         learner, evaluator = self.prepare(training)
-        trained = Training(learner, self.recipe, evaluator, checkpointer, ProgressLine(), team).run()
+        trained = Training(learner, self.recipe, evaluator, checkpointer, ProgressLine()).run()
         self.adopt(trained.parameters)
         return trained
 

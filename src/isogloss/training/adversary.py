@@ -6,9 +6,8 @@ The layer-wise adversary has a critic on each layer, which the encoder fights or
 
 The encoder descends L: alpha_j > 0 makes layer j alike for both languages (it fights the critic), alpha_j < 0 makes it
 differ (it helps), alpha_j = 0 only measures. That is the paper's text; its eq. 7 and 8 have the opposite sign. Before
-each step of the encoder the critics take ``steps`` of their own, on the same texts. Where several processes share a
-batch, each of them sees the vectors of all of it and takes the same steps: critics are small, and a critic's gradient
-would have to travel ``steps`` times. A critic (Arjovsky et al. 2017) estimates the distance of two sets of vectors,
+each step of the encoder the critics take ``steps`` of their own, on the same texts. A critic (Arjovsky et al. 2017)
+estimates the distance of two sets of vectors,
 
     W(P, Q) = max over 1-Lipschitz D of  E_P[D(x)] - E_Q[D(y)]          (eq. 5)
 
@@ -38,7 +37,6 @@ from isogloss.nn.encoders.torch_encoder import fill
 from isogloss.nn.matchers.clann import Clann
 from isogloss.nn.matchers.scorer import Compared, Features
 from isogloss.storage.errors import InputError
-from isogloss.training.distributed_torch import SharedSteps
 from isogloss.training.learner import State
 from isogloss.training.loop import TrainingStopped
 from isogloss.training.torch_steps import NamedAdam, arrays
@@ -144,8 +142,6 @@ class LayerwiseAdversary(ExtraTerm):
 
     def prepare(self, compared: Compared, stopped: Tensor) -> None:
         features = tuple((query.detach(), document.detach()) for query, document in compared.features)
-        if self._shared:
-            features = _of_whole_batch(features, self._shared)
         for _ in range(self._settings.steps):
             losses: list[Tensor] = []
             gradients: list[Tensor] = []
@@ -159,12 +155,8 @@ class LayerwiseAdversary(ExtraTerm):
 
     def value(self, compared: Compared) -> Tensor:
         total = compared.positive.new_zeros(())
-        for layer, (weight, critic, pair) in enumerate(
-            zip(self._weights, self.critics, compared.features, strict=True)
-        ):
-            if weight and self._shared:  # the estimate of the whole batch decides whether it is cut off
-                total = total + weight * (self._found[layer] >= 0) * critic.difference(*pair)
-            elif weight:
+        for weight, critic, pair in zip(self._weights, self.critics, compared.features, strict=True):
+            if weight:
                 total = total + weight * critic.distance(*pair)
         return total
 
@@ -176,9 +168,7 @@ class LayerwiseAdversary(ExtraTerm):
     def _gather(self, features: Features, gradients: Sequence[Tensor], stopped: Tensor) -> None:
         """Add up what ``report`` returns, and remember the worst for ``check``."""
         with torch.no_grad():
-            self._found = found = torch.stack(
-                [each.difference(*pair) for each, pair in zip(self.critics, features, strict=True)]
-            )
+            found = torch.stack([each.difference(*pair) for each, pair in zip(self.critics, features, strict=True)])
             slopes = torch.stack([each.norm(dim=1).mean() for each in gradients])
             usable = torch.stack([(query.isfinite().all() & document.isfinite().all()) for query, document in features])
             size = torch.where(usable, found.abs().nan_to_num(nan=torch.inf), 0)
@@ -228,13 +218,6 @@ class LayerwiseAdversary(ExtraTerm):
         return {**self._named, **self._adam.moments(), **self._sums, "taken": self._taken}
 
 
-def _of_whole_batch(features: Features, shared: SharedSteps) -> Features:
-    """The vectors of all texts of a batch, of which each process has those of its own share."""
-    sizes = [query.shape[1] for query, _ in features]
-    sides = [torch.split(shared.whole(torch.cat(each, dim=1)), sizes, dim=1) for each in zip(*features, strict=True)]
-    return tuple(zip(*sides, strict=True))
-
-
 def doubts(entry: Mapping[str, Any]) -> list[str]:
     """Warnings about an epoch by its entry in the history, each with advice."""
     found = [
@@ -266,8 +249,8 @@ class LanguageAdversary(ExtraTerm):
     def value(self, compared: Compared) -> Tensor:
         ((queries, documents),) = compared.features
         loss = self._scorer.language_loss(queries, documents, self._lambda)
-        whole = self._shared.sum(loss) if self._shared else loss.detach()
-        self._sums += self._going * torch.stack([whole, torch.ones_like(whole)])
+        found = loss.detach()
+        self._sums += self._going * torch.stack([found, torch.ones_like(found)])
         return loss
 
     def begin_epoch(self, epoch: int) -> None:

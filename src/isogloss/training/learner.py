@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.storage.errors import InputError
-from isogloss.training.distributed import Team
 from isogloss.training.examples import Pairs
 
 State = dict[str, NDArray[Any]]
@@ -27,10 +25,6 @@ class Learner(ABC):
     @abstractmethod
     def examples(self) -> int:
         """How many examples (pairs, triples) an epoch has."""
-
-    def join(self, team: Team) -> None:
-        """Take only this process's share of each batch from now on; the steps stay those of the whole batch."""
-        raise InputError(f"training: this cannot be trained by {team.size} processes; use one")
 
     def begin_epoch(self, epoch: int) -> None:  # noqa: B027 - most have nothing to prepare
         """Prepare epoch ``epoch`` (from 0): draw new negatives, for example. Depends on the epoch and the seed only."""

@@ -2,8 +2,7 @@
 
 A run that was interrupted or killed continues from its last checkpoint to the same result as one that never stopped:
 the order of an epoch depends on the seed and the epoch alone, and a checkpoint holds the learner's whole state and the
-position in the epoch. Several processes run the loop side by side (``distributed.py``): the first one decides, measures
-and writes.
+position in the epoch.
 """
 
 from __future__ import annotations
@@ -22,27 +21,21 @@ from numpy.typing import NDArray
 
 from isogloss.storage.errors import InputError
 from isogloss.storage.progress import is_shown
-from isogloss.training.distributed import Alone, PeerLost, Team
 from isogloss.training.learner import Learner, State
 
 _CHUNK_SECONDS = 0.3
 _RECORD_SECONDS = 1.0
 _CHECKPOINT_SECONDS = 20.0
-_ECHO_SECONDS = 2.0  # torchrun passes on a Ctrl-C that the terminal has sent to all of its processes already
 
 Evaluator = Callable[[State], Mapping[str, float]]
 """The dev measures of some parameters."""
 
 
 class Interruption:
-    """Inside the block the first Ctrl-C only sets ``requested``; the second raises KeyboardInterrupt as usual.
+    """Inside the block the first Ctrl-C only sets ``requested``; the second raises KeyboardInterrupt as usual."""
 
-    A Ctrl-C within ``echo`` seconds of the first counts as the same one.
-    """
-
-    def __init__(self, echo: float = 0.0) -> None:
+    def __init__(self) -> None:
         self.requested = False
-        self._echo, self._requested_at = echo, 0.0
         self._here = threading.current_thread() is threading.main_thread()  # only there can signals be caught
 
     def __enter__(self) -> Self:
@@ -55,10 +48,9 @@ class Interruption:
             signal.signal(signal.SIGINT, self._before)
 
     def _request(self, number: int, frame: FrameType | None) -> None:
-        if not self.requested:
-            self.requested, self._requested_at = True, time.monotonic()
-        elif time.monotonic() - self._requested_at >= self._echo:
+        if self.requested:
             raise KeyboardInterrupt
+        self.requested = True
 
 
 @dataclass(frozen=True)
@@ -175,17 +167,16 @@ class TrainingResult:
 
 
 class Training:
-    """One training: a learner, a recipe, and perhaps a dev evaluator, a checkpointer, a progress line and a team."""
+    """One training: a learner, a recipe, and perhaps a dev evaluator, a checkpointer and a progress line."""
 
     def __init__(
         self, learner: Learner, recipe: Recipe, evaluate: Evaluator | None = None,
-        checkpointer: Checkpointer | None = None, progress: ProgressLine | None = None, team: Team | None = None,
+        checkpointer: Checkpointer | None = None, progress: ProgressLine | None = None,
     ) -> None:  # fmt: skip
         if recipe.patience and evaluate is None:
             raise InputError("patience: early stopping needs judged dev queries to measure on, and there are none")
-        self._team = team or Alone()
         self.learner, self.recipe, self.evaluate = learner, recipe, evaluate
-        self.checkpointer, self.progress = (None, None) if self._team.rank else (checkpointer, progress)
+        self.checkpointer, self.progress = checkpointer, progress
         self._position = Position()
         self._best: State = {}
         self._checkpointed_at = self._recorded_at = time.monotonic()
@@ -196,14 +187,11 @@ class Training:
             raise InputError("training: there are no examples to train on (no judged query in the train split)")
         self._begin()
         try:
-            with Interruption(echo=_ECHO_SECONDS if self._team.size > 1 else 0.0) as interruption:
+            with Interruption() as interruption:
                 while self._position.epoch < self.recipe.epochs and not self._enough():
                     self._epoch(interruption)
-                    if self._team.any(interruption.requested):
+                    if interruption.requested:
                         self._interrupted()
-        except PeerLost as lost:
-            kept = f"; {self.checkpointer.how_to_resume}" if self.checkpointer else ""
-            raise PeerLost(f"{lost}{kept}") from lost
         finally:
             if self.progress:
                 self.progress.end()
@@ -211,26 +199,17 @@ class Training:
         return TrainingResult(self._best or self.learner.parameters(), self._position.history)
 
     def _begin(self) -> None:
-        """Continue from the last checkpoint where there is one; all processes from the same state."""
-        if self._team.size > 1:
-            self.learner.join(self._team)
-            if self._team.agree(self.learner.examples) != self.learner.examples:
-                raise InputError("training: the processes read different data; give all of them the same")
-        found = self._team.decide(lambda: self.checkpointer.resume() if self.checkpointer else None)
-        if found:
-            self._position, state, self._best = found
-        elif self._team.size > 1:
-            state = self._team.decide(self.learner.state)
-        else:
+        """Continue from the last checkpoint where there is one."""
+        checkpoint = self.checkpointer.resume() if self.checkpointer else None
+        if checkpoint is None:
             self._measure_start()
             return
+        self._position, state, self._best = checkpoint
         try:
             self.learner.restore(state)
         except (KeyError, ValueError) as error:
             what = "the checkpoint does not fit what is learned now"
             raise InputError(f"training: {what} ({error}); have the data changed? Begin the run again") from error
-        if not found:
-            self._measure_start()
 
     def _measure_start(self) -> None:
         """Epoch 0 of the history, where the recipe wants it."""
@@ -242,7 +221,7 @@ class Training:
         self.learner.begin_epoch(position.epoch)
         order, rate = recipe.order(position.epoch, self.learner.examples), recipe.rate_of(position.epoch)
         batches = -(-len(order) // recipe.batch)
-        for chunk in _chunks(position, batches, self._team):
+        for chunk in _chunks(position, batches):
             started = time.perf_counter()
             examples = order[chunk.start * recipe.batch : chunk.stop * recipe.batch]
             losses = self.learner.advance(examples, recipe.batch, rate)
@@ -255,7 +234,7 @@ class Training:
                 self._diverged(batches, float(losses[-1]))
             if self.progress:
                 self.progress.show(position, batches, recipe, len(examples) / max(seconds, 1e-9))
-            if self._team.any(interruption.requested):
+            if interruption.requested:
                 self._interrupted()
             self._write()
         self._close_epoch(len(order), batches, rate)
@@ -275,9 +254,9 @@ class Training:
     def _measured(self, entry: dict[str, Any]) -> None:
         """Add an entry to the history, with what dev says; remember the best."""
         position = self._position
-        if evaluate := self.evaluate:
+        if self.evaluate:
             parameters = self.learner.parameters()
-            entry |= self._team.decide(lambda: evaluate(parameters))
+            entry |= self.evaluate(parameters)
             if self.recipe.patience and entry[self.recipe.measure] > position.best:
                 position.best, position.best_epoch, self._best = entry[self.recipe.measure], position.epoch, parameters
         position.history.append(entry)
@@ -302,7 +281,7 @@ class Training:
     def _diverged(self, batches: int, loss: float) -> NoReturn:
         self._write(always=True)
         where = f"batch {self._position.batch + 1} of {batches} in epoch {self._position.epoch + 1}"
-        kept = self._team.decide(lambda: "; the last good checkpoint is kept" if self.checkpointer else "")
+        kept = "; the last good checkpoint is kept" if self.checkpointer else ""
         advice = "try a lower rate or a lower clip, and look at the word vectors if some were given"
         raise TrainingStopped(f"training: the loss of {where} is {loss}{kept}; {advice}")
 
@@ -310,16 +289,15 @@ class Training:
         self._write(always=True)
         epoch, batch = self._position.epoch, self._position.batch
         where = f"in epoch {epoch + 1}, batch {batch}" if batch else f"after epoch {epoch}"
-        resume = f"it is kept; {self.checkpointer.how_to_resume}" if self.checkpointer else "it is lost"
-        kept = self._team.decide(lambda: resume)
+        kept = f"it is kept; {self.checkpointer.how_to_resume}" if self.checkpointer else "it is lost"
         raise TrainingInterrupted(f"interrupted {where}: {kept}")
 
 
-def _chunks(position: Position, batches: int, team: Team) -> Iterator[range]:
+def _chunks(position: Position, batches: int) -> Iterator[range]:
     """Chunks of batches, each of about a third of a second: between them progress is shown and Ctrl-C is heeded."""
     size = 1
     while position.batch < batches:
         begun = time.perf_counter()
-        yield range(position.batch, min(batches, position.batch + team.agree(size)))
+        yield range(position.batch, min(batches, position.batch + size))
         if time.perf_counter() - begun < _CHUNK_SECONDS / 2:
             size *= 2

@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.functional import softplus
 
 from isogloss.nn.encoders.torch_encoder import as_tensor, named_parameters
@@ -86,13 +86,6 @@ class TorchPairs(TorchLearner, PairLearner):
         queries, documents = self.pairs.query_of[rows], self.pairs.document_of[rows]
         return self._queries.longest(queries), self._documents.longest(documents)
 
-    def touched(self, batch: NDArray[np.int64]) -> dict[nn.Parameter, NDArray[np.int32]]:
-        pairs, (query, document) = self.pairs, self.encoders
-        return {
-            query.table: pairs.queries.words_of(pairs.query_of[batch]),
-            document.table: pairs.documents.words_of(pairs.document_of[batch]),
-        }
-
     def _loss_of(self, examples: Tensor, lengths: Lengths) -> Tensor:
         queries = self.encoders[0].encode(*self._queries.batch(self._query_of[examples], lengths[0]))
         documents = self.encoders[1].encode(*self._documents.batch(self._document_of[examples], lengths[1]))
@@ -112,8 +105,6 @@ class TorchPairs(TorchLearner, PairLearner):
 
     def step(self, examples: Tensor, lengths: Lengths) -> Tensor:
         loss = (self._compiled_loss if self._is_recording else self._loss_of)(examples, lengths)
-        if self._shared:
-            loss = loss * self._shared.weight
         loss, norm = self._adam.step(loss, self._rate, self._stopped)
         return torch.where(norm.isfinite(), loss, norm)
 

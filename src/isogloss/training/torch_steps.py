@@ -9,8 +9,7 @@ that the end of the chunk finds them as they were before that step.
 
 A GPU would wait for the processor that launches its kernels, so a step is recorded once as a CUDA graph and replayed.
 A step with vocabularies of 100,000 words and documents of 100 to 200 words, on an H200: 5.8 ms unrecorded and 1.35 ms
-recorded with the CNN (batches of 128), 9.7 and 1.65 ms with the LSTM (of 64). Steps that are shared with other
-processes are not recorded.
+recorded with the CNN (batches of 128), 9.7 and 1.65 ms with the LSTM (of 64).
 """
 
 from __future__ import annotations
@@ -31,8 +30,6 @@ from torch.optim.adam import adam
 from isogloss.nn.encoders.torch_encoder import as_tensor, fill
 from isogloss.nn.encoders.towers import Dropout
 from isogloss.storage.errors import InputError
-from isogloss.training.distributed import Team
-from isogloss.training.distributed_torch import SharedSteps
 from isogloss.training.learner import Learner, State
 from isogloss.training.word_average.adam import ADAM_EPSILON, BETA1, BETA2
 
@@ -42,8 +39,6 @@ PADDINGS = 8
 """To how many lengths the texts of recorded steps are padded."""
 Lengths = tuple[int, int]
 """How far the queries and the documents of a batch are padded."""
-AddUp = Callable[[Sequence[nn.Parameter], Tensor], Tensor]
-"""Adds up gradients and a loss over several processes."""
 
 
 class NamedAdam:
@@ -57,18 +52,15 @@ class NamedAdam:
         self._first = {f"first.{name}": torch.zeros_like(each) for name, each in parameters.items()}
         self._second = {f"second.{name}": torch.zeros_like(each) for name, each in parameters.items()}
         self._steps = [torch.zeros((), device=each.device) for each in self.parameters]
-        self.add_up: AddUp | None = None
 
     def step(self, loss: Tensor, rate: Tensor, stopped: Tensor) -> tuple[Tensor, Tensor]:
         """A step down the gradient of ``loss``; none where ``stopped`` is 1, which it becomes where that is not finite.
 
-        Returns the loss of the whole batch and the norm of its gradient before clipping.
+        Returns the loss and the norm of its gradient before clipping.
         """
         torch.autograd.backward(loss, inputs=self.parameters)
         for parameter in self.parameters:  # one that the loss does not depend on
             parameter.grad = torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
-        if self.add_up:
-            loss = self.add_up(self.parameters, loss)
         norm = clip_grad_norm_(self.parameters, self._clip)
         loss = loss.detach()
         finite = norm.isfinite() & loss.isfinite()
@@ -160,15 +152,9 @@ class TorchLearner(Learner):
         for module in self._parts():
             if isinstance(module, Dropout):
                 module.generator = self._generator
-        self._shared: SharedSteps | None = None
 
     def _parts(self) -> list[nn.Module]:
         return [part for module in self._modules for part in module.modules()]
-
-    def join(self, team: Team) -> None:
-        self._shared = SharedSteps(team, self._parts())
-        self._adam.add_up = self._shared.add_up
-        self._recorded = False
 
     def advance(self, order: NDArray[np.int64], batch_size: int, rate: float) -> NDArray[np.float64]:
         for module in self._modules:
@@ -192,9 +178,8 @@ class TorchLearner(Learner):
         for batch in batches:
             if self._recorded and batch.stop <= len(order):
                 losses.append(self._recording(batch_size, self.lengths(order[batch]))(numbers[batch]))
-                continue
-            own = self._shared.begin(len(order[batch]), self.touched(order[batch])) if self._shared else slice(None)
-            losses.append(self.step(numbers[batch][own], self.lengths(order[batch])))
+            else:
+                losses.append(self.step(numbers[batch], self.lengths(order[batch])))
         return torch.stack(losses).double().cpu().numpy()
 
     def _recording(self, batch_size: int, lengths: Lengths) -> RecordedStep:
@@ -228,10 +213,6 @@ class TorchLearner(Learner):
     @abstractmethod
     def lengths(self, batch: NDArray[np.int64] | None) -> Lengths:
         """The lengths of the longest query and document of a batch, or of all batches (None)."""
-
-    @abstractmethod
-    def touched(self, batch: NDArray[np.int64]) -> dict[nn.Parameter, NDArray[np.int32]]:
-        """The rows of the word tables that have a gradient in a batch."""
 
     @abstractmethod
     def step(self, examples: Tensor, lengths: Lengths) -> Tensor:

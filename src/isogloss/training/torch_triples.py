@@ -6,28 +6,23 @@
 (eq. 5 of Huang et al. 2013; their smoothing factor gamma is in s):
 
     L = mean over the batch of -log exp(s(q, d+)) / (exp(s(q, d+)) + sum over the negatives of exp(s(q, d-)))
-
-Where several processes share the steps, the first draws the negatives for all.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from functools import partial
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
 from isogloss.nn.encoders.torch_encoder import as_tensor
 from isogloss.nn.inference import DeviceTexts, encode_texts, usable_device
-from isogloss.nn.matchers.scorer import Compared, Scorer, VectorScorer, WordTables
+from isogloss.nn.matchers.scorer import Compared, Scorer, VectorScorer
 from isogloss.nn.similarity import smooth_scale
 from isogloss.text.ids import Ids
-from isogloss.training.distributed import Alone, Team
-from isogloss.training.distributed_torch import SharedSteps
 from isogloss.training.learner import State
 from isogloss.training.torch_steps import Lengths, TorchLearner
 from isogloss.training.triples import Negatives, Triples
@@ -38,15 +33,9 @@ _QUERIES = 1024  # compared with all documents at a time
 class ExtraTerm(ABC):
     """A term added to the ranking loss of each batch, with parameters and steps of its own: an adversary."""
 
-    _shared: SharedSteps | None = None
-
     @abstractmethod
     def use(self, device: torch.device, generator: torch.Generator) -> None:
         """Compute there, with random numbers from there; called before anything else."""
-
-    def join(self, shared: SharedSteps) -> None:
-        """See only this process's share of each batch from now on; called before ``prepare``."""
-        self._shared = shared
 
     @abstractmethod
     def prepare(self, compared: Compared, stopped: Tensor) -> None:
@@ -100,30 +89,19 @@ class TorchTriples(TorchLearner):
         self._drawn = np.zeros((len(triples), negatives.draws), np.int32)
         self._negative_of = as_tensor(self._drawn, on)
         self._epoch = -1
-        self._team: Team = Alone()
-
-    def join(self, team: Team) -> None:
-        super().join(team)
-        self._team = team
-        if self._extra and self._shared:
-            self._extra.join(self._shared)
 
     @property
     def examples(self) -> int:
         return len(self.triples)
 
     def begin_epoch(self, epoch: int) -> None:
-        self.negatives.restore(self._team.decide(partial(self._draw_negatives, epoch)))
+        self.negatives.begin_epoch(epoch)
         if self._extra:
             self._extra.begin_epoch(epoch)
         if epoch != self._epoch:
             self._epoch = epoch
             self._idle.zero_()
             self._taken.zero_()
-
-    def _draw_negatives(self, epoch: int) -> State:
-        self.negatives.begin_epoch(epoch)
-        return self.negatives.state()
 
     def _advance_chunk(self, order: NDArray[np.int64], batch_size: int) -> NDArray[np.float64]:
         losses = super()._advance_chunk(order, batch_size)
@@ -143,18 +121,6 @@ class TorchTriples(TorchLearner):
         query = self._queries.longest(self.triples.query_of[batch])
         return query, self._documents.longest(self.triples.positive_of[batch], self._drawn[batch].ravel())
 
-    def touched(self, batch: NDArray[np.int64]) -> dict[nn.Parameter, NDArray[np.int32]]:
-        triples, touched = self.triples, dict[nn.Parameter, NDArray[np.int32]]()
-        queries = triples.queries.words_of(triples.query_of[batch])
-        drawn = self._drawn[batch].ravel()
-        documents = triples.documents.words_of(np.concatenate([triples.positive_of[batch], drawn]))
-        for tables in self.scorer.modules():
-            if isinstance(tables, WordTables) and tables.query is tables.document:
-                touched[tables.query] = np.concatenate([queries, documents])
-            elif isinstance(tables, WordTables):
-                touched |= {tables.query: queries, tables.document: documents}
-        return touched
-
     def step(self, examples: Tensor, lengths: Lengths) -> Tensor:
         compared = self.scorer.compare(
             self._queries.batch(self._query_of[examples], lengths[0]),
@@ -166,8 +132,6 @@ class TorchTriples(TorchLearner):
         if self._extra:
             self._extra.prepare(compared, self._stopped)
             loss = loss + self._extra.value(compared)
-        if self._shared:
-            loss, ranking = loss * self._shared.weight, self._shared.sum(ranking)
         _, norm = self._adam.step(loss, self._rate, self._stopped)
         going = 1 - self._stopped
         self._idle += going * (norm == 0)

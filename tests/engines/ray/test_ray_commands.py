@@ -65,9 +65,3 @@ def test_what_is_not_trained_by_epochs_aligns_its_words_on_ray(run, tmp_path, mo
     )
     assert there == here
     assert calls
-
-
-def test_workers_are_counted_for_systems_trained_by_epochs(capsys):
-    arguments = ["train", "bridge", "--data", "demo", "--pair", "en-fr", "-o", "run", "--on", "ray", "--workers", "3"]
-    assert main(arguments) == 2
-    assert "words are aligned on all cores of the cluster; leave --workers out" in capsys.readouterr().err

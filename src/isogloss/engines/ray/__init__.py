@@ -1,1 +1,1 @@
-"""Batch work on a Ray cluster: indexing documents, aligning words, training with several processes."""
+"""Batch work on a Ray cluster: indexing documents, aligning words."""

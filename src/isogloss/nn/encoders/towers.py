@@ -83,16 +83,13 @@ class Dropout(nn.Module):
     """While training, each number is zero with probability ``rate``, otherwise divided by ``1 - rate``.
 
     ``torch.nn.Dropout`` draws from the one generator of the process; this draws from ``generator``, whose state a
-    learner keeps to be able to go on later as if it had never stopped. Where the values are ``part`` of a batch (so
-    many rows, and which of them), numbers are drawn for all of it, as whoever has all of it draws them; the values may
-    be several such parts, one after the other.
+    learner keeps to be able to go on later as if it had never stopped.
     """
 
     def __init__(self, rate: float) -> None:
         super().__init__()
         self.rate = rate
         self.generator: torch.Generator | None = None
-        self.part: tuple[int, slice] | None = None
 
     def forward(self, values: Tensor) -> Tensor:
         """The values, some of them dropped."""
@@ -109,12 +106,7 @@ class Dropout(nn.Module):
 
     def _kept(self, values: Tensor) -> Tensor:
         """1 where a number is kept, 0 where it is dropped."""
-        if self.part is None:
-            return torch.empty_like(values).bernoulli_(1 - self.rate, generator=self.generator)
-        rows, own = self.part
-        times = len(values) // (own.stop - own.start)
-        whole = values.new_empty(times, rows, *values.shape[1:]).bernoulli_(1 - self.rate, generator=self.generator)
-        return whole[:, own].reshape(values.shape)
+        return torch.empty_like(values).bernoulli_(1 - self.rate, generator=self.generator)
 
 
 def start_glorot(layer: Layer) -> Layer:

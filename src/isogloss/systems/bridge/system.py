@@ -82,7 +82,6 @@ from isogloss.translation.glossing import Glosser
 from isogloss.translation.model import Background, Knowledge, share_of
 
 if TYPE_CHECKING:
-    from isogloss.training.distributed import Team
     from isogloss.training.loop import Checkpointer, TrainingResult
 
 _COUNTED = 1_000  # words by which the default calibration can be used
@@ -136,9 +135,7 @@ class Bridge(FindsPassages, Trainable, SparseSystem):
         made._use(Documents([]))
         return made
 
-    def train(
-        self, training: Dataset, checkpointer: Checkpointer | None = None, team: Team | None = None
-    ) -> TrainingResult:
+    def train(self, training: Dataset, checkpointer: Checkpointer | None = None) -> TrainingResult:
         """Fit the weights with models that are trained without a fifth of the train queries; then train on all."""
         started = time.perf_counter()
         from isogloss.systems.bridge.training import read_knowledge

@@ -165,7 +165,7 @@ def step_through(
             begin_window(order[batch * batch_size :], batch_size, numbers, sides, windows, rate, step + batch, schedule)
         grades = numbers[2][order[batch * batch_size : (batch + 1) * batch_size]]
         number = len(grades)
-        differentiate_pairs(grades, 0, number, place, sides, windows, loss, gradients, pair_losses, pair_norms)
+        differentiate_pairs(grades, place, sides, windows, loss, gradients, pair_losses, pair_norms)
         losses[batch] = take_step(
             number, place, sides, windows, gradients, pair_losses, pair_norms, clip, rate, step + batch + 1,
             schedule,
@@ -207,14 +207,13 @@ def begin_window(
 
 @compiled_parallel
 def differentiate_pairs(
-    grades: Any, first: int, last: int, place: int, sides: Any, windows: Any, loss: Any, gradients: Any,
-    pair_losses: Any, pair_norms: Any,
-) -> None:  # fmt: skip
-    """Of pairs ``first`` to ``last`` of a window's batch: gradients of both means, loss and norm, at their indices."""
+    grades: Any, place: int, sides: Any, windows: Any, loss: Any, gradients: Any, pair_losses: Any, pair_norms: Any
+) -> None:
+    """Of each pair of a window's batch: gradients of both means, loss and norm."""
     query_ids, queries, query_spans = sides[0][0], sides[0][2], windows[0][0][place]
     document_ids, documents, document_spans = sides[1][0], sides[1][2], windows[1][0][place]
     number = len(grades)
-    for i in numba.prange(first, last):
+    for i in numba.prange(number):
         query_words = _pool(queries, query_ids, query_spans[i, 0], query_spans[i, 1], gradients[0, i])
         document_words = _pool(documents, document_ids, document_spans[i, 0], document_spans[i, 1], gradients[1, i])
         pair_losses[i], pair_norms[i] = differentiate(

@@ -10,29 +10,16 @@ other to get a core, and both together are many times slower than one.
 
 from __future__ import annotations
 
-import math
 import time
-from functools import partial
-from typing import Any
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from isogloss.nn.losses import CompiledLoss
-from isogloss.training.distributed import Team
 from isogloss.training.examples import Pairs
 from isogloss.training.word_average.adam import Table, catch_up, schedule
-from isogloss.training.word_average.compiled import (
-    BLOCK,
-    END,
-    PARTS,
-    WINDOW,
-    begin_window,
-    differentiate_pairs,
-    step_through,
-    take_step,
-)
+from isogloss.training.word_average.compiled import BLOCK, END, PARTS, WINDOW, step_through
 from isogloss.training.word_average.reference import NumpyAverage
 
 _PROBE = 4
@@ -88,11 +75,6 @@ class NumbaAverage(NumpyAverage):
         self._threads = ThreadChoice(_useful_threads(pairs))
         self._steps_through(np.zeros(0, np.int64), 1, 0.0)  # compiles, or finds what was compiled before
 
-    def join(self, team: Team) -> None:
-        super().join(team)
-        numba.set_num_threads(min(team.threads or numba.get_num_threads(), numba.get_num_threads()))
-        self._threads = ThreadChoice(_useful_threads(self.pairs))
-
     def advance(self, order: NDArray[np.int64], batch_size: int, rate: float) -> NDArray[np.float64]:
         losses, done = [np.zeros(0)], 0
         self._begin(rate)
@@ -129,8 +111,7 @@ class NumbaAverage(NumpyAverage):
         gradients = np.empty((2, batch_size, self._tables[0].shape[2]), np.float32)
         pair_losses, pair_norms = (np.empty(batch_size, np.float32) for _ in range(2))
         clip, rate = float(self.clip), float(rate)  # whole numbers would be compiled for anew
-        advance = step_through if self._team.size == 1 else partial(_step_through_together, self._team)
-        taken = advance(
+        taken = step_through(
             order, batch_size, losses, numbers, tuple(sides), tuple(windows), loss, gradients, pair_losses, pair_norms,
             clip, rate, self._step, schedule(),
         )  # fmt: skip
@@ -151,30 +132,3 @@ def _useful_threads(pairs: Pairs) -> int:
     """All of them, unless texts are so short that threads would wait for each other more than they work."""
     words = pairs.queries.lengths.mean() + pairs.documents.lengths.mean() if len(pairs) else 0
     return int(numba.get_num_threads()) if words >= _WORTH_THREADS else 1
-
-
-def _step_through_together(
-    team: Team, order: Any, batch_size: int, losses: Any, numbers: Any, sides: Any, windows: Any, loss: Any,
-    gradients: Any, pair_losses: Any, pair_norms: Any, clip: float, rate: float, step: int, schedule: Any,
-) -> int:  # fmt: skip
-    """The same with others: each process differentiates its share of the pairs, all take the same step."""
-    size = gradients.shape[2]
-    for batch in range(len(losses)):
-        place = batch % len(windows[0][5])
-        if place == 0:
-            begin_window(order[batch * batch_size :], batch_size, numbers, sides, windows, rate, step + batch, schedule)
-        grades = numbers[2][order[batch * batch_size : (batch + 1) * batch_size]]
-        own, number = team.rows(len(grades)), len(grades)
-        differentiate_pairs(
-            grades, own.start, own.stop, place, sides, windows, loss, gradients, pair_losses, pair_norms
-        )
-        shared = np.column_stack([gradients[0, own], gradients[1, own], pair_losses[own], pair_norms[own]])
-        whole = team.gather(shared, number)
-        gradients[0, :number], gradients[1, :number] = whole[:, :size], whole[:, size : 2 * size]
-        pair_losses[:number], pair_norms[:number] = whole[:, 2 * size], whole[:, 2 * size + 1]
-        losses[batch] = take_step(
-            number, place, sides, windows, gradients, pair_losses, pair_norms, clip, rate, step + batch + 1, schedule
-        )
-        if not math.isfinite(losses[batch]):
-            return batch
-    return len(losses)

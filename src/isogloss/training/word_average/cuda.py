@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 
 from isogloss.nn.losses import BAND, CompiledLoss
 from isogloss.storage.errors import InputError, import_extra
-from isogloss.training.distributed import Team
 from isogloss.training.examples import Pairs
 from isogloss.training.learner import PairLearner, State
 from isogloss.training.word_average.adam import ADAM_EPSILON, BETA1, BETA2, LIMIT, Table, catch_up, schedule
@@ -310,9 +309,6 @@ class CudaAverage(PairLearner):
         )
         self._step, self._rate = 0, 0.0
         self.use(pairs)
-
-    def join(self, team: Team) -> None:
-        raise InputError(f"training: {team.size} processes share the average model on the CPU only; set device=cpu")
 
     def use(self, pairs: Pairs) -> None:
         self.pairs = pairs

@@ -8,10 +8,6 @@ as ``torch.optim.SparseAdam``, forgets the missed steps, and learns more slowly.
 is clipped by its norm over both tables.
 
 The gradient of a row is a sum of vectors, one for each text that holds the word: the gradient of the text's mean.
-Where several processes train together (``distributed.py``) each computes these two vectors for its share of the pairs,
-and they are all that travels: every process knows which words the other texts hold, adds up the same rows in the same
-order, and takes the same step. Of a batch of 128 pairs with 64 numbers a vector that is 66 kB; the touched rows
-themselves would be 7 MB, both tables 51 MB (``benchmarks/training_distributed.py``).
 """
 
 from __future__ import annotations
@@ -25,7 +21,6 @@ from isogloss.nn.losses import BAND, CompiledLoss
 from isogloss.nn.similarity import smooth_cosine, smooth_cosine_gradient
 from isogloss.storage.errors import InputError
 from isogloss.text.ids import Ids, TextIds
-from isogloss.training.distributed import Alone, Team
 from isogloss.training.examples import Pairs
 from isogloss.training.learner import PairLearner, State
 from isogloss.training.word_average.adam import Steps, Table, catch_up, take_adam_step
@@ -50,13 +45,9 @@ class NumpyAverage(PairLearner):
         ]
         self._since: list[Steps] = [np.zeros(len(table), np.int32) for table in self._tables]
         self._step, self._rate = 0, 0.0
-        self._team: Team = Alone()
 
     def use(self, pairs: Pairs) -> None:
         self.pairs = pairs
-
-    def join(self, team: Team) -> None:
-        self._team = team
 
     def advance(self, order: NDArray[np.int64], batch_size: int, rate: float) -> NDArray[np.float64]:
         losses = []
@@ -93,17 +84,15 @@ class NumpyAverage(PairLearner):
 
     def gradients(self, batch: NDArray[np.int64]) -> tuple[float, list[tuple[Ids, Table]]]:
         """The mean loss of a batch; for each table the touched rows and the gradient of each."""
-        shared = self._of_pairs(batch[self._team.rows(len(batch))], len(batch))
-        whole = self._team.gather(shared, len(batch))
-        query, document, losses = np.split(whole, [(shared.shape[1] - 1) // 2, shared.shape[1] - 1], axis=1)
+        query, document, losses = self._of_pairs(batch)
         gradients = []
         for of_words, (texts, numbers) in zip((query, document), self._sides(), strict=True):
             lengths = texts.lengths[numbers[batch]]
             gradients.append(_gather(np.repeat(of_words, lengths, axis=0), texts.words_of(numbers[batch])))
         return float(losses.mean(dtype=np.float64)), gradients
 
-    def _of_pairs(self, pairs: NDArray[np.int64], number: int) -> Table:
-        """Of each pair of a batch of ``number``: the gradient of each word of both texts, and the loss."""
+    def _of_pairs(self, pairs: NDArray[np.int64]) -> tuple[Table, Table, Table]:
+        """Of each pair of a batch: the gradient of each word of its query and of its document, and the loss."""
         (queries, query_words), (documents, document_words) = (
             _pool(table[:, 0], texts, numbers[pairs])
             for table, (texts, numbers) in zip(self._tables, self._sides(), strict=True)
@@ -111,11 +100,11 @@ class NumpyAverage(PairLearner):
         losses, slopes = _loss(self.loss, smooth_cosine(queries, documents, self.eps), self.pairs.grades[pairs])
         towards = smooth_cosine_gradient(queries, documents, self.eps)
         sides = zip((queries, documents), towards, (query_words, document_words), strict=True)
-        made = [
-            toward * (1 - vectors**2) * (slopes / number / np.maximum(lengths, 1))[:, None]
+        query, document = (
+            (toward * (1 - vectors**2) * (slopes / len(pairs) / np.maximum(lengths, 1))[:, None]).astype(np.float32)
             for vectors, toward, lengths in sides
-        ]
-        return np.concatenate([*made, losses[:, None]], axis=1).astype(np.float32)
+        )
+        return query, document, losses.astype(np.float32)
 
     def _sides(self) -> tuple[tuple[TextIds, Ids], tuple[TextIds, Ids]]:
         pairs = self.pairs
