@@ -24,12 +24,12 @@ from isogloss.data.documents import Collection, Query
 from isogloss.nn.pretrained.encoder import ENCODERS, PretrainedEncoder
 from isogloss.nn.pretrained.universal import LANGUAGES, UniversalSentenceEncoder
 from isogloss.retrieval.ranking import top_k
+from isogloss.storage.array_types import Matrix
 from isogloss.storage.errors import InputError
 from isogloss.storage.progress import set_quiet
 from isogloss.systems.registry import make_system
 from isogloss.systems.trained import hold_out
 from isogloss.text.passages import passage_spans
-from isogloss.translation.vectors.word_vectors import Matrix
 
 DEPTH = 100
 """Documents that are ranked: a relevant one farther down counts as not found."""

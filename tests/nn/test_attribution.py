@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 torch = pytest.importorskip("torch")
 torch.set_num_threads(1)
 
-from isogloss.nn.attribution import squashed_shares
 from isogloss.nn.encoders.towers import TowerSizes, make_tower
+from isogloss.nn.encoders.word_average import squashed_shares
 from isogloss.nn.integrated_gradients import shares_along, word_shares
 from isogloss.nn.matchers.layered import LayeredCnn
 

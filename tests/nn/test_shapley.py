@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isogloss.nn.attribution import shapley_shares
+from isogloss.systems.shapley import shapley_shares
 
 
 def game(players, seed):

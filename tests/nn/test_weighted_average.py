@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isogloss.data.term_weights import TermWeights
+from isogloss.data.documents import TermWeights
 from isogloss.nn.encoders import weighted
 from isogloss.nn.encoders.weighted import (
     WeightedAverage,

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from isogloss.nn.attribution import squashed_shares
+from isogloss.nn.encoders.word_average import squashed_shares
 
 vectors = arrays.arrays(
     np.float64, st.tuples(st.integers(1, 7), st.integers(1, 5)), elements=st.floats(-5, 5, width=32)

@@ -491,6 +491,6 @@ def test_a_lexicon_of_unknown_words_is_named_as_such(fitted, lexicon):
 
 
 def test_the_lexicon_is_read_before_vectors_are_trained(source, tmp_path, monkeypatch):
-    monkeypatch.setattr("isogloss.systems.aligned.train_on_tokens", lambda *_: pytest.fail("trained in vain"))
+    monkeypatch.setattr("isogloss.systems.aligned.train_on_source", lambda *_: pytest.fail("trained in vain"))
     with pytest.raises(InputError, match="no such file"):
         make_system("aligned", PAIR, {"lexicon": str(tmp_path / "x.tsv")}).fit(load_dataset(source, PAIR))

@@ -7,14 +7,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-from isogloss.data.documents import Document, Judgment, Query
+from isogloss.data.documents import Document, Judgment, Query, TermWeights
 from isogloss.data.problems import Problems
-from isogloss.data.term_weights import TermWeights
 from isogloss.storage.errors import InputError
 from isogloss.storage.lines import Location
 from isogloss.text.language_names import code_or_itself
+
+if TYPE_CHECKING:
+    from isogloss.data.dataset import Dataset
 
 Pair = tuple[str, str]
 """Query language, document language."""
@@ -31,11 +33,22 @@ class Source(ABC):
     """Data in some format, read as a stream. Each record comes with the location it was read from."""
 
     format: ClassVar[str]
+    folder_sign: ClassVar[str] = ""
+    """The pattern of a file by which a folder of this format is recognised, like ``corpus.jsonl*``."""
+    file_endings: ClassVar[tuple[str, ...]] = ()
+    """The endings by which a single file of this format is recognised, like ``.tmx``."""
+    can_write: ClassVar[bool] = False
+    """Whether a dataset can be written in this format, by ``write``."""
     top_grade: int | None = None
     """The grade of a relevant (MR) document where the format fixes it."""
 
     def __init__(self, where: str) -> None:
         self.where = where
+
+    @classmethod
+    def write(cls, dataset: Dataset, target: Path, overwrite: bool) -> None:
+        """Write a dataset in this format, where it ``can_write``."""
+        raise InputError(f"output: {cls.format} is a format that cannot be written")
 
     @property
     def name(self) -> str:

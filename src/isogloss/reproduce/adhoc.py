@@ -38,11 +38,12 @@ from isogloss.nn.encoders.weighted import term_rows
 from isogloss.reproduce.figures import draw_lines
 from isogloss.reproduce.pages import write_csv
 from isogloss.retrieval.postings import Postings
+from isogloss.storage.array_types import Matrix
 from isogloss.storage.checksums import note_of
 from isogloss.storage.errors import InputError
 from isogloss.storage.files import atomic_file
 from isogloss.storage.progress import track
-from isogloss.systems.aligned import PAPER_SETTINGS, Aligned, AlignedOptions, own_training
+from isogloss.systems.aligned import PAPER_SETTINGS, Aligned, AlignedOptions
 from isogloss.systems.base import FILE_OPTIONS, System
 from isogloss.systems.evaluate import evaluate_system
 from isogloss.systems.lexicons import INDUCED
@@ -51,8 +52,9 @@ from isogloss.text.batches import tokenize_texts
 from isogloss.text.tokenizer import Tokenizer
 from isogloss.translation.vectors.alignment import METHODS
 from isogloss.translation.vectors.files import read_vectors
+from isogloss.translation.vectors.joint_space import train_on_source
 from isogloss.translation.vectors.training import VectorTraining, train_on_tokens
-from isogloss.translation.vectors.word_vectors import Matrix, WordVectors
+from isogloss.translation.vectors.word_vectors import WordVectors
 
 PAIR_COUNTS = (250, 500, 1000, 2000, 4000, 8000)
 TOY_LANGUAGES = ("fr", "it", "es", "sw", "tl", "zh")
@@ -228,7 +230,8 @@ def prepare_vectors(
             what = f"{dataset.source.name}: has weights of words in {language!r} and no text to train vectors on"
             raise InputError(f"{what}; give --query-vectors and --document-vectors, or --text")
         tokens = tokenize_texts(texts)
-        train_on_tokens(tokens, how or own_training(tokens, AlignedOptions())).save(path)
+        vectors = train_on_tokens(tokens, how) if how else train_on_source(tokens, AlignedOptions().dimension)
+        vectors.save(path)
     first, second = (WordVectors.load(path).dimension for path in paths)
     if first != second and any(ready):
         raise InputError(f"vectors of {first} and of {second} dimensions; Procrustes needs equal ones, choose others")

@@ -16,7 +16,7 @@ from isogloss.data.documents import Document
 from isogloss.retrieval.ranking import Scores
 from isogloss.search.hits import Hit, relevance_of
 from isogloss.storage.errors import InputError
-from isogloss.systems.base import Contribution
+from isogloss.systems.base import Contribution, TextScorer
 
 ScoreTexts = Callable[[str, Sequence[str]], Scores]
 """From a query and texts to the score of each text."""
@@ -86,20 +86,17 @@ def load_reranker(name: Path | str, depth: int = 50) -> Reranker:
 
     It is a run of a matcher or of any system of vectors, or a cross-encoder by its folder, ``.onnx`` file or name.
     """
-    from isogloss.systems.dense import DenseSystem
-    from isogloss.systems.matchers.base import Matcher
     from isogloss.systems.trained import is_model, load_model
 
     run = Path(name)
     if not is_model(run):
         return _cross_encoder(str(name), depth)
     system = load_model(run)
-    if not isinstance(system, Matcher | DenseSystem):
+    if not isinstance(system, TextScorer):
         what = f"{system.name} cannot score texts that are not indexed"
         raise InputError(f"{run}: {what}; train a matcher, like layerwise")
-    read = system.query_texts if isinstance(system, Matcher) else list
     return Reranker(
-        lambda query, texts: system.score_texts(read([query]), texts)[0],
+        lambda query, texts: system.score_texts(system.query_texts([query]), texts)[0],
         (system.query_language, system.document_language), depth, system.explain_text, system.name,
         system.thresholds(), system.explains_quickly,
     )  # fmt: skip

@@ -31,7 +31,6 @@ from numpy.typing import NDArray
 
 from isogloss.data.dataset import Dataset
 from isogloss.data.documents import Collection
-from isogloss.data.problems import Problems
 from isogloss.nn.encoders.weighted import (
     WeightedAverage,
     encode_weights,
@@ -42,6 +41,7 @@ from isogloss.nn.encoders.weighted import (
     word_statistics,
 )
 from isogloss.storage.array_checks import check_type
+from isogloss.storage.array_types import Matrix
 from isogloss.storage.arrays import load_array, place_of, save_array
 from isogloss.storage.errors import InputError
 from isogloss.storage.wording import way
@@ -54,11 +54,19 @@ from isogloss.text.stopwords import stop_words
 from isogloss.text.tokenizer import tokenize
 from isogloss.text.vocabulary import Vocabulary
 from isogloss.translation.lexicon import Lexicon
-from isogloss.translation.vectors.alignment import Alignment, AlignmentOptions, align, anchor, frequent_pairs
+from isogloss.translation.vectors.alignment import Alignment, AlignmentOptions
 from isogloss.translation.vectors.files import read_vectors
+from isogloss.translation.vectors.joint_space import (
+    DICTIONARY_SHARE,
+    MATRIX_PAIRS,
+    WINDOW,
+    count_terms,
+    join_spaces,
+    query_language_texts,
+    train_on_source,
+)
 from isogloss.translation.vectors.nearest import WordRetriever
-from isogloss.translation.vectors.training import VectorTraining, train_on_tokens
-from isogloss.translation.vectors.word_vectors import Matrix, WordVectors
+from isogloss.translation.vectors.word_vectors import WordVectors
 
 PAPER_SETTINGS: dict[str, Any] = {
     "alignment": "pinv", "normalise": False, "centre": False, "pairs": 4000, "query_weights": "tfidf",
@@ -66,7 +74,6 @@ PAPER_SETTINGS: dict[str, Any] = {
 }  # fmt: skip
 """The paper's settings."""
 _SHOWN = 5
-_LITTLE_TEXT = 100_000  # words
 Vector = NDArray[np.float32]
 
 
@@ -82,19 +89,22 @@ class AlignedOptions(SystemOptions):
     normalise: bool = option(True, "vectors of unit length before the alignment")
     centre: bool = option(True, "subtract the mean vector before the alignment")
     ridge: float = option(1.0, "lambda of ridge", 1e-9, 1e9)
-    pairs: int = option(4000, "number of most frequent word pairs that the matrix is fitted on", 1, 10_000_000)
+    pairs: int = option(MATRIX_PAIRS, "number of most frequent word pairs that the matrix is fitted on", 1, 10_000_000)
     query_weights: str = option(
         "idf", "of query words: idf; tfidf: mean TF-IDF over the documents that hold the word; tfidf-all: over all"
     )
     dictionary_share: float = option(
-        0.8, "share of a query word's vector that comes from the vectors of its translations, not from the matrix", 0, 1
+        DICTIONARY_SHARE,
+        "share of a query word's vector that comes from the vectors of its translations, not from the matrix",
+        0,
+        1,
     )
     remove_common: bool = option(False, "subtract the mean vector of all documents, and that of all queries")
     drop_frequent: int = option(0, "so many of the most frequent words of each language are left out", 0, 10_000_000)
     vocabulary: int = option(0, "so many of the next frequent words of each language are kept; 0: all", 0, 10_000_000)
     drop_stop_words: bool = option(False, "leave stop words out of queries and documents")
     dimension: int = option(300, "of vectors that are trained", 1, 4096)
-    window: int = option(20, "neighbours on each side that are counted in training", 1, 100)
+    window: int = option(WINDOW, "neighbours on each side that are counted in training", 1, 100)
 
 
 class Aligned(DenseSystem):
@@ -121,20 +131,15 @@ class Aligned(DenseSystem):
     def fit(self, training: Dataset) -> None:
         """Read or induce a lexicon, read or train vectors, fit the matrix, weight the query words."""
         s, lexicon = self.settings, self._lexicon(training)
-        sources, documents = source_texts(training), tokenize_texts(training.documents.texts(("text",)))
+        sources, documents = query_language_texts(training), tokenize_texts(training.documents.texts(("text",)))
         weights = training.source_documents.weights if training.documents.weights is not None else None
-        queries, targets = self._spaces(sources, documents) if weights is None else self._spaces(None, None)
-        ranks = {word: len(queries) - row for row, word in enumerate(queries.words)}  # files have frequent words first
-        pairs = frequent_pairs(lexicon, _counts(sources) or ranks, s.pairs, _counts(documents), targets)
-        if not pairs:
-            what = f"none of the lexicon's {len(lexicon):,} entries is a word of the {self.query_language!r} texts"
-            raise InputError(f"aligned: {what}; is it a lexicon of {self.query_language}-{self.document_language}?")
+        texts_to_train_on = (sources, documents) if weights is None else (None, None)
+        queries, targets = self._spaces(*texts_to_train_on)
         self._weighed = False
-        self.alignment = align(queries, targets, pairs, self._how)
-        targets = WordVectors(targets.words, self.alignment.apply(targets.matrix, "target"))
-        mapped = WordVectors(queries.words, self.alignment.apply(queries.matrix, "source"))
-        if s.dictionary_share:
-            mapped = anchor(mapped, targets, lexicon, s.dictionary_share, stop_words(self.query_language))
+        mapped, targets, self.alignment = join_spaces(
+            queries, targets, lexicon, training.pair, query_texts=sources, document_texts=documents,
+            options=self._how, matrix_pairs=s.pairs, dictionary_share=s.dictionary_share,
+        )  # fmt: skip
         mapped = self._kept(mapped, self.query_language, sources if weights is None else None)
         self._document_vectors = self._kept(targets, self.document_language, documents if weights is None else None)
         over_all = s.query_weights == "tfidf-all"
@@ -278,7 +283,7 @@ class Aligned(DenseSystem):
         """The vectors of the words of the vocabulary; data with weights, without ``texts``, have theirs already."""
         s, words = self.settings, set(vectors.words)
         if texts is not None and len(texts.ids) and (s.drop_frequent or s.vocabulary):
-            ranked = Vocabulary.from_counts(_counts(texts)).words[s.drop_frequent :]
+            ranked = Vocabulary.from_counts(count_terms(texts)).words[s.drop_frequent :]
             words &= set(ranked[: s.vocabulary or None])
         if s.drop_stop_words:
             words = {word for word in words if normalize(word) not in stop_words(language)}
@@ -310,7 +315,7 @@ class Aligned(DenseSystem):
         if texts is None or not len(texts.ids):
             needed = way(f"--set {option}=FILE", f"{option}=FILE")
             raise InputError(f"aligned: no text in {language!r} to train word vectors on; give {needed}")
-        return train_on_tokens(texts, own_training(texts, self.settings))
+        return train_on_source(texts, self.settings.dimension, self.settings.window)
 
     def _lexicon(self, training: Dataset) -> Lexicon:
         if self.settings.lexicon not in ("", INDUCED):
@@ -322,30 +327,6 @@ class Aligned(DenseSystem):
         if not self.settings.remove_common or not len(encoded):
             return np.zeros(encoded.shape[1], dtype=np.float32)
         return np.asarray(_unit(encoded, np.zeros(encoded.shape[1], np.float32)).mean(axis=0))
-
-
-def own_training(texts: TokenizedTexts, options: AlignedOptions) -> VectorTraining:
-    """How vectors are trained on the system's own texts; of little text the words that occur once are kept."""
-    return VectorTraining(options.dimension, options.window, min(3, 1 + len(texts.ids) // _LITTLE_TEXT))
-
-
-def source_texts(training: Dataset) -> TokenizedTexts:
-    """Texts of the query language: its documents, or the queries of the train split where there are none."""
-    query_language, document_language = training.pair
-    try:  # only whether there are any: errors in them are raised when they are read
-        has_some = any(True for _ in training.source.source_documents(query_language, Problems(False)))
-    except InputError:
-        has_some = False
-    texts = training.source_documents.texts(("text",)) if has_some else []
-    if query_language != document_language and texts == training.documents.texts(("text",)):
-        texts = []  # some formats have the same documents for every language
-    if not texts and "train" in training.splits:
-        texts = [query.text for query in training.split("train")]
-    return tokenize_texts(texts, label="reading the query language")
-
-
-def _counts(texts: TokenizedTexts) -> dict[str, int]:
-    return dict(zip(texts.terms, np.bincount(texts.ids, minlength=len(texts.terms)).tolist(), strict=True))
 
 
 def _unit(encoded: Matrix, common: Vector) -> Matrix:

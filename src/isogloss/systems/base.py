@@ -1,6 +1,7 @@
 """System: anything that scores documents for a query. All systems of the papers and all baselines implement it.
 
-A new system is a subclass with options, four methods and a line in :mod:`isogloss.systems.registry`:
+A new system is a subclass with options and four methods, and an entry point of the group ``isogloss.systems``
+(:mod:`isogloss.storage.plugins`):
 
     @dataclass(frozen=True)
     class MineOptions(SystemOptions):
@@ -33,6 +34,7 @@ from numpy.typing import NDArray
 from isogloss.data.dataset import Dataset
 from isogloss.data.documents import Collection, Query
 from isogloss.retrieval.ranking import Allowed, Matches, Ranking, Scores, top_k
+from isogloss.storage.array_types import Matrix
 from isogloss.storage.arrays import load_array, save_array
 from isogloss.storage.errors import InputError
 from isogloss.storage.progress import track
@@ -121,6 +123,22 @@ class Contribution(NamedTuple):
     score: float
 
 
+class TextScorer(ABC):
+    """What can score any text for a query, indexed or not: re-rankers are made of it."""
+
+    def query_texts(self, queries: Sequence[str]) -> Sequence[str]:
+        """The texts that ``score_texts`` reads in place of the queries: their translations, for example."""
+        return queries
+
+    @abstractmethod
+    def score_texts(self, queries: Sequence[str], documents: Sequence[str]) -> Matrix:
+        """The score of each query (a row) with each text (a column)."""
+
+    @abstractmethod
+    def explain_text(self, query: str, text: str, score: float) -> list[Contribution]:
+        """What each word of the query contributes to the score of a text."""
+
+
 class QueryVocabulary(NamedTuple):
     """The letters of the words that are known of a language, and the number of words."""
 
@@ -159,6 +177,8 @@ class System(ABC):
     """Whether explaining a score takes about as long as a search, so that all hits can be highlighted by it."""
     uses_starter: ClassVar[bool] = False
     """Whether it uses the starter table of its languages (:mod:`isogloss.translation.starter`)."""
+    translates: ClassVar[bool] = False
+    """Whether it translates word by word, so that it is of no use where both languages are the same."""
     searches: ClassVar[bool] = True
     """Whether it is made to search whole collections, and not only to re-rank candidates."""
 

@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 from isogloss.data.documents import Query
 from isogloss.retrieval.ranking import Allowed, Ranking, Scores
 from isogloss.retrieval.vectors.vector_index import VectorIndex
+from isogloss.storage.array_types import Matrix
 from isogloss.storage.progress import track
-from isogloss.systems.base import Contribution, System
+from isogloss.systems.base import Contribution, System, TextScorer
 from isogloss.systems.explanations import CutText, explain_by_leaving_out
-from isogloss.translation.vectors.word_vectors import Matrix
 
 _BATCH = 256
 
 
-class DenseSystem(System):
+class DenseSystem(System, TextScorer):
     """A system that maps queries and documents to vectors; similarity is their inner product."""
 
     joins = True
@@ -83,7 +83,6 @@ class DenseSystem(System):
         return self._index.score(self.encode_queries([query])[0], rows)
 
     def score_texts(self, queries: Sequence[str], documents: Sequence[str]) -> Matrix:
-        """The score of each query (a row) with each text (a column), indexed or not."""
         return self.encode_queries(queries) @ self.encode_documents(documents).T
 
     def explain(self, query: str, row: int, text: str) -> list[Contribution]:
@@ -91,7 +90,6 @@ class DenseSystem(System):
         return self.explain_vector(query, text, self.document_vector(row), score)
 
     def explain_text(self, query: str, text: str, score: float) -> list[Contribution]:
-        """Explain the score that ``score_texts`` gives to a text, indexed or not."""
         return self.explain_vector(query, text, self.encode_documents([text])[0], score)
 
     def explain_vector(self, query: str, text: str, vector: Matrix, score: float) -> list[Contribution]:

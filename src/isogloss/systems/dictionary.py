@@ -62,6 +62,7 @@ _SHOWN = 5
 class TranslatingSystem(LexicalSystem, SparseSystem):
     """A lexical system that translates the query by a lexicon."""
 
+    translates = True
     options: TranslatingOptions
     _is_saved = False
     _expanded: tuple[QueryTranslator, ConceptDimensions] | None = None

@@ -2,8 +2,8 @@
 
 Two methods, whose lines add up to the score; what belongs to no word is a line of its own.
 
-*Pairs of words*, for vectors (:mod:`isogloss.nn.attribution`). A_i is the share of query word i in the query's vector
-q, B_j that of word j in the document's vector d. Word i is listed with A_i.d and the words j with the largest A_i.B_j:
+*Pairs of words*, for vectors. A_i is the share of query word i in the query's vector q, B_j that of word j in the
+document's vector d. Word i is listed with A_i.d and the words j with the largest A_i.B_j:
 
     q.d = sum_i A_i.d + rest,   A_i.d = sum_j A_i.B_j + rest_i
 
@@ -11,8 +11,8 @@ q, B_j that of word j in the document's vector d. Word i is listed with A_i.d an
 
     score(q, d) = score({}, d) + sum_i s_i
 
-s_i is the Shapley value of query word i. It is listed with the document words j that it needs, without which it would
-contribute less, v being the score of texts with words left out:
+s_i is the Shapley value of query word i (:mod:`isogloss.systems.shapley`). It is listed with the document words j that
+it needs, without which it would contribute less, v being the score of texts with words left out:
 
     (v(q, d) - v(q - i, d)) - (v(q, d - j) - v(q - i, d - j))
 
@@ -28,9 +28,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.nn.attribution import Groups, shapley_shares
 from isogloss.storage.strings import StringTable
 from isogloss.systems.base import Contribution
+from isogloss.systems.shapley import Groups, shapley_shares
 from isogloss.text.passages import Span
 from isogloss.text.tokenizer import token_spans, tokenize
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isogloss.data.dataset import Dataset
+from isogloss.storage.array_types import Matrix
 from isogloss.storage.errors import InputError
 from isogloss.systems.base import Contribution, SystemOptions, numbers, option
 from isogloss.systems.dense import DenseSystem
@@ -25,7 +26,6 @@ from isogloss.systems.explanations import Doubles, explain_pairs, read_words, su
 from isogloss.systems.matchers.base import START, Matcher, MatcherModel, MatcherOptions
 from isogloss.systems.start_vectors import SKIP_GRAM
 from isogloss.text.ids import TextIds
-from isogloss.translation.vectors.word_vectors import Matrix
 
 if TYPE_CHECKING:
     from torch import Tensor

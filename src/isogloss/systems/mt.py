@@ -159,6 +159,7 @@ class TranslatedBM25(LexicalSystem):
     paper = "Robertson and Zaragoza 2009 for BM25; Li, Du and Chen 2020 for translating first (the -MT rows)"
     summary = "BM25 with the query translated first: by a lexicon word by word, by Apertium, or from a file"
     options_type = TranslatedBM25Options
+    translates = True
     options: TranslatedBM25Options
 
     def __init__(self, options: TranslatedBM25Options, query_language: str, document_language: str) -> None:

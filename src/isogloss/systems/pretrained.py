@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Self
 
 from isogloss.nn.pretrained.encoder import DOWNLOAD_HELP, PRETRAINED_HELP, PretrainedEncoder
+from isogloss.storage.array_types import Matrix
 from isogloss.systems.base import SystemOptions, option
 from isogloss.systems.dense import DenseSystem
-from isogloss.translation.vectors.word_vectors import Matrix
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isogloss.data.dataset import Dataset
+from isogloss.storage.array_types import Matrix
 from isogloss.storage.errors import InputError
-from isogloss.systems.aligned import Aligned, AlignedOptions, source_texts
-from isogloss.text.batches import tokenize_texts
+from isogloss.storage.wording import way
+from isogloss.systems.lexicons import induce_from
+from isogloss.text.batches import TokenizedTexts, tokenize_texts
 from isogloss.translation.vectors.files import read_vectors
+from isogloss.translation.vectors.joint_space import join_spaces, query_language_texts, train_on_source
 from isogloss.translation.vectors.skip_gram import skip_gram
 from isogloss.translation.vectors.training import VectorTraining, train_on_tokens
-from isogloss.translation.vectors.word_vectors import Matrix, WordVectors
+from isogloss.translation.vectors.word_vectors import WordVectors
 
 COLLECTION, RANDOM, SKIP_GRAM = "collection", "random", "skip-gram"
 
@@ -54,16 +57,33 @@ def collection_vectors(dataset: Dataset, dimension: int) -> tuple[WordVectors, W
     """Vectors of the query language and of the document language, trained on the texts of each.
 
     Those of two languages are aligned by a lexicon that is induced from the translated pages of the train split (see
-    ``aligned``). Little text gives shorter vectors, which are filled with zeros.
+    :mod:`isogloss.translation.vectors.joint_space`). Little text gives shorter vectors, which are filled with zeros.
     """
     if dataset.pair[0] == dataset.pair[1]:
         texts = tokenize_texts(dataset.documents.texts(("text",)))
         made = _filled(train_on_tokens(texts, VectorTraining(dimension, minimum_count=1)), dimension)
         return made, made
-    system = Aligned(AlignedOptions(dimension=dimension), *dataset.pair)
-    system.fit(dataset)
-    queries, documents = system.spaces
-    return _filled(queries, dimension), _filled(documents, dimension)
+    lexicon = induce_from(dataset, "aligned")
+    query_texts = query_language_texts(dataset)
+    document_texts = tokenize_texts(dataset.documents.texts(("text",)))
+    if dataset.documents.weights is not None:
+        raise InputError("vectors: the data have weights of words and no text to train word vectors on; give files")
+    queries = _trained("query", dataset.pair[0], query_texts, dimension)
+    documents = _trained("document", dataset.pair[1], document_texts, dimension)
+    least = min(queries.dimension, documents.dimension)
+    queries = WordVectors(queries.words, queries.matrix[:, :least])
+    documents = WordVectors(documents.words, documents.matrix[:, :least])
+    space = join_spaces(
+        queries, documents, lexicon, dataset.pair, query_texts=query_texts, document_texts=document_texts
+    )
+    return _filled(space.queries, dimension), _filled(space.documents, dimension)
+
+
+def _trained(side: str, language: str, texts: TokenizedTexts, dimension: int) -> WordVectors:
+    if not len(texts.ids):
+        needed = way(f"--set {side}_vectors=FILE", f"{side}_vectors=FILE")
+        raise InputError(f"vectors: no text in {language!r} to train word vectors on; give {needed}")
+    return train_on_source(texts, dimension)
 
 
 def skip_gram_vectors(dataset: Dataset, dimension: int) -> tuple[WordVectors, WordVectors]:
@@ -71,7 +91,7 @@ def skip_gram_vectors(dataset: Dataset, dimension: int) -> tuple[WordVectors, Wo
     documents = skip_gram(tokenize_texts(dataset.documents.texts(("text",))), dimension)
     if dataset.pair[0] == dataset.pair[1]:
         return documents, documents
-    return skip_gram(source_texts(dataset), dimension), documents
+    return skip_gram(query_language_texts(dataset), dimension), documents
 
 
 def _filled(vectors: WordVectors, dimension: int) -> WordVectors:

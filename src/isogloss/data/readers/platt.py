@@ -43,11 +43,10 @@ from numpy.typing import NDArray
 
 from isogloss.data.dataset import Dataset
 from isogloss.data.document_checks import LONGEST_TEXT
-from isogloss.data.documents import Collection, Document, Judgment, Query, joined_fields
+from isogloss.data.documents import Collection, Document, Judgment, Query, TermWeights, joined_fields
 from isogloss.data.judgments import Judgments
 from isogloss.data.problems import Problems
 from isogloss.data.source import Pair, Source, existing_directory
-from isogloss.data.term_weights import TermWeights
 from isogloss.storage.errors import InputError
 from isogloss.storage.files import atomic_directory, refuse_existing
 from isogloss.storage.lines import Location, find_file, open_bytes, read_lines
@@ -77,12 +76,18 @@ class Platt(Source):
     """A directory with a matrix and a vocabulary for each language."""
 
     format = "platt"
+    folder_sign = "*.mtx*"
+    can_write = True
     top_grade = _MATE
 
     def __init__(self, where: str) -> None:
         super().__init__(where)
         self.directory = existing_directory(where)
         self._matrices: dict[str, TermWeights] = {}  # those without a problem
+
+    @classmethod
+    def write(cls, dataset: Dataset, target: Path, overwrite: bool) -> None:
+        write_platt(target, dataset, overwrite=overwrite)
 
     def documents(self, language: str, problems: Problems) -> Iterator[tuple[Location, Document]]:
         for location, id_, text in self._texts(language, problems):

@@ -14,12 +14,13 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.data.term_weights import TermWeights
+from isogloss.data.documents import TermWeights
 from isogloss.nn.encoders.unit_sums import whole_texts
+from isogloss.storage.array_types import Matrix
 from isogloss.text.batches import TokenizedTexts, tokenize_texts
 from isogloss.text.normalization import normalize
 from isogloss.text.tokenizer import tokenize
-from isogloss.translation.vectors.word_vectors import Matrix, WordVectors
+from isogloss.translation.vectors.word_vectors import WordVectors
 
 _BLOCK_TOKENS = 100_000
 

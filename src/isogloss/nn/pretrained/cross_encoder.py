@@ -10,9 +10,9 @@ import numpy as np
 from isogloss.nn.pretrained.models import ONNX, SENTENCE_TRANSFORMERS, Model, find_model
 from isogloss.nn.pretrained.onnx_model import OnnxCrossEncoder
 from isogloss.nn.pretrained.sentence_transformer import SentenceTransformerCrossEncoder
+from isogloss.storage.array_types import Matrix
 from isogloss.storage.errors import InputError
 from isogloss.storage.wording import way
-from isogloss.translation.vectors.word_vectors import Matrix
 
 _BATCH = 32
 

@@ -22,11 +22,11 @@ from isogloss.nn.pretrained.sentence_transformer import SentenceTransformerEncod
 from isogloss.nn.pretrained.static import StaticEncoder
 from isogloss.nn.pretrained.universal import LANGUAGES, UniversalSentenceEncoder
 from isogloss.nn.pretrained.vector_cache import VectorCache
+from isogloss.storage.array_types import Matrix
 from isogloss.storage.errors import InputError
 from isogloss.storage.files import read_json, write_bytes
 from isogloss.storage.progress import track
 from isogloss.storage.wording import way
-from isogloss.translation.vectors.word_vectors import Matrix
 
 PRETRAINED_HELP = (
     "use (extra 'pretrained', 15 languages), or a model by its folder, its .onnx file or its name on the Hugging Face "

@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from isogloss.nn.pretrained.models import Model
+from isogloss.storage.array_types import Matrix
 from isogloss.storage.arrays import read_tensors
 from isogloss.storage.errors import InputError, import_extra
 from isogloss.storage.files import read_json
 from isogloss.text.batches import available_cores
-from isogloss.translation.vectors.word_vectors import Matrix
 
 _LONGEST = 512  # tokens, where the model does not say how many it reads
 _ACTIVATIONS: dict[str, Callable[[Any], Any]] = {

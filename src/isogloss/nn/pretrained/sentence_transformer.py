@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from isogloss.nn.pretrained.models import Model
+from isogloss.storage.array_types import Matrix
 from isogloss.storage.errors import import_extra
-from isogloss.translation.vectors.word_vectors import Matrix
 
 _WEIGHTS = {"use_safetensors": True}
 

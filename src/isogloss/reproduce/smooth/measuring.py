@@ -20,11 +20,11 @@ from isogloss.data.dataset import Dataset
 from isogloss.evaluation.measures import Gains, PerQuery, measure
 from isogloss.nn.similarity import smooth_scale
 from isogloss.reproduce.smooth.data import Ranked
+from isogloss.storage.array_types import Matrix
 from isogloss.systems.smooth.learning import Prepared
 from isogloss.systems.smooth.model import SIDES, Side, SmoothModel, tower_sizes
 from isogloss.text.ids import Ids, TextIds, text_ids
 from isogloss.training.examples import measure_scores
-from isogloss.translation.vectors.word_vectors import Matrix
 
 SCORE_BINS = 2000
 DEPTH = 1000

@@ -19,8 +19,8 @@ from pathlib import Path
 import numpy as np
 
 from isogloss.nn.pretrained.encoder import ENCODERS, PretrainedEncoder
+from isogloss.storage.array_types import Matrix
 from isogloss.storage.files import read_json, write_bytes
-from isogloss.translation.vectors.word_vectors import Matrix
 
 MEAN, DEVIATION = 0.055, 0.077
 """Of the cosines of ``use``."""

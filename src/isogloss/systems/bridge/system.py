@@ -113,6 +113,7 @@ class Bridge(FindsPassages, Trainable, SparseSystem):
     learns = True
     joins = True
     uses_starter = True
+    translates = True
 
     def __init__(self, options: SystemOptions, query_language: str, document_language: str) -> None:
         super().__init__(options, query_language, document_language)

@@ -18,17 +18,17 @@ from numpy.typing import NDArray
 from isogloss.data.dataset import Dataset
 from isogloss.retrieval.ranking import Allowed, Scores
 from isogloss.storage.array_checks import check_offsets, check_within
+from isogloss.storage.array_types import Matrix
 from isogloss.storage.arrays import load_array, place_of, read_tensors, save_array, write_tensors
 from isogloss.storage.errors import import_extra
 from isogloss.storage.strings import StringTable
-from isogloss.systems.base import Contribution, SystemOptions, option
+from isogloss.systems.base import Contribution, SystemOptions, TextScorer, option
 from isogloss.systems.explanations import CutText, explain_by_leaving_out
 from isogloss.systems.start_vectors import COLLECTION, RANDOM, SKIP_GRAM
 from isogloss.systems.trained import TrainedSystem
 from isogloss.text.batches import tokenize_texts
 from isogloss.text.ids import TextIds, text_ids
 from isogloss.text.tokenizer import tokenize
-from isogloss.translation.vectors.word_vectors import Matrix
 
 if TYPE_CHECKING:
     from isogloss.evaluation.measures import PerQuery
@@ -149,7 +149,7 @@ def load_scorer(options: MatcherOptions, build: Build, parameters: State) -> Sco
     return scorer.to(usable_device(options.device))
 
 
-class Matcher(TrainedSystem):
+class Matcher(TrainedSystem, TextScorer):
     """A system that scores pairs of texts."""
 
     joins = True
@@ -171,10 +171,6 @@ class Matcher(TrainedSystem):
     def extra_term(self, scorer: Scorer) -> ExtraTerm | None:
         """A term of the loss beside that of the ranking."""
         return None
-
-    def query_texts(self, texts: Sequence[str]) -> Sequence[str]:
-        """The texts that are read instead of the queries: their translations, say."""
-        return texts
 
     @property
     def reading(self) -> Reading:
@@ -255,7 +251,6 @@ class Matcher(TrainedSystem):
         return scores
 
     def score_texts(self, queries: Sequence[str], documents: Sequence[str]) -> Matrix:
-        """The score of each query (a row) with each text (a column), indexed or not."""
         from isogloss.nn.inference import PairScores
 
         left, right = self.model.ids("query", queries), self.model.ids("document", documents)
@@ -267,7 +262,7 @@ class Matcher(TrainedSystem):
         return self.explain_text(query, text, float(self.score(query, np.asarray([row]))[0]))
 
     def explain_text(self, query: str, text: str, score: float) -> list[Contribution]:
-        """Explain the score of a text, indexed or not, by leaving out words that the matcher reads."""
+        """By leaving out words that the matcher reads."""
         (read,) = self.query_texts([query])
         return explain_by_leaving_out(self._cut("query", read), self._cut("document", text), self.score_texts, score)
 

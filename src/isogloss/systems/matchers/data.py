@@ -23,12 +23,12 @@ from isogloss.nn.encoders.weighted import idf, term_statistics
 from isogloss.retrieval.bm25 import BM25, Concept
 from isogloss.retrieval.postings import Postings
 from isogloss.retrieval.ranking import top_k
+from isogloss.storage.array_types import Matrix
 from isogloss.storage.arrays import save_packed
 from isogloss.storage.errors import InputError
 from isogloss.storage.progress import track
 from isogloss.storage.strings import StringTable
 from isogloss.systems import start_vectors
-from isogloss.systems.aligned import source_texts
 from isogloss.systems.lexicons import fill_languages
 from isogloss.systems.matchers.base import SIDES
 from isogloss.systems.start_vectors import COLLECTION, RANDOM, SKIP_GRAM
@@ -37,7 +37,8 @@ from isogloss.text.ids import Ids, TextIds, choose_words, in_order, text_ids
 from isogloss.training.examples import Examples, RankedLists, graded_examples
 from isogloss.training.triples import Triples
 from isogloss.translation.translators import open_translator
-from isogloss.translation.vectors.word_vectors import Matrix, WordVectors
+from isogloss.translation.vectors.joint_space import query_language_texts
+from isogloss.translation.vectors.word_vectors import WordVectors
 
 QueryTexts = Callable[[Sequence[str]], Sequence[str]]
 """The texts that are read instead of the queries: their translations, say."""
@@ -289,7 +290,8 @@ def _weights(
     """The IDF of the words of both sides."""
     found = {"document": _idf(words["document"], documents)}
     one_language = words["query"] is words["document"]
-    return {"query": found["document"] if one_language else _idf(words["query"], source_texts(dataset)), **found}
+    queries = found["document"] if one_language else _idf(words["query"], query_language_texts(dataset))
+    return {"query": queries, **found}
 
 
 def _idf(words: Sequence[str], texts: TokenizedTexts) -> NDArray[np.float32]:

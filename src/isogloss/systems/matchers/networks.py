@@ -15,11 +15,11 @@ import numpy as np
 
 from isogloss.data.dataset import Dataset
 from isogloss.nn.similarity import smooth_scale
+from isogloss.storage.array_types import Matrix
 from isogloss.systems.base import Contribution, SystemOptions, option
 from isogloss.systems.dense import DenseSystem
 from isogloss.systems.matchers.base import Matcher, MatcherOptions
 from isogloss.systems.mt import TranslatedQueries, TranslatorOptions
-from isogloss.translation.vectors.word_vectors import Matrix
 
 if TYPE_CHECKING:
     from isogloss.nn.matchers.scorer import Scorer, WordTables

@@ -11,6 +11,7 @@ import numpy as np
 
 from isogloss.data.dataset import Dataset
 from isogloss.nn.losses import Loss
+from isogloss.storage.array_types import Matrix
 from isogloss.storage.errors import InputError, import_extra
 from isogloss.storage.strings import StringTable
 from isogloss.systems.lexicons import fill_languages
@@ -20,7 +21,6 @@ from isogloss.text.batches import tokenize_texts
 from isogloss.text.ids import TextIds, choose_words, text_ids
 from isogloss.training.examples import Examples, Pairs, graded_examples, measure_scores, redraw
 from isogloss.training.learner import PairLearner, State
-from isogloss.translation.vectors.word_vectors import Matrix
 
 _MEASURES = ("P_mr@1", "NDCG@5", "MAP", "MRR_mr")
 

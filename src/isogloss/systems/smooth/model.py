@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.nn.attribution import squashed_shares
-from isogloss.nn.encoders.word_average import AverageEncoder
+from isogloss.nn.encoders.word_average import AverageEncoder, squashed_shares
 from isogloss.nn.losses import LOSSES, Loss, make_loss
 from isogloss.nn.similarity import smooth_scale
+from isogloss.storage.array_types import Matrix
 from isogloss.storage.arrays import read_tensors, write_tensors
 from isogloss.storage.errors import InputError, import_extra
 from isogloss.storage.strings import StringTable
@@ -26,7 +26,6 @@ from isogloss.systems.base import SystemOptions, numbers, option
 from isogloss.systems.explanations import Doubles, read_words, sum_by_word
 from isogloss.text.ids import TextIds
 from isogloss.translation.vectors.nearest import WordRetriever
-from isogloss.translation.vectors.word_vectors import Matrix
 
 if TYPE_CHECKING:
     from torch import Tensor

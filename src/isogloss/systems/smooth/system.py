@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isogloss.data.dataset import Dataset
+from isogloss.storage.array_types import Matrix
 from isogloss.systems.base import Contribution, SystemOptions
 from isogloss.systems.dense import DenseSystem
 from isogloss.systems.explanations import explain_pairs
 from isogloss.systems.smooth.model import DEFAULT_GRADES, SmoothModel, SmoothOptions
 from isogloss.systems.trained import TrainedSystem
 from isogloss.text.tokenizer import tokenize
-from isogloss.translation.vectors.word_vectors import Matrix
 
 if TYPE_CHECKING:
     from isogloss.training.learner import Learner, State

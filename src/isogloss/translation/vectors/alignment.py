@@ -33,11 +33,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from isogloss.storage.array_types import Matrix
 from isogloss.storage.arrays import load_array, save_array
 from isogloss.storage.errors import InputError
 from isogloss.storage.files import atomic_directory
 from isogloss.translation.lexicon import Lexicon, Phrase, Translation
-from isogloss.translation.vectors.word_vectors import Matrix, WordVectors
+from isogloss.translation.vectors.word_vectors import WordVectors
 
 Pair = tuple[str, str]
 """A word or phrase and one translation; one space separates the words of a phrase."""

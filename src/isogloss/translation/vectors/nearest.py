@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from isogloss.storage.array_types import Matrix
 from isogloss.storage.progress import track
-from isogloss.translation.vectors.word_vectors import Matrix
 
 Rows = NDArray[np.int64]
 Vector = NDArray[np.float32]

@@ -22,9 +22,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from isogloss.storage.array_types import Matrix
 from isogloss.storage.errors import InputError
 from isogloss.text.batches import TokenizedTexts, tokenize_texts
-from isogloss.translation.vectors.word_vectors import Matrix, WordVectors
+from isogloss.translation.vectors.word_vectors import WordVectors
 
 _OVERSAMPLING = 20
 _POWER_ROUNDS = 4

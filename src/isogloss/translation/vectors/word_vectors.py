@@ -7,14 +7,12 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from isogloss.storage.array_types import Matrix
 from isogloss.storage.arrays import load_array, save_array
 from isogloss.storage.errors import InputError
 from isogloss.storage.files import atomic_directory
 from isogloss.storage.strings import StringTable
-
-Matrix = NDArray[np.float32]
 
 
 class WordVectors:

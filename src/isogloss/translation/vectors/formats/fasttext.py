@@ -32,10 +32,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isogloss.data.problems import Problems
+from isogloss.storage.array_types import Matrix
 from isogloss.storage.errors import InputError
 from isogloss.storage.progress import track
 from isogloss.translation.vectors.formats.gathering import Gathering, mapped
-from isogloss.translation.vectors.word_vectors import Matrix, WordVectors
+from isogloss.translation.vectors.word_vectors import WordVectors
 
 NAME = "fastText model"
 

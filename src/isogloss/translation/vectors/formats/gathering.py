@@ -14,9 +14,10 @@ from typing import IO
 import numpy as np
 
 from isogloss.data.problems import Problems
+from isogloss.storage.array_types import Matrix
 from isogloss.storage.errors import InputError
 from isogloss.storage.lines import Location, open_bytes
-from isogloss.translation.vectors.word_vectors import Matrix, WordVectors
+from isogloss.translation.vectors.word_vectors import WordVectors
 
 BROKEN = "broken UTF-8"
 EMPTY = "empty word"

@@ -16,9 +16,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from isogloss.data.problems import Problems
+from isogloss.storage.array_types import Matrix
 from isogloss.storage.errors import InputError
 from isogloss.translation.vectors.formats.gathering import Gathering, unpacked
-from isogloss.translation.vectors.word_vectors import Matrix, WordVectors
+from isogloss.translation.vectors.word_vectors import WordVectors
 
 NAME = "Polyglot pickle"
 

@@ -14,11 +14,12 @@ from typing import IO
 import numpy as np
 
 from isogloss.data.problems import Problems
+from isogloss.storage.array_types import Matrix
 from isogloss.storage.errors import InputError
 from isogloss.storage.progress import track
 from isogloss.translation.vectors.formats.gathering import Gathering, unpacked
 from isogloss.translation.vectors.formats.text import header_of, is_number
-from isogloss.translation.vectors.word_vectors import Matrix, WordVectors
+from isogloss.translation.vectors.word_vectors import WordVectors
 
 NAME = "word2vec binary"
 

@@ -1,4 +1,4 @@
-"""Shares of players in the value that they make together, whatever makes it, and of words in a squashed mean.
+"""Shares of players in the value that they make together, whatever makes it.
 
 Shapley's shares (1953):
 
@@ -7,13 +7,6 @@ Shapley's shares (1953):
 Along any single order the differences already add up to v(N) - v({}), so the shares do so whichever orders they are the
 mean of. With few players all subsets are evaluated; with many some orders are drawn, each together with its reverse,
 which removes the error of whatever is made by pairs.
-
-Where a vector is a squashed mean of word vectors, the shares are exact and in closed form:
-
-    tanh(m) = sum_i s_i,   s_i = (x_i / n) tanh(m) / m  (number by number),   m = (x_1 + … + x_n) / n
-
-The share s_i is what word i adds along the straight way from no words to all of them: d tanh(t m) / dt, integrated from
-0 to 1, is m times the integral of tanh'(t m), which is tanh(m).
 """
 
 from __future__ import annotations
@@ -60,17 +53,4 @@ def _exact(players: int, value: Value) -> Doubles:
         without = np.flatnonzero(~groups[:, player])
         weights = [players * comb(players - 1, size) for size in groups[without].sum(axis=1).tolist()]
         shares[player] = ((values[without + 2**player] - values[without]) / weights).sum()
-    return shares
-
-
-def squashed_shares(vectors: NDArray[np.floating]) -> Doubles:
-    """The share of each row in the tanh of the mean of all rows.
-
-    >>> squashed_shares(np.array([[1.0, 3.0], [1.0, -1.0]])).sum(axis=0) - np.tanh([1.0, 1.0])
-    array([0., 0.])
-    """
-    rows = np.asarray(vectors, dtype=np.float64)
-    mean = rows.sum(axis=0) / max(1, len(rows))
-    pull = np.divide(np.tanh(mean), mean, out=np.ones_like(mean), where=mean != 0)
-    shares: Doubles = rows * (pull / max(1, len(rows)))
     return shares
