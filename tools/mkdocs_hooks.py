@@ -17,7 +17,7 @@ from mkdocs.structure.files import File, Files
 
 import isogloss
 from isogloss.cli.main import COMMANDS, add_module
-from isogloss.systems.registry import system_names, system_type
+from isogloss.systems.registry import system_types
 
 _PROJECT_PAGES = {"CHANGELOG.md": "project/changelog.md", "CONTRIBUTING.md": "project/contributing.md"}
 _DOCTEST = re.compile(r"^>>> .*?(?=\n\n|\Z)", re.MULTILINE | re.DOTALL)
@@ -66,7 +66,7 @@ def api_reference() -> str:
 
 def system_reference() -> str:
     """The page of all systems and their options, made from the registry."""
-    types = [system_type(name) for name in system_names()]
+    types = system_types()
     rows = [
         f"| [`{each.name}`](#{each.name}) | {_escaped(each.summary)} | {'yes' if each.learns is True else 'no'} "
         f"| {_escaped(each.paper)} |"
@@ -87,7 +87,7 @@ def system_reference() -> str:
 def command_reference() -> str:
     """The page of all commands, made from their argument parsers."""
     commands = argparse.ArgumentParser(prog="isogloss").add_subparsers()
-    for name in COMMANDS:
+    for name in COMMANDS.names():
         add_module(commands, name)
     sections = [section for parser in commands.choices.values() for section in _sections(parser, 2)]
     return "\n\n".join(["# Commands", "Every command also prints this text with `--help`.", *sections]) + "\n"

@@ -2,6 +2,7 @@
 
 import importlib
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -32,8 +33,13 @@ def test_links_of_the_pages_beside_the_site_lead_to_files(page):
     assert [link for link in links if not (ROOT / link).is_file()] == []
 
 
+GROUPS = set(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"])
+
+
 def exists(name):
-    """Whether it is a module, or an attribute of one."""
+    """Whether it is a module, an attribute of one, or a group of entry points."""
+    if name in GROUPS:
+        return True
     parts = name.split(".")
     for count in range(len(parts), 0, -1):
         try:

@@ -21,9 +21,9 @@ def _parsers(parser, words):
 
 def _all_parsers():
     commands = argparse.ArgumentParser(prog="isogloss").add_subparsers()
-    for name in COMMANDS:
+    for name in COMMANDS.names():
         add_module(commands, name)
-    return {words: parser for name in COMMANDS for words, parser in _parsers(commands.choices[name], (name,))}
+    return {words: parser for name in COMMANDS.names() for words, parser in _parsers(commands.choices[name], (name,))}
 
 
 PARSERS = _all_parsers()
@@ -67,7 +67,7 @@ def test_the_examples_of_every_command_are_understood(words, monkeypatch):
 
 def test_the_list_of_commands_names_all_of_them(run):
     out = run("--help").out
-    assert all(re.search(rf"^    {name}( |$)", out, re.MULTILINE) for name in COMMANDS)
+    assert all(re.search(rf"^    {name}( |$)", out, re.MULTILINE) for name in COMMANDS.names())
     assert "example:\n  isogloss demo" in out
 
 

@@ -35,7 +35,7 @@ def test_an_interrupt_is_one_line_and_status_130(run, monkeypatch):
     def interrupt():
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("isogloss.systems.registry.system_names", interrupt)
+    monkeypatch.setattr("isogloss.systems.registry.system_types", interrupt)
     assert run("systems") == (130, "", "isogloss: interrupted\n")
 
 
@@ -51,7 +51,7 @@ def test_a_bug_is_not_dressed_up_as_the_user_s_mistake(run, monkeypatch):
     def break_down():
         raise ZeroDivisionError
 
-    monkeypatch.setattr("isogloss.systems.registry.system_names", break_down)
+    monkeypatch.setattr("isogloss.systems.registry.system_types", break_down)
     with pytest.raises(ZeroDivisionError):
         run("systems")
 

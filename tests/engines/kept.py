@@ -117,12 +117,12 @@ def _score(query, dense, sparse):
 @contextmanager
 def kept_engine() -> Iterator[type[KeptEngine]]:
     """The engine is known from here to the end, where all that was opened has to be closed."""
-    ENGINES["kept"] = ("tests.engines.kept", "KeptEngine", "json", "none")
+    ENGINES.core["kept"] = "tests.engines.kept:KeptEngine"
     KeptEngine.additions_left, KeptEngine.is_down, KeptEngine.open_now = None, False, 0
     try:
         yield KeptEngine
     finally:
-        del ENGINES["kept"]
+        del ENGINES.core["kept"]
 
 
 def names_in(folder: Path) -> list[str]:

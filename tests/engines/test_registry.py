@@ -50,7 +50,7 @@ def test_what_is_no_address_is_said(wrong):
 
 
 def test_an_engine_that_nobody_knows_is_an_error_that_names_those_there_are():
-    with pytest.raises(InputError, match=", ".join(ENGINES)):
+    with pytest.raises(InputError, match=", ".join(ENGINES.names())):
         create_engine("milvus://localhost", 8, "pages")
 
 

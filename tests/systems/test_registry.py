@@ -67,7 +67,7 @@ def test_a_wrong_setting_is_an_error_of_one_line(name, key, text, message):
 
 
 def test_an_unknown_system_is_an_error_that_names_those_there_are():
-    with pytest.raises(InputError, match=r"^system: 'bm26' is not one of bm25, bm25-dict, psq, aligned, smooth"):
+    with pytest.raises(InputError, match=r"^system: 'bm26' is not one of bridge, bm25, bm25-dict, psq"):
         make_system("bm26", ("en", "fr"))
 
 

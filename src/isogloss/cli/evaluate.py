@@ -82,9 +82,9 @@ def run(options: argparse.Namespace) -> None:
 
 def _systems(options: argparse.Namespace) -> dict[str, dict[str, str]]:
     """The systems to evaluate, each with its settings."""
-    from isogloss.systems.registry import system_names
+    from isogloss.systems.registry import is_system
 
-    named = [name for name in options.systems if name in system_names()]
+    named = [name for name in options.systems if is_system(name)]
     if options.settings and not named:
         raise InputError("--set: run files have no options, and no system is named")
     return {name: settings_for(name, named, options.settings) if name in named else {} for name in options.systems}

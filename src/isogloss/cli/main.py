@@ -9,21 +9,20 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from importlib import import_module
 from typing import NoReturn, TypeAlias
 
 import isogloss
 from isogloss.storage.errors import InputError, too_many_files
+from isogloss.storage.plugins import PluginGroup
 from isogloss.storage.progress import set_quiet
 from isogloss.storage.wording import at_the_command_line
 from isogloss.text.visible import visible
 
-COMMANDS = {
+_SUMMARIES = {
     "demo": "the bundled collection: evaluate on it, answer a few queries",
     "systems": "every system, its paper, its options and defaults",
     "languages": "what is at hand for each language: dictionaries, stems, encoder; what can be installed",
     "data": "inspect data, make judgments from links, convert, make candidate lists",
-    "vectors": "word vectors: train, convert, align two languages, find nearest words",
     "train": "train a system on graded judgments",
     "evaluate": "how well systems rank: measures, run files, significance",
     "index": "make an index of documents to search in",
@@ -37,8 +36,13 @@ COMMANDS = {
     "search": "search an index",
     "serve": "answer over HTTP, with a page to search in",
     "mcp": "answer assistants (Model Context Protocol): search, read, explain",
-    "reproduce": "the tables and figures of a paper",
 }
+"""The commands of the core and what each is for, so that ``isogloss --help`` imports none of them."""
+COMMANDS = PluginGroup(
+    "isogloss.commands", "command", {name: f"isogloss.cli.{name.replace('-', '_')}" for name in _SUMMARIES}
+)
+"""The commands by name. Each is a module with ``EXAMPLE``, ``add_arguments`` and, unless it has sub-commands, ``run``;
+outside the core also with ``SUMMARY``."""
 _LONGEST_ERROR = 4_000  # characters
 _CHANGE_AN_INDEX = ("add", "delete", "sync", "check", "re-encode")
 _ENGINE = "ISOGLOSS_ENGINE"  # of isogloss.engines.addresses, which is not needed for most commands
@@ -79,9 +83,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def add_module(commands: Commands, name: str) -> None:
-    """Add the command of a module: its EXAMPLE, ``add_arguments`` and, unless it has sub-commands, ``run``."""
-    module = import_module(f"isogloss.cli.{name.replace('-', '_')}")
-    module.add_arguments(add_command(commands, name, COMMANDS[name], module.EXAMPLE, getattr(module, "run", None)))
+    """Import the module of a command and add what it defines."""
+    module = COMMANDS.load(name)
+    summary = _SUMMARIES.get(name) or module.SUMMARY
+    module.add_arguments(add_command(commands, name, summary, module.EXAMPLE, getattr(module, "run", None)))
 
 
 def add_command(
@@ -117,7 +122,7 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.set_defaults(quiet=False, debug=False)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     wanted = next((argument for argument in arguments if not argument.startswith("-")), None)
-    for name, summary in COMMANDS.items():
+    for name, summary in _known_commands(wanted).items():
         # Only the module of the wanted command is imported, so that start-up does not grow with their number.
         if name == wanted:
             add_module(commands, name)
@@ -128,6 +133,15 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
         command = " ".join(filter(None, (options.command, getattr(options, "part", None))))
         raise InputError(f"{command}: unknown argument {unknown[0]!r}; see 'isogloss {command} --help'")
     return options
+
+
+def _known_commands(wanted: str | None) -> dict[str, str]:
+    """The commands with their summaries; those outside the core only where they are asked for."""
+    if wanted in _SUMMARIES:
+        return _SUMMARIES
+    if wanted is not None:
+        return _SUMMARIES | dict.fromkeys(COMMANDS.plugin_names(), "")
+    return _SUMMARIES | {name: module.SUMMARY for name, module in COMMANDS.load_plugins()}
 
 
 @contextmanager

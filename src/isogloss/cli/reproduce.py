@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from isogloss.reproduce.running import TrialRunner
     from isogloss.reproduce.smooth.plan import Grid
 
+SUMMARY = "the tables and figures of a paper"
 EXAMPLE = """\
   isogloss reproduce adhoc toy --data demo --pair en-fr -o toy
   isogloss reproduce smooth table1 --data demo --pair en-fr --pair en-sw -o smooth

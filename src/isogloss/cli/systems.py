@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from isogloss.cli.options import add_json, add_overwrite
 from isogloss.cli.output import check_outputs, console, print_table, write_json
+
+if TYPE_CHECKING:
+    from isogloss.systems.base import System
 
 EXAMPLE = """\
   isogloss systems
@@ -23,11 +26,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """List the systems, or one with its options."""
-    from isogloss.systems.registry import system_names
+    from isogloss.systems.registry import system_type, system_types
 
     check_outputs(options.overwrite, options.json)
-    names = [options.system] if options.system else system_names()
-    described = [_describe(name) for name in names]
+    systems = [system_type(options.system)] if options.system else system_types()
+    described = [_describe(system) for system in systems]
     if options.json:
         write_json(options.json, described[0] if options.system else described, options.overwrite)
     if options.json == "-":
@@ -46,10 +49,7 @@ def run(options: argparse.Namespace) -> None:
         print_table(out, "what the paper chose from (train --grid paper)", ("name", "values"), chosen, left=2)
 
 
-def _describe(name: str) -> dict[str, Any]:
-    from isogloss.systems.registry import system_type
-
-    system = system_type(name)
+def _describe(system: type[System]) -> dict[str, Any]:
     options = [{"name": key, "default": default, "help": text} for key, default, text in system.options_type.describe()]
     return {
         "name": system.name, "summary": system.summary, "paper": system.paper, "options": options,

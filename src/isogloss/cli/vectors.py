@@ -16,15 +16,17 @@ from isogloss.storage.errors import InputError
 from isogloss.text.language_names import code_or_itself
 
 if TYPE_CHECKING:
+    from isogloss.storage.array_types import Matrix
     from isogloss.translation.vectors.alignment import Alignment
     from isogloss.translation.vectors.refinement import Refinement, TranslationAccuracy
-    from isogloss.translation.vectors.word_vectors import Matrix, WordVectors
+    from isogloss.translation.vectors.word_vectors import WordVectors
 
 FILE_FORMATS = ("word2vec", "glove", "binary")
 _VECTORS_HELP = "word2vec, GloVe, fastText or Polyglot, plain or .gz, or a directory made by isogloss"
 _HELD_OUT = 0.2
 _SHORTLIST = 1_000
 _BAD = "lines that are wrong, and count them,"
+SUMMARY = "word vectors: train, convert, align two languages, find nearest words"
 EXAMPLE = """\
   isogloss vectors train --documents demo --language en -o en.vectors
   isogloss vectors align --help"""

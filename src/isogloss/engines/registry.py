@@ -5,19 +5,24 @@ from __future__ import annotations
 import logging
 import re
 import secrets
-from importlib import import_module
 from pathlib import Path
-from typing import cast
 
 from isogloss.engines.addresses import engine_of, without_password
 from isogloss.engines.base import IndexEngine, Sweeping
-from isogloss.storage.errors import InputError, import_extra
+from isogloss.storage.errors import import_extra
+from isogloss.storage.plugins import PluginGroup
 
-ENGINES = {
-    "postgresql": ("isogloss.engines.postgres", "PostgresEngine", "psycopg_pool", "pgvector"),
-    "qdrant": ("isogloss.engines.qdrant", "QdrantEngine", "qdrant_edge", "qdrant"),
-}
-"""The module and class of an engine, imported when it is used, the package that it needs, the extra that has it."""
+ENGINES = PluginGroup(
+    "isogloss.engines",
+    "engine",
+    {
+        "postgresql": "isogloss.engines.postgres:PostgresEngine",
+        "qdrant": "isogloss.engines.qdrant:QdrantEngine",
+    },
+)
+"""The engines by name; an engine is imported when it is used."""
+_PACKAGES = {"postgresql": ("psycopg_pool", "pgvector"), "qdrant": ("qdrant_edge", "qdrant")}
+"""The package that an engine of the core needs, and the extra that installs it."""
 _LONGEST_NAME = 31
 
 
@@ -66,8 +71,8 @@ def new_name(index: Path) -> str:
 
 def _engine(url: str) -> type[IndexEngine]:
     name = engine_of(url)
-    if name not in ENGINES:
-        raise InputError(f"engine: {name!r} is not one of {', '.join(ENGINES)}")
-    module, class_name, package, extra = ENGINES[name]
-    import_extra(package, extra, f"an index in {name}")
-    return cast("type[IndexEngine]", getattr(import_module(module), class_name))
+    if name in _PACKAGES:
+        package, extra = _PACKAGES[name]
+        import_extra(package, extra, f"an index in {name}")
+    engine: type[IndexEngine] = ENGINES.load(name)
+    return engine

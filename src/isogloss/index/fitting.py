@@ -15,7 +15,7 @@ from isogloss.storage.errors import InputError
 from isogloss.storage.wording import way
 from isogloss.systems.base import System
 from isogloss.systems.passages import by_passages
-from isogloss.systems.registry import make_system, needs_two_languages, parse_options, system_names, system_type
+from isogloss.systems.registry import is_system, make_system, needs_two_languages, parse_options, system_type
 from isogloss.systems.trained import load_model
 
 Check = Callable[[System], object]
@@ -45,7 +45,7 @@ def ready_system(
 
     All judged queries of the source are trained on: an index is searched, not evaluated.
     """
-    if name not in system_names() and Path(name).is_dir():
+    if not is_system(name) and Path(name).is_dir():
         return _trained(Path(name), pair, settings)
     used, own = system_for(name, settings or {}, pair)
     system = make_system(used, pair, own, source)
@@ -61,7 +61,7 @@ def ready_system(
 
 def described(name: str, settings: Mapping[str, str], made: Mapping[str, dict[str, Any]]) -> tuple[str, dict[str, Any]]:
     """The name and the options of an index's system, as its manifest has them; ``made``: the options of its systems."""
-    if name not in system_names():
+    if not is_system(name):
         (name,) = made  # of a model: it is for one pair of languages
     return name, made.get(name) or parse_options(name, system_type(name).options_type, settings).without_files()
 

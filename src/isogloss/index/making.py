@@ -49,7 +49,7 @@ from isogloss.storage.errors import InputError
 from isogloss.storage.files import atomic_directory, refuse_existing
 from isogloss.storage.lines import Location
 from isogloss.storage.wording import way
-from isogloss.systems.registry import system_names
+from isogloss.systems.registry import is_system
 from isogloss.text.language import identify_language, normalize_language
 
 _MOST_NAMED = 20
@@ -78,7 +78,7 @@ def make_index(
     if languages:
         languages = _named_once(languages, "documents")
     refuse_existing(path, overwrite, FILE)
-    if translations is not None and name not in system_names():
+    if translations is not None and not is_system(name):
         parallel = way("--parallel", "isogloss.train(…, parallel=)")
         raise InputError(f"translations: {name} is trained already; leave them out, or train it with {parallel}")
     named = bool(languages)

@@ -22,7 +22,7 @@ from isogloss.nn.pretrained.encoder import with_named_models
 from isogloss.storage.errors import InputError, import_extra
 from isogloss.systems.base import System
 from isogloss.systems.passages import by_passages
-from isogloss.systems.registry import as_settings, make_system, system_names
+from isogloss.systems.registry import as_settings, is_system, make_system, system_names
 from isogloss.systems.trained import load_model
 from isogloss.text.html_tables import html_table
 
@@ -111,7 +111,7 @@ def evaluate(
     results = {
         name: evaluate_run(Run.read(Path(name)), task)
         if one is None
-        else evaluate_system(one, task, read, fit=name in system_names())
+        else evaluate_system(one, task, read, fit=is_system(name))
         for name, one in made.items()
     }
     return Evaluation(task, split, read, results, queries)
@@ -129,7 +129,7 @@ def _options(systems: Systems) -> dict[str, Mapping[str, Any]]:
 
 def _made(name: str, options: Mapping[str, Any], task: Task) -> System | None:
     """A system by its name or its run directory; None for a run file."""
-    if name in system_names():
+    if is_system(name):
         return make_system(name, task.dataset.pair, with_named_models(as_settings(options)), task.dataset.source)
     if options:
         raise InputError(f"{name}: only systems have options, not runs")

@@ -31,7 +31,7 @@ from isogloss.systems.base import RARE, Contribution, QueryVocabulary, System, S
 from isogloss.systems.explanations import merged
 from isogloss.systems.lexicons import LEXICON_HELP
 from isogloss.systems.passages import FindsPassages, by_passages
-from isogloss.systems.registry import make_system, system_names, system_type
+from isogloss.systems.registry import is_system, make_system, system_type
 from isogloss.systems.trained import hold_out, load_model
 from isogloss.text.passages import Span
 from isogloss.translation.glossing import Glosser
@@ -91,7 +91,7 @@ class HybridOptions(SystemOptions):
     def is_run(self, side: str) -> bool:
         """Whether a part is a trained model."""
         name = getattr(self, side)
-        return name not in system_names() and Path(name).is_dir()
+        return not is_system(name) and Path(name).is_dir()
 
     def make_part(self, side: str, pair: Pair) -> System:
         """A part, which has to be fitted unless it is a run."""
@@ -209,6 +209,7 @@ class Hybrid(FindsPassages):
     options_type = HybridOptions
     options: HybridOptions
     learns = True
+    translates = True
     measures_on_dev = True  # its parts may
 
     def __init__(self, options: SystemOptions, query_language: str, document_language: str) -> None:

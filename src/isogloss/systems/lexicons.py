@@ -60,9 +60,9 @@ def auto_lexicon(pair: Pair, source: Source | None = None) -> tuple[str, str]:
 
 def with_auto_lexicon(system: str, settings: Mapping[str, str]) -> dict[str, str]:
     """The settings of a system for an index: ``lexicon=auto`` where it takes a lexicon and none is named."""
-    from isogloss.systems.registry import system_names, system_type
+    from isogloss.systems.registry import is_system, system_type
 
-    takes_one = system in system_names() and "lexicon" in system_type(system).options_type.__dataclass_fields__
+    takes_one = is_system(system) and "lexicon" in system_type(system).options_type.__dataclass_fields__
     return {**({"lexicon": AUTO} if takes_one else {}), **settings}
 
 

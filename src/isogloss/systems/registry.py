@@ -4,62 +4,58 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import Field, fields, replace
-from importlib import import_module
 from typing import Any
 
 from isogloss.data.source import Pair, Source
 from isogloss.storage.errors import InputError
+from isogloss.storage.plugins import PluginGroup
 from isogloss.systems.base import AUTO, System, SystemOptions
 from isogloss.systems.passages import by_passages
 
-_SYSTEMS = {
-    "bm25": "bm25:UntranslatedBM25",
-    "bm25-dict": "dictionary:DictionaryBM25",
-    "psq": "dictionary:ProbabilisticStructuredQueries",
-    "aligned": "aligned:Aligned",
-    "smooth": "smooth.system:Smooth",
-    "layerwise": "layerwise:Layerwise",
-    "layerwise-paper": "layerwise:PaperLayerwise",
-    "bridge": "bridge.system:Bridge",
-    "hybrid": "hybrid:Hybrid",
-    "pretrained": "pretrained:Pretrained",
-    "bm25-mt": "mt:TranslatedBM25",
-    "translation-lm": "translation_lm:TranslationLanguageModel",
-    "topic": "topic:Topic",
-    "tree-kernel": "tree_kernel.system:TreeKernelSystem",
-    "dssm": "matchers.networks:Dssm",
-    "ai-cnn": "matchers.networks:AiCnn",
-    "cntn": "matchers.networks:Cntn",
-    "match-srnn": "matchers.networks:MatchSrnn",
-    "clann": "matchers.networks:Clann",
-    "cntn-mt": "matchers.networks:TranslatingCntn",
-    "match-srnn-mt": "matchers.networks:TranslatingMatchSrnn",
-}
-"""Name to module and class; a module is imported when its system is used."""
+SYSTEMS = PluginGroup(
+    "isogloss.systems",
+    "system",
+    {
+        "bridge": "isogloss.systems.bridge.system:Bridge",
+        "bm25": "isogloss.systems.bm25:UntranslatedBM25",
+        "bm25-dict": "isogloss.systems.dictionary:DictionaryBM25",
+        "psq": "isogloss.systems.dictionary:ProbabilisticStructuredQueries",
+        "pretrained": "isogloss.systems.pretrained:Pretrained",
+        "hybrid": "isogloss.systems.hybrid:Hybrid",
+    },
+)
+"""The systems by name; a system is imported when it is used."""
 DEFAULT_SYSTEM = "bridge"
 ONE_LANGUAGE = "bm25"
 """What searches where queries and documents have the same language, in place of a system that translates."""
-_TRANSLATING = ("bm25-dict", "psq", "bridge", "hybrid", "bm25-mt")
 _TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 
 
 def system_names() -> list[str]:
-    """The names of all systems."""
-    return list(_SYSTEMS)
+    """The names of all systems, those of the core first."""
+    return SYSTEMS.names()
+
+
+def system_types() -> list[type[System]]:
+    """The classes of all systems; one whose package cannot be imported is left out with a warning."""
+    core = [system_type(name) for name in SYSTEMS.core]
+    return [*core, *(system for _, system in SYSTEMS.load_plugins())]
+
+
+def is_system(name: str) -> bool:
+    """Whether there is a system of that name."""
+    return name in SYSTEMS
 
 
 def system_type(name: str) -> type[System]:
     """The class of a system."""
-    if name not in _SYSTEMS:
-        raise InputError(f"system: {name!r} is not one of {', '.join(_SYSTEMS)}")
-    module, _, class_name = _SYSTEMS[name].partition(":")
-    found: type[System] = getattr(import_module(f"isogloss.systems.{module}"), class_name)
-    return found
+    system: type[System] = SYSTEMS.load(name)
+    return system
 
 
 def needs_two_languages(name: str) -> bool:
     """Whether a system is of no use where queries and documents have the same language."""
-    return name in _TRANSLATING
+    return system_type(name).translates
 
 
 def option_names(name: str) -> set[str]:

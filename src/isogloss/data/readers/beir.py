@@ -29,10 +29,16 @@ class Beir(Source):
     """A directory in the BEIR layout."""
 
     format = "beir"
+    folder_sign = "corpus.jsonl*"
+    can_write = True
 
     def __init__(self, where: str) -> None:
         super().__init__(where)
         self.directory = existing_directory(where)
+
+    @classmethod
+    def write(cls, dataset: Dataset, target: Path, overwrite: bool) -> None:
+        write_beir(target, dataset, overwrite)
 
     def documents(self, language: str, problems: Problems) -> Iterator[tuple[Location, Document]]:
         for location, entry in read_objects(self.directory / "corpus.jsonl", ("_id", "text"), problems):

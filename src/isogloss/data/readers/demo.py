@@ -17,6 +17,8 @@ class Demo(Jsonl):
     """The bundled pages, graded by their links."""
 
     format = "demo"
+    file_endings = ()
+    can_write = False
 
     def __init__(self, where: str = "") -> None:
         super().__init__(str(DEMO_PAGES))

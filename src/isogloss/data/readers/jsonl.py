@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from isogloss.data.document_checks import shown_value
 from isogloss.data.documents import Document, Judgment, Query, document_of, page_object
@@ -21,6 +21,9 @@ from isogloss.data.source import NoJudgmentsError, Pair, Source, list_pairs
 from isogloss.storage.errors import InputError
 from isogloss.storage.files import atomic_file
 from isogloss.storage.lines import Location, find_file, read_lines
+
+if TYPE_CHECKING:
+    from isogloss.data.dataset import Dataset
 
 _HALF_PAIR = re.compile(r"\\u[dD][89a-fA-F]")
 
@@ -82,11 +85,17 @@ class Jsonl(Source):
     """A file of pages. A page without ``lang`` belongs to every language."""
 
     format = "jsonl"
+    file_endings: ClassVar[tuple[str, ...]] = (".jsonl", ".ndjson")
+    can_write = True
     top_grade = 2
 
     def __init__(self, where: str) -> None:
         super().__init__(where)
         self.path = find_file(Path(where))
+
+    @classmethod
+    def write(cls, dataset: Dataset, target: Path, overwrite: bool) -> None:
+        write_jsonl(target, dataset.documents, overwrite)
 
     def documents(self, language: str, problems: Problems) -> Iterator[tuple[Location, Document]]:
         for location, page in self.check(problems):

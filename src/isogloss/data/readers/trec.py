@@ -29,10 +29,16 @@ class Trec(Source):
     """A directory of TREC files."""
 
     format = "trec"
+    folder_sign = "qrels*"
+    can_write = True
 
     def __init__(self, where: str) -> None:
         super().__init__(where)
         self.directory = existing_directory(where)
+
+    @classmethod
+    def write(cls, dataset: Dataset, target: Path, overwrite: bool) -> None:
+        write_trec(target, dataset, overwrite)
 
     def documents(self, language: str, problems: Problems) -> Iterator[tuple[Location, Document]]:
         path = self._first(f"documents.{language}.jsonl", "documents.jsonl")

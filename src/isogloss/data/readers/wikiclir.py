@@ -30,11 +30,17 @@ class WikiClir(Source):
     """A directory in the WikiCLIR layout."""
 
     format = "wikiclir"
+    folder_sign = "wiki_*.documents*"
+    can_write = True
     top_grade = _HIGHEST
 
     def __init__(self, where: str) -> None:
         super().__init__(where)
         self.directory = existing_directory(where)
+
+    @classmethod
+    def write(cls, dataset: Dataset, target: Path, overwrite: bool) -> None:
+        write_wikiclir(target, [dataset], overwrite)
 
     def documents(self, language: str, problems: Problems) -> Iterator[tuple[Location, Document]]:
         path = self._file(f"wiki_{language}.documents", f"documents in {language!r}")

@@ -1,0 +1,113 @@
+"""Groups of entry points: the core's own table, packages of others, and what is said of those that do not work."""
+
+import json
+import logging
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from isogloss.cli.main import COMMANDS
+from isogloss.data.formats import READERS
+from isogloss.engines.registry import ENGINES
+from isogloss.storage.errors import InputError
+from isogloss.storage.plugins import PluginGroup
+from isogloss.systems.registry import SYSTEMS
+
+GROUP = "isogloss.test_things"
+CORE = {"join": "os.path:join", "json": "json"}
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def install(tmp_path, monkeypatch):
+    """Puts a package with entry points of the group on the path."""
+
+    def install_package(name, **entry_points):
+        info = tmp_path / name / f"{name}-1.0.dist-info"
+        info.mkdir(parents=True)
+        info.joinpath("METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+        lines = [f"{key} = {value}\n" for key, value in entry_points.items()]
+        info.joinpath("entry_points.txt").write_text(f"[{GROUP}]\n{''.join(lines)}")
+        monkeypatch.syspath_prepend(tmp_path / name)
+
+    return install_package
+
+
+def things():
+    return PluginGroup(GROUP, "thing", CORE)
+
+
+def test_members_of_the_core_come_first_and_load_by_name(install):
+    install("another", abc="json:loads", zebra="json:dumps")
+    group = things()
+    assert group.names() == ["join", "json", "abc", "zebra"]
+    assert group.plugin_names() == ["abc", "zebra"]
+    assert group.load("join")("a", "b") == str(Path("a", "b"))
+    assert group.load("json") is json
+    assert group.load("zebra") is json.dumps
+    assert "zebra" in group
+    assert "nothing" not in group
+
+
+def test_an_unknown_name_is_an_error_that_lists_all(install):
+    install("another", abc="json:loads")
+    with pytest.raises(InputError, match="thing: 'nothing' is not one of join, json, abc"):
+        things().load("nothing")
+
+
+def test_a_package_cannot_replace_a_member_of_the_core(install):
+    install("another", join="json:loads")
+    assert things().load("join")("a", "b") == str(Path("a", "b"))
+    assert things().names() == ["join", "json"]
+
+
+def test_two_packages_with_one_name_are_both_named(install):
+    install("first", abc="json:loads")
+    install("second", abc="json:dumps")
+    with pytest.raises(InputError, match=r"'abc' is offered by several packages \(\w+, \w+\); keep one"):
+        things().load("abc")
+
+
+def test_a_package_that_is_found_twice_counts_once(install):
+    install("first", abc="json:loads")
+    install("copy", abc="json:loads")
+    assert things().load("abc") is json.loads
+
+
+@pytest.mark.parametrize("reference", ["a_module_that_is_missing:thing", "json:nothing_of_that_name"])
+def test_a_broken_package_is_named_and_left_out_of_listings(install, caplog, reference):
+    install("another", abc=reference, fine="json:loads")
+    with pytest.raises(InputError, match="'abc', from the package another, cannot be imported"):
+        things().load("abc")
+    with caplog.at_level(logging.WARNING, "isogloss"):
+        assert dict(things().load_plugins()) == {"fine": json.loads}
+    assert "uninstall another" in caplog.text
+
+
+@pytest.mark.parametrize("group", [SYSTEMS, READERS, ENGINES, COMMANDS], ids=lambda group: group.group)
+def test_the_core_s_tables_are_what_isogloss_declares(group):
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"][group.group]
+    papers = {name: value for name, value in declared.items() if value.startswith("isogloss.papers.")}
+    assert {name: value for name, value in declared.items() if name not in papers} == dict(group.core)
+    assert set(papers) <= set(group.plugin_names()), "run 'make' again: pyproject.toml has changed"
+
+
+@pytest.mark.parametrize("group", [SYSTEMS, READERS, ENGINES, COMMANDS], ids=lambda group: group.group)
+def test_every_member_can_be_imported(group):
+    for package in {"isogloss.engines": ("psycopg_pool", "qdrant_edge")}.get(group.group, ()):
+        pytest.importorskip(package)
+    assert all(group.load(name) is not None for name in group.names())
+
+
+def test_names_of_the_core_are_found_without_scanning_packages():
+    script = """
+import sys
+from isogloss.systems.registry import is_system, system_type
+assert is_system("psq") and system_type("psq")
+print("importlib.metadata" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
