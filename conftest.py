@@ -4,7 +4,7 @@ import importlib.util
 from pathlib import Path
 
 _NEEDED = {
-    "triton": "src/isogloss/training/word_average/kernels.py",
+    "triton": "src/isogloss/papers/smooth/trainers/kernels.py",
     "qdrant_client": "src/isogloss/engines/qdrant.py",
     "psycopg": "src/isogloss/engines/postgres/*.py",
     "ray": "src/isogloss/engines/ray/*.py",

@@ -22,11 +22,11 @@ from bridge_ablation_trials import SYSTEM, BridgeTrials, Setup, Trial
 from isogloss.cli.options import SOURCE_HELP, add_settings, name_models, settings_for
 from isogloss.data.source import parse_pair
 from isogloss.evaluation.protocols import make_task
-from isogloss.reproduce.commands import output_directory, run_and_show
-from isogloss.reproduce.figures import need_drawing
-from isogloss.reproduce.pages import chosen_items
-from isogloss.reproduce.running import RunOptions
-from isogloss.reproduce.trials import TrialDirectory
+from isogloss.papers.reproduction.commands import output_directory, run_and_show
+from isogloss.papers.reproduction.figures import need_drawing
+from isogloss.papers.reproduction.pages import chosen_items
+from isogloss.papers.reproduction.running import RunOptions
+from isogloss.papers.reproduction.trials import TrialDirectory
 from isogloss.storage.errors import InputError
 from isogloss.storage.progress import set_quiet
 from isogloss.storage.wording import at_the_command_line

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from isogloss.data.source import Pair
 from isogloss.evaluation.significance import compare, holm
-from isogloss.reproduce import pages, trials
-from isogloss.reproduce.figures import line_style, new_figure, save_figure
-from isogloss.reproduce.pages import Item, Page, bootstrap_interval, markdown_table
+from isogloss.papers.reproduction import pages, trials
+from isogloss.papers.reproduction.figures import line_style, new_figure, save_figure
+from isogloss.papers.reproduction.pages import Item, Page, bootstrap_interval, markdown_table
 from isogloss.systems.bridge.weights import Calibration
 
 BINS = 10

@@ -15,14 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isogloss.data.dataset import Dataset, load_dataset
-from isogloss.data.formats import open_source
 from isogloss.data.problems import Problems
+from isogloss.data.readers.registry import open_source
 from isogloss.data.source import Pair
 from isogloss.evaluation.protocols import Task, make_task
 from isogloss.evaluation.report import evaluate_run
-from isogloss.reproduce import pages
-from isogloss.reproduce.running import TrialRunner
-from isogloss.reproduce.trials import Outcome, PaperTrial, dataset_fingerprint, device_name, file_name
+from isogloss.papers.reproduction import pages
+from isogloss.papers.reproduction.running import TrialRunner
+from isogloss.papers.reproduction.trials import Outcome, PaperTrial, dataset_fingerprint, device_name, file_name
 from isogloss.retrieval.ranking import Rows
 from isogloss.storage.progress import track
 from isogloss.systems.bridge.model import BridgeModel, BridgeOptions

@@ -15,8 +15,8 @@ from cold_start_trials import DEPTH, INGREDIENTS, SYSTEMS, Asked, fusions, ways
 from numpy.typing import NDArray
 
 from isogloss.evaluation.significance import holm, paired_t_test
-from isogloss.reproduce.figures import line_style, new_figure, save_figure
-from isogloss.reproduce.pages import markdown_table
+from isogloss.papers.reproduction.figures import line_style, new_figure, save_figure
+from isogloss.papers.reproduction.pages import markdown_table
 from isogloss.storage.files import atomic_file
 
 Values = NDArray[np.float64]

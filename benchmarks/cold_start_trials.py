@@ -21,14 +21,14 @@ from numpy.typing import NDArray
 
 from isogloss.data.dataset import Dataset
 from isogloss.data.documents import Collection, Query
-from isogloss.nn.pretrained.encoder import ENCODERS, PretrainedEncoder
-from isogloss.nn.pretrained.universal import LANGUAGES, UniversalSentenceEncoder
+from isogloss.encoders.registry import ENCODERS, PretrainedEncoder
+from isogloss.encoders.universal import LANGUAGES, UniversalSentenceEncoder
 from isogloss.retrieval.ranking import top_k
 from isogloss.storage.array_types import Matrix
 from isogloss.storage.errors import InputError
 from isogloss.storage.progress import set_quiet
 from isogloss.systems.registry import make_system
-from isogloss.systems.trained import hold_out
+from isogloss.systems.trainable import hold_out
 from isogloss.text.passages import passage_spans
 
 DEPTH = 100

@@ -33,8 +33,8 @@ from pathlib import Path
 import numpy as np
 from side_by_side import best_times, show
 
-from isogloss.nn.encoders import word_average as average
-from isogloss.nn.encoders.word_average import AverageEncoder
+from isogloss.papers.smooth import word_average as average
+from isogloss.papers.smooth.word_average import AverageEncoder
 from isogloss.storage.strings import StringTable
 from isogloss.systems.bridge.documents import Part
 from isogloss.text import positions
@@ -232,7 +232,7 @@ def _table(rows: int) -> np.ndarray:
 def _collection(source: str, language: str) -> tuple[list[str], str]:
     """The texts of a source; a small one is repeated, which flatters whoever remembers what it has seen."""
     from isogloss.data.dataset import load_collection
-    from isogloss.data.formats import open_source
+    from isogloss.data.readers.registry import open_source
 
     texts = load_collection(open_source(source), language).texts(("text",))
     times = 5 * LEAST_DOCUMENTS // len(texts) if len(texts) < LEAST_DOCUMENTS else 1

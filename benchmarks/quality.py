@@ -26,9 +26,9 @@ from quality_page import write_page
 from quality_trials import SYSTEMS, QualityTrials, Trial, make_trial
 
 from isogloss.data.source import Pair, parse_pair
-from isogloss.reproduce.figures import need_drawing
-from isogloss.reproduce.running import RunOptions, print_reports
-from isogloss.reproduce.trials import TrialDirectory
+from isogloss.papers.reproduction.figures import need_drawing
+from isogloss.papers.reproduction.running import RunOptions, print_reports
+from isogloss.papers.reproduction.trials import TrialDirectory
 from isogloss.storage.errors import InputError
 from isogloss.systems.registry import system_type
 

@@ -15,8 +15,8 @@ from isogloss.data.documents import Judgment
 from isogloss.data.judgments import Judgments
 from isogloss.data.source import Pair
 from isogloss.evaluation.protocols import judged_queries, make_task
-from isogloss.reproduce.layerwise.data import MEASURED, VALIDATION, Drawing, TrialData, source_with_lists
-from isogloss.training.examples import graded_examples
+from isogloss.papers.examples import graded_examples
+from isogloss.papers.layerwise.experiments.data import MEASURED, VALIDATION, Drawing, TrialData, source_with_lists
 
 MOST_HELD = 200
 """Train queries that epochs are chosen by."""

@@ -4,8 +4,9 @@
     PYTHONPATH=src python benchmarks/quality_matchers.py DIR plan.json --device cuda --processes 15
 
 The second needs nothing but torch, numpy, the plan and the arrays, and leaves the files in DIR that ``quality.py``
-would. Data, packs and training are those of the layer-wise paper's trials (``isogloss.reproduce.layerwise``), over the
-lists of ``quality_lists``. Defaults of the systems, but no more whole epochs than ``USUAL_WORDS`` words make, or one.
+would. Data, packs and training are those of the layer-wise paper's trials (``isogloss.papers.layerwise.experiments``),
+over the lists of ``quality_lists``. Defaults of the systems, but no more whole epochs than ``USUAL_WORDS`` words make,
+or one.
 """
 
 from __future__ import annotations
@@ -23,15 +24,15 @@ from quality_lists import SampledData
 from quality_trials import MEASURES, Trial
 
 from isogloss.data.source import parse_pair
-from isogloss.reproduce.layerwise.data import PackedData, TrialData, write_pack
-from isogloss.reproduce.layerwise.data import Trial as ArrayTrial
-from isogloss.reproduce.layerwise.training import train_on_arrays
-from isogloss.reproduce.running import DataOf, PlanRunner
-from isogloss.reproduce.trials import Outcome, file_name
+from isogloss.papers.layerwise.experiments.data import PackedData, TrialData, write_pack
+from isogloss.papers.layerwise.experiments.data import Trial as ArrayTrial
+from isogloss.papers.layerwise.experiments.training import train_on_arrays
+from isogloss.papers.layerwise.matchers.matcher import Matcher
+from isogloss.papers.layerwise.triples import Triples
+from isogloss.papers.reproduction.running import DataOf, PlanRunner
+from isogloss.papers.reproduction.trials import Outcome, file_name
 from isogloss.storage.errors import InputError
-from isogloss.systems.matchers.base import Matcher
 from isogloss.systems.registry import system_type
-from isogloss.training.triples import Triples
 
 _SLOWEST = ("match-srnn", "match-srnn-mt", "layerwise")  # a plan begins with these: no process is left alone at its end
 USUAL_WORDS = 30_000_000

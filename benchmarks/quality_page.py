@@ -13,9 +13,9 @@ from quality_matchers import MOST_WORDS, USUAL_WORDS
 from quality_trials import FIRST_WORDS, MEASURES, Trial
 
 from isogloss.evaluation.significance import compare, holm
-from isogloss.reproduce.figures import line_style, new_figure, save_figure
-from isogloss.reproduce.pages import bootstrap_interval, markdown_table
-from isogloss.reproduce.trials import Result, TrialDirectory
+from isogloss.papers.reproduction.figures import line_style, new_figure, save_figure
+from isogloss.papers.reproduction.pages import bootstrap_interval, markdown_table
+from isogloss.papers.reproduction.trials import Result, TrialDirectory
 from isogloss.storage.files import atomic_file
 
 OURS = "bridge"

@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from isogloss.data.dataset import Dataset, load_dataset
-from isogloss.data.formats import open_source
+from isogloss.data.readers.registry import open_source
 from isogloss.data.source import Pair
 from isogloss.evaluation.protocols import make_task
 from isogloss.evaluation.report import evaluate_run
 from isogloss.evaluation.run import Run
-from isogloss.reproduce.running import TrialRunner
-from isogloss.reproduce.trials import Outcome, device_name, file_name
+from isogloss.papers.reproduction.running import TrialRunner
+from isogloss.papers.reproduction.trials import Outcome, device_name, file_name
 from isogloss.retrieval.ranking import Ranking
 from isogloss.systems.base import System
 from isogloss.systems.registry import make_system

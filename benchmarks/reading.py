@@ -13,7 +13,7 @@ from pathlib import Path
 from side_by_side import best_times, show
 
 from isogloss.data.dataset import load_dataset
-from isogloss.data.formats import open_source
+from isogloss.data.readers.registry import open_source
 from isogloss.data.source import parse_pair
 from isogloss.storage.lines import find_file, open_bytes
 

@@ -68,10 +68,10 @@ class ScaleDocuments:
 
     def smooth(self) -> Path:
         """``smooth`` with random vectors of all words."""
+        from isogloss.papers.smooth.model import SmoothModel, SmoothOptions
+        from isogloss.papers.smooth.system import Smooth
         from isogloss.storage.strings import StringTable
-        from isogloss.systems.smooth.model import SmoothModel, SmoothOptions
-        from isogloss.systems.smooth.system import Smooth
-        from isogloss.systems.trained import save_model
+        from isogloss.systems.trainable import save_model
 
         path = self.directory / "smooth"
         if not path.exists():

@@ -84,9 +84,9 @@ def _made_up() -> Iterator[tuple[str, System, Documents]]:
 def _given(source: str, language: str, *runs: str) -> Iterator[tuple[str, System, Documents]]:
     """A collection, as often as it takes to be worth the while, and systems that were trained."""
     from isogloss.data.dataset import load_collection
-    from isogloss.data.formats import open_source
+    from isogloss.data.readers.registry import open_source
     from isogloss.index.fitting import ready_system
-    from isogloss.systems.trained import load_model
+    from isogloss.systems.trainable import load_model
 
     pages = load_collection(open_source(source), language).texts(TEXT)
     for run in runs:

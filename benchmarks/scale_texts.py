@@ -33,16 +33,16 @@ def repeated(pages: list[str], count: int) -> Iterator[Document]:
 
 def untrained(encoder: str, words: list[str]) -> DenseSystem:
     """``smooth`` with random tables."""
-    from isogloss.systems.smooth.model import SmoothModel, SmoothOptions, tower_sizes
-    from isogloss.systems.smooth.system import Smooth
+    from isogloss.papers.smooth.model import SmoothModel, SmoothOptions, tower_sizes
+    from isogloss.papers.smooth.system import Smooth
 
     options = SmoothOptions(encoder=encoder, dimension=64)
     tables = [np.random.default_rng(side).standard_normal((len(words), 64), np.float32) for side in range(2)]
     if encoder == "average":
         parameters = dict(zip(("query_table", "document_table"), tables, strict=True))
     else:
-        from isogloss.nn.encoders.torch_encoder import named_parameters
-        from isogloss.nn.encoders.towers import make_encoders
+        from isogloss.papers.torch_encoder import named_parameters
+        from isogloss.papers.towers import make_encoders
 
         made = make_encoders(encoder, tables[0], tables[1], tower_sizes(options), False, trained=False)
         parameters = {name: value.detach().numpy() for name, value in named_parameters(*made).items()}

@@ -10,8 +10,8 @@ import numpy as np
 from isogloss.data.documents import Document
 from isogloss.data.problems import Problems
 from isogloss.data.source import Pair, Source
+from isogloss.papers.word_vectors.word_vectors import WordVectors
 from isogloss.storage.lines import Location
-from isogloss.translation.vectors.word_vectors import WordVectors
 
 WORDS, TOPICS, LENGTH, TRANSLATIONS = 20_000, 400, 40, 5
 _SYLLABLES = ("ba", "de", "fi", "go", "ku", "la", "me", "ni", "po", "ru", "sa", "te", "vi", "zo", "chu", "tra")

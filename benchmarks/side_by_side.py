@@ -35,7 +35,7 @@ def show(title: str, times: Mapping[str, float], amount: float, unit: str, again
 def texts_of(source: str, language: str, count: int) -> list[str]:
     """Texts of a source, repeated up to the count."""
     from isogloss.data.dataset import load_collection
-    from isogloss.data.formats import open_source
+    from isogloss.data.readers.registry import open_source
 
     texts = load_collection(open_source(source), language).texts(("text",))
     return (texts * (count // len(texts) + 1))[:count]

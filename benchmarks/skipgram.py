@@ -3,7 +3,7 @@
 python benchmarks/skipgram.py skipgram/en --language en --text wikiclir:DIR --text wikiclir:MORE
 python benchmarks/skipgram.py ppmi/en --ppmi --window 5 --language en --text wikiclir:DIR --text wikiclir:MORE
 
-The tokens are those that ``aligned`` trains its own vectors on. gensim (extra ``skip-gram``) trains skip-gram with
+The tokens are those that ``aligned`` trains its own vectors on. gensim (extra ``papers``) trains skip-gram with
 negative sampling; ``NAME.json`` beside the vectors has the settings and the seconds of training, those of tokenising
 left out.
 """
@@ -17,12 +17,12 @@ from contextlib import suppress
 from pathlib import Path
 
 from isogloss.data.dataset import load_collection
-from isogloss.data.formats import open_source
+from isogloss.data.readers.registry import open_source
+from isogloss.papers.word_vectors.skip_gram import skip_gram
+from isogloss.papers.word_vectors.training import VectorTraining, train_on_tokens
+from isogloss.papers.word_vectors.word_vectors import WordVectors
 from isogloss.storage.errors import InputError
 from isogloss.text.batches import TokenizedTexts, tokenize_texts
-from isogloss.translation.vectors.skip_gram import skip_gram
-from isogloss.translation.vectors.training import VectorTraining, train_on_tokens
-from isogloss.translation.vectors.word_vectors import WordVectors
 
 
 def main() -> None:

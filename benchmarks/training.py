@@ -28,15 +28,15 @@ from torch import nn
 from torch.nn.functional import embedding_bag
 
 from isogloss.data.dataset import load_dataset
-from isogloss.data.formats import open_source
+from isogloss.data.readers.registry import open_source
 from isogloss.data.source import parse_pair
-from isogloss.nn.losses import make_loss
-from isogloss.nn.similarity import smooth_cosine
-from isogloss.systems.smooth.learning import DevEvaluator, make_learner, prepare
-from isogloss.systems.smooth.model import SmoothOptions
+from isogloss.papers.examples import Pairs
+from isogloss.papers.similarity import smooth_cosine
+from isogloss.papers.smooth.learning import DevEvaluator, make_learner, prepare
+from isogloss.papers.smooth.losses import make_loss
+from isogloss.papers.smooth.model import SmoothOptions
+from isogloss.papers.smooth.trainers.cpu import NumbaAverage
 from isogloss.text.ids import TextIds
-from isogloss.training.examples import Pairs
-from isogloss.training.word_average.cpu import NumbaAverage
 
 WORDS, SIZE, BATCH, QUERY, DOCUMENT = 100_000, 64, 128, 20, 199
 RATE, MOST_EPOCHS = 0.01, 10

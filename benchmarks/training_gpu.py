@@ -18,10 +18,10 @@ import torch
 import triton
 from side_by_side import best_times
 
-from isogloss.nn.losses import make_loss
+from isogloss.papers.examples import Pairs
+from isogloss.papers.smooth.losses import make_loss
+from isogloss.papers.smooth.trainers.cuda import CudaAverage
 from isogloss.text.ids import TextIds
-from isogloss.training.examples import Pairs
-from isogloss.training.word_average.cuda import CudaAverage
 
 STEPS, EPOCHS, BATCH = 310_000, 30, 128
 WORDS, SIZE, QUERY_LENGTH, DOCUMENT_LENGTH, TEXTS = 100_000, 64, 20, 199, 65_536

@@ -39,7 +39,7 @@ from isogloss.index.reader import open_index
 from isogloss.search.searcher import Searcher
 from isogloss.search.spelling import NEIGHBOURS, is_plain
 from isogloss.storage.progress import set_quiet
-from isogloss.systems.train import train
+from isogloss.systems.training_runs import train
 from isogloss.text.alphabet import alphabet
 from isogloss.text.stemming import stem
 from isogloss.text.stopwords import stop_words

@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 from side_by_side import best_times, show
 
-from isogloss.translation.vectors.files import read_vectors, write_vectors
-from isogloss.translation.vectors.word_vectors import WordVectors
+from isogloss.papers.word_vectors.files import read_vectors, write_vectors
+from isogloss.papers.word_vectors.word_vectors import WordVectors
 
 
 def main(arguments: list[str]) -> None:

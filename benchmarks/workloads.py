@@ -28,8 +28,8 @@ from side_by_side import texts_of
 from isogloss import Document, Index
 from isogloss.cli.main import main as isogloss
 from isogloss.data.dataset import load_dataset
-from isogloss.data.formats import open_source
 from isogloss.data.problems import Problems
+from isogloss.data.readers.registry import open_source
 from isogloss.text.batches import tokenize_texts
 
 Work = Callable[[int], object]

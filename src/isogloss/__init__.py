@@ -16,11 +16,11 @@ _NAMES = {
     "Hits": "isogloss.search.hits",
     "Index": "isogloss.search.public",
     "InputError": "isogloss.storage.errors",
-    "TrainingRun": "isogloss.systems.train",
+    "TrainingRun": "isogloss.systems.training_runs",
     "evaluate": "isogloss.systems.evaluate",
     "load_dataset": "isogloss.data.dataset",
-    "resume_training": "isogloss.systems.train",
-    "train": "isogloss.systems.train",
+    "resume_training": "isogloss.systems.training_runs",
+    "train": "isogloss.systems.training_runs",
 }
 __all__ = ["__version__", *_NAMES]  # noqa: PLE0604 - all are strings
 

@@ -6,8 +6,8 @@ from isogloss.search.public import Index as Index
 from isogloss.storage.errors import InputError as InputError
 from isogloss.systems.evaluate import Evaluation as Evaluation
 from isogloss.systems.evaluate import evaluate as evaluate
-from isogloss.systems.train import TrainingRun as TrainingRun
-from isogloss.systems.train import resume_training as resume_training
-from isogloss.systems.train import train as train
+from isogloss.systems.training_runs import TrainingRun as TrainingRun
+from isogloss.systems.training_runs import resume_training as resume_training
+from isogloss.systems.training_runs import train as train
 
 __version__: str

@@ -6,8 +6,8 @@ import pytest
 
 from isogloss.cli.main import main
 from isogloss.data.documents import Collection, Document, Judgment, Query, joined_fields, parse_fields
-from isogloss.data.formats import open_source
 from isogloss.data.judgments import Judgments
+from isogloss.data.readers.registry import open_source
 from isogloss.data.source import parse_pair
 from isogloss.data.summary import summarise
 from isogloss.storage.errors import InputError

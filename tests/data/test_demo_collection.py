@@ -9,9 +9,9 @@ import pytest
 
 from isogloss.cli.main import main
 from isogloss.data.dataset import load_dataset
-from isogloss.data.formats import open_source
 from isogloss.data.problems import Problems
 from isogloss.data.readers.demo import DEMO_FOLDER, DEMO_LANGUAGES, Demo
+from isogloss.data.readers.registry import open_source
 from isogloss.text.normalization import normalize
 from isogloss.text.tokenizer import tokenize
 

@@ -7,10 +7,10 @@ import json
 import pytest
 
 from isogloss.data.dataset import load_collection, load_dataset, load_training
-from isogloss.data.formats import open_source
 from isogloss.data.in_memory import as_source
 from isogloss.data.parallel import translated_pages
 from isogloss.data.problems import Problems
+from isogloss.data.readers.registry import open_source
 from isogloss.data.translations import OwnTranslations, add_parallel_text
 from isogloss.storage.errors import InputError
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from isogloss.data.dataset import Dataset, load_collection, load_dataset
 from isogloss.data.documents import Collection, Document, Judgment, Query
-from isogloss.data.formats import find_writer, open_source
 from isogloss.data.judgments import Judgments
+from isogloss.data.readers.registry import find_writer, open_source
 from isogloss.data.splits import SPLITS
 from isogloss.storage.errors import InputError
 

@@ -25,6 +25,7 @@ WITH_SKIPPED = {
     "docs/guides/bridge.md",
     "docs/guides/keep-an-index-current.md",
     "docs/guides/encoders.md",
+    "docs/guides/extend.md",
     "docs/guides/run-the-service.md",
     "docs/guides/search-my-documents.md",
     "docs/guides/starter.md",

@@ -5,8 +5,8 @@ import shutil
 import numpy as np
 import pytest
 
-from isogloss.translation.vectors.files import write_vectors
-from isogloss.translation.vectors.word_vectors import WordVectors
+from isogloss.papers.word_vectors.files import write_vectors
+from isogloss.papers.word_vectors.word_vectors import WordVectors
 
 ENGLISH = ("wheat", "grinds", "boats", "apples", "red", "hay", "winter")
 FRENCH = ("blé", "moud", "bateaux", "pommes", "rouges", "foin", "hiver")

@@ -84,7 +84,7 @@ LAYERWISE = {
 
 
 def test_all_shows_layerwise_too(run, here, monkeypatch):
-    pytest.importorskip("torch", reason="layerwise needs the extra train")
+    pytest.importorskip("torch", reason="layerwise needs the extra papers")
     monkeypatch.setattr(demo, "LANGUAGES", {"fr": "French"})
     monkeypatch.setattr(demo, "SETTINGS", {"bm25-dict": {}, "layerwise": LAYERWISE})
     code, out, _ = run("demo", "--all", "--system", "bm25-dict", "--json", "measures.json")
@@ -97,4 +97,4 @@ def test_all_shows_layerwise_too(run, here, monkeypatch):
 
 def test_all_says_which_extra_it_needs_before_it_does_anything(fails, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
-    assert "isogloss[train]" in fails("demo", "--all")
+    assert "isogloss[papers]" in fails("demo", "--all")

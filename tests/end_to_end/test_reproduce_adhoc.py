@@ -19,7 +19,7 @@ CONFIGURATIONS = [
 @pytest.fixture(autouse=True)
 def one_language(monkeypatch):
     """One language of the bundled collection is enough to see the toy experiment work."""
-    monkeypatch.setattr("isogloss.reproduce.adhoc.TOY_LANGUAGES", ("zh",))
+    monkeypatch.setattr("isogloss.papers.adhoc.experiments.TOY_LANGUAGES", ("zh",))
 
 
 def rows(path):
@@ -76,7 +76,7 @@ def test_the_table_and_the_toy_experiment_and_again_with_the_same_vectors(run, h
 
 def test_the_figure_is_drawn_beside_its_numbers(run, here, monkeypatch):
     pytest.importorskip("matplotlib")
-    monkeypatch.setattr("isogloss.reproduce.adhoc.PAIR_COUNTS", (100,))
+    monkeypatch.setattr("isogloss.papers.adhoc.experiments.PAIR_COUNTS", (100,))
     assert run(*REPRODUCE, "figure", *DEMO).code == 0
     header, *points = rows(here / "out" / "map_by_pairs.csv")
     assert header == ["configuration", "pairs asked", "pairs fitted", "MAP"]
@@ -116,7 +116,7 @@ def test_queries_of_a_split_search_by_the_paper_and_by_ours_with_ready_vectors(r
 def test_a_missing_matplotlib_is_reported_before_the_work(fails, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     for items in ((), ("figure",), ("table", "figure")):
-        assert "pip install 'isogloss[plot]'" in fails(*REPRODUCE, *items, *DEMO)
+        assert "pip install 'isogloss[papers]'" in fails(*REPRODUCE, *items, *DEMO)
 
 
 @pytest.mark.parametrize(

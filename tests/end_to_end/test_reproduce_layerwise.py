@@ -52,7 +52,7 @@ def test_all_items_are_made_and_trials_are_run_once(run, here, data):
 
 def test_a_plan_is_run_elsewhere_in_two_steps_and_its_trials_are_used_here(run, here, data):
     pytest.importorskip("torch").set_num_threads(1)
-    from isogloss.reproduce.layerwise.training import LayerwiseTrials
+    from isogloss.papers.layerwise.experiments.training import LayerwiseTrials
 
     arguments = (*LAYERWISE, "table3", *data, *TINY)
     done = run(*arguments, "--plan", "plan.json", "--pack", "arrays")

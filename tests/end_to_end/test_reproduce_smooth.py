@@ -17,7 +17,7 @@ def small_and_without_numba(monkeypatch):
     """Two values of everything are enough to see the items work."""
     monkeypatch.setitem(sys.modules, "numba", None)
     for name, values in (("IRRELEVANT", (20, 40)), ("SHARES", (0.5, 1.0))):
-        monkeypatch.setattr(f"isogloss.reproduce.smooth.plan.{name}", values)
+        monkeypatch.setattr(f"isogloss.papers.smooth.experiments.plan.{name}", values)
 
 
 def kept(out):
@@ -85,7 +85,7 @@ def test_figures_that_need_no_data(run, here):
 
 
 def test_a_plan_is_run_elsewhere_and_its_trials_are_used_here(run, here):
-    from isogloss.reproduce.smooth.training import SmoothTrials
+    from isogloss.papers.smooth.experiments.training import SmoothTrials
 
     arguments = (*SMOOTH, "table2", *DEMO, *TINY)
     done = run(*arguments, "--plan", "plan.json", "--pack", "words")
@@ -105,7 +105,7 @@ def test_a_trial_that_fails_is_reported_and_the_page_is_made(run, here, monkeypa
     done = run(*SMOOTH, "table3", *DEMO, *TINY)
     assert done.code == 2
     assert "6 of 7 trials failed, en-fr_cnn_sosl" in done.err
-    assert "pip install 'isogloss[train]'" in done.err
+    assert "pip install 'isogloss[papers]'" in done.err
     assert "Not run, or failed: cnn, separate towers," in (here / "out" / "table3.md").read_text(encoding="utf-8")
     assert len(list((here / "out" / "trials").glob("*.error.txt"))) == 6
 
@@ -159,7 +159,7 @@ def test_wrong_arguments_are_named_and_nothing_is_written(fails, arguments, wron
 
 def test_a_missing_matplotlib_is_reported_before_the_work(fails, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    assert "pip install 'isogloss[plot]'" in fails(*SMOOTH, *DEMO)
+    assert "pip install 'isogloss[papers]'" in fails(*SMOOTH, *DEMO)
 
 
 def test_a_directory_of_something_else_is_refused(fails, here):

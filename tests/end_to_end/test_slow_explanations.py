@@ -4,9 +4,9 @@ import json
 
 import pytest
 
+from isogloss.papers.layerwise.matchers.systems import Dssm
 from isogloss.search.searcher import Searcher
 from isogloss.systems.base import Contribution
-from isogloss.systems.matchers.networks import Dssm
 
 SETTINGS = ("dimension=8", "hidden=8", "outputs=4", "epochs=2", "dev_queries=0", "query_vectors=random",
             "document_vectors=random")  # fmt: skip

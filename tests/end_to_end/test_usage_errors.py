@@ -60,8 +60,8 @@ def test_with_several_systems_a_setting_needs_the_name_of_one(fails):
 @pytest.mark.parametrize(
     ("arguments", "wrong"),
     [
-        (("systems", "oracle"), "'oracle' is not one of bm25, bm25-dict, psq"),
-        (("evaluate", "oracle", *EVALUATE[2:], "--json", "out"), "oracle: neither a system (bm25, bm25-dict, "),
+        (("systems", "oracle"), "'oracle' is not one of bridge, bm25, bm25-dict"),
+        (("evaluate", "oracle", *EVALUATE[2:], "--json", "out"), "oracle: neither a system (bridge, bm25, "),
         (("index", "demo", "--system", "oracle", "--language", "fr", "-o", "out"), "'oracle'"),
         (("data", "candidates", "oracle", *EVALUATE[2:], "-o", "out"), "'oracle'"),
         ((*EVALUATE, "--split", "exam"), "no split 'exam'; there are train, dev, test and all"),

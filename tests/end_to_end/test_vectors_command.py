@@ -7,10 +7,10 @@ import json
 import numpy as np
 import pytest
 
-from isogloss.translation.vectors.alignment import DIRECTIONS, METHODS, Alignment, AlignmentOptions, Preparation
-from isogloss.translation.vectors.files import read_vectors, write_vectors
-from isogloss.translation.vectors.training import VectorTraining
-from isogloss.translation.vectors.word_vectors import WordVectors
+from isogloss.papers.word_vectors.alignment import DIRECTIONS, METHODS, Alignment, AlignmentOptions, Preparation
+from isogloss.papers.word_vectors.files import read_vectors, write_vectors
+from isogloss.papers.word_vectors.training import VectorTraining
+from isogloss.papers.word_vectors.word_vectors import WordVectors
 
 PARTS = ("train", "convert", "align", "nearest", "translate")
 TRAIN = ("vectors", "train", "--documents", "demo", "--language", "en", "--dimension", "20", "--contexts", "300")
@@ -61,7 +61,7 @@ def test_the_defaults_of_training_are_those_of_the_library(run, monkeypatch):
         seen.append(how)
         return WordVectors(["a"], np.ones((1, 300), np.float32))
 
-    monkeypatch.setattr("isogloss.translation.vectors.training.train_vectors", train)
+    monkeypatch.setattr("isogloss.papers.word_vectors.training.train_vectors", train)
     assert run("vectors", "train", "--documents", "demo", "--language", "fr", "-o", "fr").code == 0
     own = ("--window", 2, "--minimum-count", 9, "--maximum-words", 8, "--smoothing", "1", "--singular-power", ".5")
     assert run(*TRAIN, *own, "-o", "en").code == 0
@@ -408,7 +408,7 @@ def test_an_existing_output_is_replaced_only_on_request(run, fails, aligned, arg
 
 
 def test_a_file_for_a_directory_and_the_reverse_are_refused_before_the_work(fails, languages, monkeypatch):
-    monkeypatch.setattr("isogloss.translation.vectors.training.train_vectors", None)
+    monkeypatch.setattr("isogloss.papers.word_vectors.training.train_vectors", None)
     (languages / "folder").mkdir()
     assert "en.vec: is a file, a directory is needed" in fails(*TRAIN, "-o", "en.vec", "--overwrite")
     assert "folder: is a directory, a file name is needed" in fails(*TRAIN, "-o", "word2vec:folder")

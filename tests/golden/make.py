@@ -34,8 +34,8 @@ from tests.golden.sample_files import SENTENCES, bundled_pages, parallel_files, 
 
 from isogloss import Document, Index
 from isogloss.cli.main import main as isogloss
-from isogloss.data.formats import open_source
 from isogloss.data.problems import Problems
+from isogloss.data.readers.registry import open_source
 from isogloss.systems.registry import make_system
 from isogloss.text.tokenizer import Tokenizer, token_spans, tokenize
 

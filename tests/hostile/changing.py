@@ -35,12 +35,12 @@ import numpy as np
 
 from isogloss.data.documents import Document
 from isogloss.data.readers.demo import Demo
+from isogloss.encoders import registry as pretrained
 from isogloss.index.checking import check_index
 from isogloss.index.commit import _hash
 from isogloss.index.making import make_index
 from isogloss.index.reader import open_index
 from isogloss.index.writer import IndexWriter
-from isogloss.nn.pretrained import encoder as pretrained
 from isogloss.retrieval.vectors import approximate, vector_index
 from isogloss.search.searcher import Searcher
 from isogloss.storage import checksums, verifying

@@ -11,9 +11,9 @@ import pytest
 
 from isogloss.cli.main import main
 from isogloss.data.dataset import load_collection
-from isogloss.data.formats import open_source
 from isogloss.data.problems import Problems
 from isogloss.data.readers import folder
+from isogloss.data.readers.registry import open_source
 from isogloss.storage import lines
 from isogloss.storage.errors import InputError
 

@@ -16,7 +16,7 @@ from isogloss.search.reranking import load_reranker
 from isogloss.storage.errors import InputError
 from isogloss.systems.bridge.model import BridgeModel
 from isogloss.systems.registry import make_system
-from isogloss.systems.trained import load_model, save_model
+from isogloss.systems.trainable import load_model, save_model
 
 SETTINGS = {"epochs": "1", "dimension": "4", "query_vectors": "random", "document_vectors": "random"}
 
@@ -97,7 +97,7 @@ def test_forged_models_are_sentences(smooth, request, tmp_path):
     [
         {"system": "bm25", "options": {}},
         {"system": "os:system", "options": {}},
-        {"system": "../../systems/smooth", "options": {}},
+        {"system": "../../papers/smooth", "options": {}},
         {"system": "hybrid", "options": {"dense": "/etc"}},
         {"options": {"dimension": 10**12}},
         {"options": {"query_vectors": "/etc/passwd", "unknown": "x"}},

@@ -11,7 +11,7 @@ from tests.hostile.forging import COUNT, forged
 
 from isogloss import Index
 from isogloss.cli.main import main
-from isogloss.data.formats import open_source
+from isogloss.data.readers.registry import open_source
 from isogloss.index import named_origins
 from isogloss.index.commit import Commit
 from isogloss.index.making import make_index

@@ -9,9 +9,9 @@ import struct
 import numpy as np
 import pytest
 
+from isogloss.papers.word_vectors.files import read_vectors
+from isogloss.papers.word_vectors.word_vectors import WordVectors
 from isogloss.storage.errors import InputError
-from isogloss.translation.vectors.files import read_vectors
-from isogloss.translation.vectors.word_vectors import WordVectors
 
 MOST_32, MOST_64 = 2**31 - 1, 2**63 - 1
 

@@ -17,8 +17,8 @@ from isogloss.cli.main import main
 from isogloss.cli.output import console, print_table, write_json
 from isogloss.data.dataset import load_collection
 from isogloss.data.documents import Document
-from isogloss.data.formats import open_source
 from isogloss.data.problems import Problems
+from isogloss.data.readers.registry import open_source
 from isogloss.index.writer import IndexWriter
 from isogloss.storage.errors import InputError
 

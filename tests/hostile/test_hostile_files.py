@@ -11,12 +11,12 @@ import pytest
 from tests.data.readers.files.making import archive, docx, epub, mail, odt, paragraph, pdf, pptx, relations, xlsx
 
 from isogloss.cli.main import main
-from isogloss.data.formats import open_source
 from isogloss.data.problems import Problems
 from isogloss.data.readers.files import archives, isolated, kinds
 from isogloss.data.readers.files.blocks import UnreadableError
 from isogloss.data.readers.files.isolated import IsolatedReader
 from isogloss.data.readers.files.kinds import read_here
+from isogloss.data.readers.registry import open_source
 
 CHANGES = 60  # for each kind
 MOST_HELD = 200 << 20  # bytes

@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from isogloss.data.formats import open_source
+from isogloss.data.readers.registry import open_source
 from isogloss.index.checking import check_index
 from isogloss.index.listing import list_documents
 from isogloss.index.making import make_index

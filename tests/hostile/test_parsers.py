@@ -8,13 +8,13 @@ import random
 import pytest
 
 from isogloss.data.dataset import load_collection
-from isogloss.data.formats import open_source
 from isogloss.data.problems import Problems
 from isogloss.data.readers.files.html import read_html
 from isogloss.data.readers.files.markdown import read_markdown
 from isogloss.data.readers.files.rst import read_rst
 from isogloss.data.readers.gettext import read_po
 from isogloss.data.readers.messages import plain_message
+from isogloss.data.readers.registry import open_source
 from isogloss.storage.errors import InputError
 
 SIZE = 200_000  # characters

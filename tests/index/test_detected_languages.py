@@ -5,8 +5,8 @@ import json
 import pytest
 
 from isogloss.data.dataset import load_collection
-from isogloss.data.formats import open_source
 from isogloss.data.problems import Problems
+from isogloss.data.readers.registry import open_source
 from isogloss.index.detecting import languages_to_index, only_languages, with_languages
 from isogloss.index.making import make_index
 from isogloss.index.reader import open_index

@@ -7,9 +7,9 @@ import pytest
 from isogloss.data.dataset import all_for_training, load_dataset
 from isogloss.data.readers.demo import Demo
 from isogloss.index.fitting import ready_system, ready_systems
+from isogloss.papers.adhoc.aligned import Aligned
+from isogloss.papers.smooth.system import Smooth
 from isogloss.storage.errors import InputError
-from isogloss.systems.aligned import Aligned
-from isogloss.systems.smooth.system import Smooth
 
 
 @pytest.fixture

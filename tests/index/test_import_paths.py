@@ -39,7 +39,8 @@ def loaded(script, argument, folder):
 def test_searching_loads_neither_training_nor_evaluation_nor_readers(system, settings, tmp_path):
     make_index(tmp_path / "index", system, Demo(), ["fr"], settings=settings)
     modules = loaded(SEARCH, str(tmp_path / "index"), tmp_path)
-    unwanted = ("isogloss.training", "isogloss.evaluation", "isogloss.data.readers", "isogloss.engines.ray.")
+    trainers = "isogloss.papers.training" if system == "smooth" else "isogloss.papers"
+    unwanted = (trainers, "isogloss.evaluation", "isogloss.data.readers", "isogloss.engines.ray.")
     assert [name for name in modules if name.startswith(unwanted)] == []
 
 
@@ -64,3 +65,19 @@ def test_local_commands_load_no_distributed_code(tmp_path):
     ]
     modules = loaded(COMMANDS, json.dumps(commands), tmp_path)
     assert [name for name in modules if name.startswith("isogloss.engines.ray.")] == []
+
+
+def test_commands_of_the_engine_load_nothing_of_the_papers(tmp_path):
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "pages" / "bees.md").write_text("# Les abeilles\n\nLes abeilles fabriquent le miel dans la ruche.\n")
+    commands = [
+        ["index", "pages", "-o", "index"],
+        ["search", "index", "how bees make honey", "--explain"],
+        ["add", "index", "pages"],
+        ["sync", "index"],
+        ["info", "index"],
+        ["languages", "fr"],
+        ["evaluate", "bm25", "psq", "--data", "demo", "--pair", "en-fr"],
+    ]
+    modules = loaded(COMMANDS, json.dumps(commands), tmp_path)
+    assert [name for name in modules if name.startswith("isogloss.papers")] == []

@@ -55,9 +55,14 @@ def alike(hits, others):
     for hit, other in zip(hits, others, strict=True):
         assert hit.document == other.document
         assert hit.passage == other.passage
-        assert [part[:2] for part in hit.explanation] == [part[:2] for part in other.explanation]
-        scores = [part.score for part in other.explanation]
-        assert [part.score for part in hit.explanation] == pytest.approx(scores, abs=1e-5)
+        parts, other_parts = beyond_rounding(hit.explanation), beyond_rounding(other.explanation)
+        assert [part[:2] for part in parts] == [part[:2] for part in other_parts]
+        assert [part.score for part in parts] == pytest.approx([part.score for part in other_parts], abs=1e-5)
+
+
+def beyond_rounding(explanation):
+    """The lines of an explanation that are more than what a sum in another order leaves over."""
+    return [part for part in explanation if abs(part.score) > 1e-5]
 
 
 @pytest.mark.parametrize(

@@ -12,11 +12,11 @@ import pytest
 from py3langid.langid import LanguageIdentifier
 
 from isogloss.data.documents import Document
-from isogloss.data.formats import open_source
 from isogloss.data.problems import Problems
 from isogloss.data.readers import folder as folder_reader
 from isogloss.data.readers.files.kinds import kind_of
 from isogloss.data.readers.folder import Folder
+from isogloss.data.readers.registry import open_source
 from isogloss.data.translations import OwnTranslations
 from isogloss.index import named_origins, origin_files
 from isogloss.index.adding import add_source

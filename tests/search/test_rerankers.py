@@ -10,7 +10,7 @@ from isogloss.search.hits import Hit
 from isogloss.search.reranking import load_reranker
 from isogloss.storage.errors import InputError
 from isogloss.systems.registry import make_system
-from isogloss.systems.trained import save_model
+from isogloss.systems.trainable import save_model
 
 torch = pytest.importorskip("torch")
 torch.set_num_threads(1)

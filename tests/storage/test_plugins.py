@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from isogloss.cli.main import COMMANDS
-from isogloss.data.formats import READERS
+from isogloss.data.readers.registry import READERS
 from isogloss.engines.registry import ENGINES
 from isogloss.storage.errors import InputError
 from isogloss.storage.plugins import PluginGroup

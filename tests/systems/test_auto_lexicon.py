@@ -13,7 +13,7 @@ from isogloss.storage.errors import InputError
 from isogloss.systems.base import AUTO
 from isogloss.systems.lexicons import fill_languages, knowledge_note
 from isogloss.systems.registry import make_system
-from isogloss.systems.train import resume_training, train
+from isogloss.systems.training_runs import resume_training, train
 from isogloss.translation.dictionaries import VARIABLE
 
 FEW = {"epochs": 1, "dimension": 4, "without": "characters,vectors,weights"}

@@ -113,6 +113,6 @@ def test_a_grid_is_tried_and_its_best_is_trained(tmp_path):
 
 
 def test_a_system_that_is_not_trained_is_refused(tmp_path):
-    with pytest.raises(InputError, match="train: psq is not trained, it is ready at once; trained are smooth"):
+    with pytest.raises(InputError, match="train: psq is not trained, it is ready at once; trained are bridge"):
         train("psq", "demo", "en-fr", tmp_path / "run")
     assert not (tmp_path / "run").exists()

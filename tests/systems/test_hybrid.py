@@ -14,7 +14,7 @@ from isogloss.retrieval.fusion import FUSIONS
 from isogloss.storage.errors import InputError
 from isogloss.systems.hybrid import Hybrid
 from isogloss.systems.registry import make_system
-from isogloss.systems.trained import hold_out, save_model
+from isogloss.systems.trainable import hold_out, save_model
 
 PAIR = ("en", "fr")
 QUICK = {"dense_options": "dimension=20;pairs=300", "weight": "0.4", "depth": "20"}

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isogloss.systems.translation_lm import WordProbabilities
+from isogloss.papers.layerwise.translation_lm import WordProbabilities
 from isogloss.text.batches import tokenize_texts
 from isogloss.translation.word_alignment import align_words
 

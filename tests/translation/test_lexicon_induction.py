@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isogloss.data.dataset import load_dataset
-from isogloss.data.formats import open_source
 from isogloss.data.parallel import translated_pages
+from isogloss.data.readers.registry import open_source
 from isogloss.storage.errors import InputError
 from isogloss.translation import word_alignment as induction
 from isogloss.translation.lexicon import Lexicon

@@ -41,8 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Add documents to an index in one commit."""
-    from isogloss.data.formats import open_source
     from isogloss.data.problems import Problems
+    from isogloss.data.readers.registry import open_source
     from isogloss.index.adding import add_file, add_source
     from isogloss.index.manifest import Manifest
     from isogloss.index.writer import IndexWriter

@@ -80,7 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def show(options: argparse.Namespace) -> int:
     """Read everything and list all problems instead of stopping at the first; 2 if records had to be skipped."""
-    from isogloss.data.formats import open_source
+    from isogloss.data.readers.registry import open_source
     from isogloss.data.summary import summarise
 
     check_outputs(options.overwrite, options.json)
@@ -101,8 +101,8 @@ def show(options: argparse.Namespace) -> int:
 
 def _show_documents(options: argparse.Namespace) -> int:
     """Show the documents of a source, of all languages, and the files that are skipped."""
-    from isogloss.data.formats import open_source
     from isogloss.data.problems import Problems
+    from isogloss.data.readers.registry import open_source
     from isogloss.data.summary import summarise_documents
     from isogloss.index.detecting import with_languages
 
@@ -149,7 +149,7 @@ def grade(options: argparse.Namespace) -> None:
 
 def convert(options: argparse.Namespace) -> None:
     """Write a pair in another format."""
-    from isogloss.data.formats import find_writer, open_source
+    from isogloss.data.readers.registry import find_writer, open_source
 
     write = find_writer(options.output)
     check_outputs(options.overwrite, options.output.partition(":")[2], source=options.data)
@@ -161,7 +161,7 @@ def convert(options: argparse.Namespace) -> None:
 def candidates(options: argparse.Namespace) -> None:
     """Write the best documents of a system for some queries."""
     from isogloss.data.documents import parse_fields
-    from isogloss.data.formats import open_source
+    from isogloss.data.readers.registry import open_source
     from isogloss.evaluation.protocols import draw_candidates, judged_queries, write_candidates
     from isogloss.systems.registry import make_system
 

@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--all", action="store_true",
         help=f"evaluate {_LONG} too, trained with its own defaults: one to two minutes of a core for each of the six "
-        "languages; needs the extra train",
+        "languages; needs the extra papers",
     )  # fmt: skip
     parser.add_argument(
         "--serve", action="store_true",
@@ -72,7 +72,7 @@ def run(options: argparse.Namespace) -> None:
     elif options.no_browser:
         raise InputError("demo: --no-browser is for --serve")
     if options.all:
-        import_extra("torch", "train", f"--all: {_LONG}")
+        import_extra("torch", "papers", f"--all: {_LONG}")
     evaluated = bool(not options.serve or options.all or options.json)
     chosen = {name: own for name, own in SETTINGS.items() if options.all or name != _LONG}
     results = _evaluate(chosen) if evaluated else []
@@ -178,7 +178,7 @@ def _print_results(out: Console, results: list[dict[str, Any]]) -> None:
     if _LONG in names:
         out.print(f"{_LONG} trains on the same pairs, starting from word vectors like those of aligned.\n")
     else:
-        out.print(f"{_LONG} is left out: it trains for minutes. Evaluate it too: isogloss demo --all (extra train).\n")
+        out.print(f"{_LONG} is left out: it trains for minutes. Evaluate it too: isogloss demo --all (extra papers).\n")
 
 
 def _answer(out: Console, searcher: Searcher) -> None:

@@ -86,8 +86,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Make an index."""
     from isogloss.data.documents import parse_fields
-    from isogloss.data.formats import open_source
     from isogloss.data.problems import Problems
+    from isogloss.data.readers.registry import open_source
     from isogloss.index.making import make_index
     from isogloss.systems.base import AUTO
     from isogloss.systems.lexicons import knowledge_note, with_auto_lexicon

@@ -31,8 +31,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Encode the documents of an index anew, or change how its vectors are searched."""
-    from isogloss.data.formats import open_source
     from isogloss.data.problems import Problems
+    from isogloss.data.readers.registry import open_source
     from isogloss.index.making import re_encode
 
     if not (options.system or options.approximate):

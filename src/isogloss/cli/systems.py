@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """List the systems, or one with its options."""
-    from isogloss.systems.registry import system_type, system_types
+    from isogloss.systems.registry import SYSTEMS, system_type, system_types
 
     check_outputs(options.overwrite, options.json)
     systems = [system_type(options.system)] if options.system else system_types()
@@ -37,8 +37,11 @@ def run(options: argparse.Namespace) -> None:
         return
     out = console()
     if not options.system:
-        rows = [(system["name"], system["summary"], system["paper"]) for system in described]
-        print_table(out, "systems", ("name", "what it does", "paper"), rows, left=3)
+        core = [system for system in described if system["name"] in SYSTEMS.core]
+        others = [system for system in described if system["name"] not in SYSTEMS.core]
+        for title, group in (("systems", core), ("systems of the papers, and of other packages", others)):
+            rows = [(system["name"], system["summary"], system["paper"]) for system in group]
+            print_table(out, title, ("name", "what it does", "paper"), rows, left=3)
         return
     system = described[0]
     out.print(f"[bold]{system['name']}[/bold]: {system['summary']}\n{system['paper']}")

@@ -13,7 +13,7 @@ from isogloss.cli.output import check_outputs, console, note, print_table, write
 from isogloss.storage.errors import InputError
 
 if TYPE_CHECKING:
-    from isogloss.systems.train import TrainingRun
+    from isogloss.systems.training_runs import TrainingRun
 
 EXAMPLE = """\
   isogloss train smooth --data demo --pair en-fr -o my-run
@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Train a system and leave a run directory."""
-    from isogloss.training.run_directory import RunDirectory
+    from isogloss.systems.run_directory import RunDirectory
 
     if options.resume:
         _check_resumed(options)
@@ -72,8 +72,8 @@ def run(options: argparse.Namespace) -> None:
 
 def _trained(options: argparse.Namespace) -> TrainingRun | None:
     """The run; None where it was finished before."""
-    from isogloss.systems.train import resume_training, train
-    from isogloss.training.run_directory import RunDirectory
+    from isogloss.systems.run_directory import RunDirectory
+    from isogloss.systems.training_runs import resume_training, train
 
     if options.resume:
         if RunDirectory.open(Path(options.output)).finished:
@@ -90,7 +90,7 @@ def _trained(options: argparse.Namespace) -> TrainingRun | None:
 
 def _aligning(options: argparse.Namespace) -> AbstractContextManager[None]:
     """The cluster that aligns words, where one is wanted; a system that is trained by epochs aligns none."""
-    from isogloss.training.run_directory import RunDirectory
+    from isogloss.systems.run_directory import RunDirectory
 
     system = RunDirectory.open(Path(options.output)).config["system"] if options.resume else options.system
     if _is_trained_by_epochs(system):
@@ -105,10 +105,13 @@ def _aligning(options: argparse.Namespace) -> AbstractContextManager[None]:
 
 
 def _is_trained_by_epochs(system: str) -> bool:
-    from isogloss.systems.registry import system_names, system_type
-    from isogloss.systems.trained import TrainedSystem
+    from isogloss.systems.registry import is_system, system_type
+    from isogloss.systems.trainable import TrainableSystem
 
-    return system in system_names() and issubclass(system_type(system), TrainedSystem)
+    if not is_system(system):
+        return False
+    kind = system_type(system)
+    return issubclass(kind, TrainableSystem) and kind.trains_by_epochs
 
 
 def _check_resumed(options: argparse.Namespace) -> None:

@@ -99,7 +99,7 @@ def load_dataset(
     104
     """
     if isinstance(source, str):
-        from isogloss.data.formats import open_source  # the readers import this module
+        from isogloss.data.readers.registry import open_source  # the readers import this module
 
         source = open_source(source)
     if isinstance(pair, str):

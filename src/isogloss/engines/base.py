@@ -5,9 +5,9 @@ both, and an engine ranks by one inner product at a time:
 
     score(q, d) = max over the points p of d of  sum_i q_i p_i
 
-which serves every system that maps both sides to vectors (the smooth cosine is such a product, see
-:mod:`isogloss.nn.similarity`; sparse systems, see :mod:`isogloss.systems.sparse`). Scores fall, equal scores are
-ordered by id. A sparse search finds only documents that share a dimension with the query.
+which serves every system that maps both sides to vectors (the smooth cosine is such a product of vectors that are
+scaled once; sparse systems: :mod:`isogloss.systems.sparse`). Scores fall, equal scores are ordered by id. A sparse
+search finds only documents that share a dimension with the query.
 ``tests/engines/conformance.py`` says the same in tests, and every engine passes them.
 """
 

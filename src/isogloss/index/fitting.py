@@ -16,7 +16,7 @@ from isogloss.storage.wording import way
 from isogloss.systems.base import System
 from isogloss.systems.passages import by_passages
 from isogloss.systems.registry import is_system, make_system, needs_two_languages, parse_options, system_type
-from isogloss.systems.trained import load_model
+from isogloss.systems.trainable import load_model
 
 Check = Callable[[System], object]
 """Called with a system before it is fitted, which may take long."""

@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import NamedTuple, Self
 
 from isogloss.data.dataset import checked_documents
-from isogloss.data.formats import open_source
 from isogloss.data.problems import Problems
 from isogloss.data.readers.folder import Folder
+from isogloss.data.readers.registry import open_source
 from isogloss.data.source import Source
 from isogloss.index.commit import Commit
 from isogloss.index.detecting import Located, can_tell, detect_each, in_languages, languages_to_add

@@ -87,8 +87,8 @@ class Index:
         values ``facets`` and the page count. Other options are those of the system (``isogloss systems NAME``).
         """
         from isogloss.data.translations import OwnTranslations
+        from isogloss.encoders.registry import with_named_models
         from isogloss.index.making import make_index
-        from isogloss.nn.pretrained.encoder import with_named_models
         from isogloss.systems.lexicons import with_auto_lexicon
 
         own = OwnTranslations([translations], translation_key) if translations is not None else None
@@ -306,9 +306,9 @@ class Index:
         that are there already, as they are, cost nothing. A folder or a file is followed: ``sync`` looks for changes in
         it too. A file of a folder that the index was made of has the id that the folder gives it.
         """
+        from isogloss.encoders.registry import with_named_models
         from isogloss.index.adding import add_file, add_source
         from isogloss.index.writer import IndexWriter
-        from isogloss.nn.pretrained.encoder import with_named_models
 
         languages = [self._known(language)] if language else []
         with tempfile.TemporaryDirectory(prefix="isogloss-") as scratch:

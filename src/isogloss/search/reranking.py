@@ -86,7 +86,7 @@ def load_reranker(name: Path | str, depth: int = 50) -> Reranker:
 
     It is a run of a matcher or of any system of vectors, or a cross-encoder by its folder, ``.onnx`` file or name.
     """
-    from isogloss.systems.trained import is_model, load_model
+    from isogloss.systems.trainable import is_model, load_model
 
     run = Path(name)
     if not is_model(run):
@@ -103,7 +103,7 @@ def load_reranker(name: Path | str, depth: int = 50) -> Reranker:
 
 
 def _cross_encoder(name: str, depth: int) -> Reranker:
-    from isogloss.nn.pretrained.cross_encoder import CrossEncoder
+    from isogloss.encoders.cross_encoder import CrossEncoder
     from isogloss.systems.explanations import CutText, explain_by_leaving_out
 
     model = CrossEncoder(name)

@@ -1,1 +1,1 @@
-"""What ranks: every system of the papers, the baselines, and ``bridge``."""
+"""What ranks: the interface and the registry of systems, lexical and dense systems, and ``bridge``."""

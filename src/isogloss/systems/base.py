@@ -1,4 +1,4 @@
-"""System: anything that scores documents for a query. All systems of the papers and all baselines implement it.
+"""System: anything that scores documents for a query. Every system and every baseline implements it.
 
 A new system is a subclass with options and four methods, and an entry point of the group ``isogloss.systems``
 (:mod:`isogloss.storage.plugins`):

@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 from isogloss.data.dataset import load_dataset
 from isogloss.data.documents import parse_fields
-from isogloss.data.formats import open_source
 from isogloss.data.problems import Problems
+from isogloss.data.readers.registry import open_source
 from isogloss.data.source import Source, parse_pair
+from isogloss.encoders.registry import with_named_models
 from isogloss.evaluation.protocols import Task, make_task
 from isogloss.evaluation.report import Result, as_json, compare_results, evaluate_run
 from isogloss.evaluation.run import Run
 from isogloss.evaluation.significance import Comparison
-from isogloss.nn.pretrained.encoder import with_named_models
 from isogloss.storage.errors import InputError, import_extra
 from isogloss.systems.base import System
 from isogloss.systems.passages import by_passages
 from isogloss.systems.registry import as_settings, is_system, make_system, system_names
-from isogloss.systems.trained import load_model
+from isogloss.systems.trainable import load_model
 from isogloss.text.html_tables import html_table
 
 if TYPE_CHECKING:

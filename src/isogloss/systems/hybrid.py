@@ -32,7 +32,7 @@ from isogloss.systems.explanations import merged
 from isogloss.systems.lexicons import LEXICON_HELP
 from isogloss.systems.passages import FindsPassages, by_passages
 from isogloss.systems.registry import is_system, make_system, system_type
-from isogloss.systems.trained import hold_out, load_model
+from isogloss.systems.trainable import hold_out, load_model
 from isogloss.text.passages import Span
 from isogloss.translation.glossing import Glosser
 

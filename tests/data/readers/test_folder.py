@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from isogloss.data.dataset import load_collection
-from isogloss.data.formats import open_source
 from isogloss.data.problems import Problems
+from isogloss.data.readers.registry import open_source
 from isogloss.storage.errors import InputError
 
 

@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from isogloss.data.formats import open_source
+from isogloss.data.readers.registry import open_source
 from isogloss.storage.errors import InputError
 
 SCRIPT = """
@@ -23,7 +23,7 @@ socket.socket.connect = socket.getaddrinfo = no_network
 
 from isogloss.storage.errors import InputError
 from isogloss.data.dataset import load_dataset
-from isogloss.data.formats import open_source
+from isogloss.data.readers.registry import open_source
 from isogloss.data.problems import Problems
 
 def outcome(source, pair):

@@ -8,7 +8,7 @@ import pytest
 
 from isogloss.data.dataset import load_collection
 from isogloss.data.documents import Document
-from isogloss.data.formats import open_source
+from isogloss.data.readers.registry import open_source
 from isogloss.storage.errors import InputError
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from isogloss.data.formats import open_source
 from isogloss.data.problems import Problems
+from isogloss.data.readers.registry import open_source
 from isogloss.storage.errors import InputError
 
 CORPUS = {"corpus.en": "bees make honey\nyes\n\nlast", "corpus.es": "las abejas hacen miel\r\nsí\r\nnada\r\núltimo\r\n"}

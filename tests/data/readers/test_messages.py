@@ -7,10 +7,10 @@ import struct
 
 import pytest
 
-from isogloss.data.formats import open_source
 from isogloss.data.problems import Problems
 from isogloss.data.readers.gettext import read_po
 from isogloss.data.readers.messages import plain_message
+from isogloss.data.readers.registry import open_source
 from isogloss.storage.errors import InputError
 
 HEADER = 'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=UTF-8\\n"\n"Language: {}\\n"\n\n'

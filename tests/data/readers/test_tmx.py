@@ -6,8 +6,8 @@ import gzip
 
 import pytest
 
-from isogloss.data.formats import open_source
 from isogloss.data.problems import Problems
+from isogloss.data.readers.registry import open_source
 from isogloss.storage.errors import InputError
 
 UNITS = """<tu><tuv xml:lang="en-US"><seg>The <bpt i="1">&lt;b&gt;</bpt>bees<ept i="1"/> &amp; <hi>honey</hi></seg>

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from isogloss.data.formats import open_source
+from isogloss.data.readers.registry import open_source
 from isogloss.index.making import make_index
 
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from isogloss.data.formats import open_source
+from isogloss.data.readers.registry import open_source
 from isogloss.index.making import make_index
 
 expect = pytest.importorskip("playwright.sync_api").expect

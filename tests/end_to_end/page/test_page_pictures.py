@@ -8,7 +8,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from isogloss.data.formats import open_source
+from isogloss.data.readers.registry import open_source
 from isogloss.index.making import make_index
 from isogloss.systems.lexicons import with_auto_lexicon
 

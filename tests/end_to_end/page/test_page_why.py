@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from isogloss.data.formats import open_source
+from isogloss.data.readers.registry import open_source
 from isogloss.index.making import make_index
 
 expect = pytest.importorskip("playwright.sync_api").expect

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from isogloss.data.documents import Collection, Document
+from isogloss.papers.smooth.model import SmoothModel, SmoothOptions
+from isogloss.papers.smooth.system import Smooth
 from isogloss.storage.strings import StringTable
-from isogloss.systems.smooth.model import SmoothModel, SmoothOptions
-from isogloss.systems.smooth.system import Smooth
 
 _MEMORY = {"object_store_memory": 80 * 2**20, "include_dashboard": False}
 _WORDS = [f"mot{number}" for number in range(200)]

@@ -10,10 +10,10 @@ import pytest
 from isogloss.data.dataset import load_dataset
 from isogloss.data.documents import Document
 from isogloss.data.readers.demo import Demo
+from isogloss.encoders import registry as pretrained
 from isogloss.index.making import make_index
 from isogloss.index.reader import open_index
 from isogloss.index.writer import IndexWriter
-from isogloss.nn.pretrained import encoder as pretrained
 from isogloss.search.searcher import Searcher
 from isogloss.systems.bridge.weights import Calibration
 from isogloss.systems.registry import make_system

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from isogloss.data.dataset import load_dataset
 from isogloss.data.readers.demo import Demo
-from isogloss.nn.encoders.unit_sums import encode
 from isogloss.storage.arrays import read_tensors, write_tensors
 from isogloss.systems.bridge import features
 from isogloss.systems.bridge.features import Phrases, QueryFeatures, query_word_vectors
 from isogloss.systems.bridge.model import BridgeModel
+from isogloss.systems.bridge.text_vectors import encode
 from isogloss.systems.bridge.training import spelling
 from isogloss.systems.registry import make_system
 from isogloss.text.ids import TextIds

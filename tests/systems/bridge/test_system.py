@@ -10,13 +10,13 @@ import pytest
 from isogloss.data.dataset import load_dataset
 from isogloss.data.documents import Collection, Document
 from isogloss.data.readers.demo import Demo
-from isogloss.nn.pretrained import encoder as pretrained
+from isogloss.encoders import registry as pretrained
 from isogloss.storage.errors import InputError
 from isogloss.systems.bridge.features import FEATURES
 from isogloss.systems.bridge.model import DEFAULT_CALIBRATIONS, BridgeModel
 from isogloss.systems.bridge.weights import Calibration
 from isogloss.systems.registry import make_system
-from isogloss.systems.trained import load_model, save_model
+from isogloss.systems.trainable import load_model, save_model
 
 PAIR = ("en", "fr")
 QUICK = {"epochs": "2", "dimension": "16"}

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from isogloss.data.dataset import load_dataset
-from isogloss.data.formats import open_source
 from isogloss.data.judgments import Judgments
 from isogloss.data.parallel import _source_pages
 from isogloss.data.readers.demo import Demo
+from isogloss.data.readers.registry import open_source
 from isogloss.storage.errors import InputError
 from isogloss.systems.bridge import system as bridge
 from isogloss.systems.bridge import training
@@ -27,7 +27,7 @@ from isogloss.systems.bridge.model import (
 from isogloss.systems.bridge.training import windows
 from isogloss.systems.bridge.weights import JudgedList, Weights, calibrate, fit_by_length
 from isogloss.systems.registry import make_system
-from isogloss.systems.trained import hold_out
+from isogloss.systems.trainable import hold_out
 from isogloss.translation.model import Numbered
 
 PAIR = ("en", "fr")

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 pytest.importorskip("numba")
 
-from isogloss.text.compiled import rows as rows_module
+from isogloss.papers.smooth import token_rows as rows_module
+from isogloss.papers.smooth.token_rows import FastTokens
 from isogloss.text.compiled import segmentation
 from isogloss.text.compiled import words as words_module
-from isogloss.text.compiled.rows import FastTokens
 from isogloss.text.compiled.words import CompiledWords
 from isogloss.text.normalization import UNSPACED, normalize
 from isogloss.text.positions import plain_words

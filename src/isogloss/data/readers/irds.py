@@ -1,4 +1,4 @@
-"""Any dataset of ir_datasets, by its name there (extra ``data``).
+"""Any dataset of ir_datasets, by its name there (extra ``papers``).
 
 A name with parts that end in ``/train``, ``/dev``, ``/test`` (``clirmatrix/fr/bi139-base/en``) has those as splits; a
 name that is itself such a part has only that split. Where ir_datasets knows the languages, others are an error.
@@ -31,7 +31,7 @@ class IrDatasets(Source):
 
     def __init__(self, where: str) -> None:
         super().__init__(where)
-        self._library: ModuleType = import_extra("ir_datasets", "data", "reading irds: sources")
+        self._library: ModuleType = import_extra("ir_datasets", "papers", "reading irds: sources")
         self._parts = self._find_parts()
         if not self._parts:
             raise InputError(f"{self.name}: ir_datasets knows no dataset of this name; see https://ir-datasets.com")

@@ -26,12 +26,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.nn.encoders.unit_sums import encode
 from isogloss.storage.arrays import read_tensors, write_tensors
 from isogloss.storage.strings import StringTable
 from isogloss.systems.bridge.documents import Documents, Part
 from isogloss.systems.bridge.features import Features, Phrases, QueryFeatures, Tables, Values, products
 from isogloss.systems.bridge.matching import QueryTable, match, passage_terms
+from isogloss.systems.bridge.text_vectors import encode
 from isogloss.text.batches import tokenize_texts
 from isogloss.text.ids import TextIds
 from isogloss.text.normalization import UNSPACED

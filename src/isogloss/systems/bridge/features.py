@@ -23,9 +23,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.nn.encoders.unit_sums import encode
 from isogloss.systems.bridge.documents import Documents
 from isogloss.systems.bridge.matching import DocumentMatches, QueryTable
+from isogloss.systems.bridge.text_vectors import encode
 from isogloss.text.ids import TextIds
 from isogloss.translation.model import Floats, Ids, Numbers, QueryStatistics
 

@@ -74,7 +74,7 @@ from isogloss.systems.bridge.weights import (
 from isogloss.systems.glossers import forms_at_hand
 from isogloss.systems.passages import FindsPassages
 from isogloss.systems.sparse import SparseSystem, SparseVector
-from isogloss.systems.trained import Trainable, hold_out
+from isogloss.systems.trainable import TrainableSystem, TrainingHistory, hold_out
 from isogloss.text.passages import Span, cut_texts, passage_spans
 from isogloss.text.stemming import as_forms
 from isogloss.text.tokenizer import Tokenizer, tokenize
@@ -82,7 +82,7 @@ from isogloss.translation.glossing import Glosser
 from isogloss.translation.model import Background, Knowledge, share_of
 
 if TYPE_CHECKING:
-    from isogloss.training.loop import Checkpointer, TrainingResult
+    from isogloss.systems.run_directory import RunDirectory
 
 _COUNTED = 1_000  # words by which the default calibration can be used
 _ENDING = 2  # letters that a stem may leave out of a word of another language which stands in the documents
@@ -94,7 +94,7 @@ _MOST_DOCUMENTS = 20_000  # that weights are fitted on
 _KEPT = 64  # queries whose context is kept
 
 
-class Bridge(FindsPassages, Trainable, SparseSystem):
+class Bridge(FindsPassages, TrainableSystem, SparseSystem):
     """A translation model in both directions, passages, word vectors, and fitted weights."""
 
     name = "bridge"
@@ -136,11 +136,10 @@ class Bridge(FindsPassages, Trainable, SparseSystem):
         made._use(Documents([]))
         return made
 
-    def train(self, training: Dataset, checkpointer: Checkpointer | None = None) -> TrainingResult:
+    def train(self, training: Dataset, run: RunDirectory | None = None) -> TrainingHistory:
         """Fit the weights with models that are trained without a fifth of the train queries; then train on all."""
         started = time.perf_counter()
         from isogloss.systems.bridge.training import read_knowledge
-        from isogloss.training.loop import TrainingResult
 
         weights = Weights(*(each * used_features(FEATURES, self.options) for each in default_weights()))
         calibration = default = DEFAULT_CALIBRATIONS[bool(self.options.pretrained)]
@@ -156,11 +155,11 @@ class Bridge(FindsPassages, Trainable, SparseSystem):
         weights = Weights(*(each[: len(model.features)] for each in weights))
         self.model = replace(model, weights=weights, calibration=calibration)
         self._use(Documents([]))
-        history = [{"epoch": 1, "seconds": round(time.perf_counter() - started, 1)}]
-        if checkpointer is not None:
-            checkpointer.resume()  # there is no checkpoint, but an older run in the directory is replaced now
-            checkpointer.record(history)
-        return TrainingResult({}, history)
+        epoch = {"epoch": 1, "seconds": round(time.perf_counter() - started, 1)}
+        if run is not None:
+            run.begin()  # an older run in the directory is replaced now
+            run.record([epoch])
+        return TrainingHistory([epoch], epoch)
 
     def index_texts(self, texts: Sequence[str]) -> None:
         self._take_order(self.id_order, len(texts))

@@ -2,9 +2,9 @@
 
 The translation model is trained on translated pages and a lexicon (:mod:`isogloss.translation.model`). The vectors
 start from its probabilities, and are trained so that a window of a query-language page is nearest to the window of the
-translated page at the same relative position (:mod:`isogloss.training.contrastive`). The vector of a word is the sum of
-its own and of its subwords' vectors. For documents in a script without spaces, the same is trained on texts with a
-space around every character.
+translated page at the same relative position (:mod:`isogloss.systems.bridge.contrastive`). The vector of a word is the
+sum of its own and of its subwords' vectors. For documents in a script without spaces, the same is trained on texts with
+a space around every character.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ import numpy as np
 
 from isogloss.data.dataset import Dataset
 from isogloss.data.parallel import NoPagesError, translated_pages
-from isogloss.nn.encoders.unit_sums import encode
 from isogloss.systems.bridge.characters import CharacterModel, spaced, with_bigrams
+from isogloss.systems.bridge.contrastive import SoftmaxAverage
 from isogloss.systems.bridge.features import Phrases, Tables
 from isogloss.systems.bridge.model import BridgeOptions
+from isogloss.systems.bridge.text_vectors import encode
 from isogloss.systems.glossers import OF_STARTER, lexicon_knowledge
 from isogloss.systems.lexicons import fill_languages
 from isogloss.text.batches import TokenizedTexts, tokenize_texts
@@ -29,7 +30,6 @@ from isogloss.text.compounds import COMPOUNDING, split_compounds
 from isogloss.text.ids import TextIds
 from isogloss.text.normalization import UNSPACED
 from isogloss.text.tokenizer import Tokenizer
-from isogloss.training.contrastive import SoftmaxAverage
 from isogloss.translation.forms import starter_forms, usual_forms, word_counts
 from isogloss.translation.lexicon import Lexicon
 from isogloss.translation.model import (

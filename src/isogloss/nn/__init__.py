@@ -1,1 +1,0 @@
-"""Building blocks of neural systems: encoders, matchers, losses, similarities, attribution."""

@@ -1,1 +1,0 @@
-"""Scores of pairs of texts."""

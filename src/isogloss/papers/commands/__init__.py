@@ -1,0 +1,1 @@
+"""The commands of the papers: ``isogloss reproduce`` and ``isogloss vectors``."""

@@ -1,1 +1,0 @@
-"""The tables and figures of the papers, one sub-package or module a paper."""

@@ -1,1 +1,0 @@
-"""Neural matchers trained on (query, positive, negative) triples."""

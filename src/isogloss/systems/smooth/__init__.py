@@ -1,1 +1,0 @@
-"""``smooth``: the smooth learning paper."""

@@ -1,1 +1,0 @@
-"""One loop for all trained systems, and the learners that run in it."""

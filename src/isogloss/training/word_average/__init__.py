@@ -1,1 +1,0 @@
-"""Learners of the average model: numpy reference, compiled CPU, CUDA, dense Adam."""

@@ -1,1 +1,0 @@
-"""Word vectors and the alignment of two vector spaces."""
