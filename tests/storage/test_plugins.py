@@ -25,19 +25,19 @@ ROOT = Path(__file__).resolve().parents[2]
 def install(tmp_path, monkeypatch):
     """Puts a package with entry points of the group on the path."""
 
-    def install_package(name, **entry_points):
+    def install_package(name, group=GROUP, **entry_points):
         info = tmp_path / name / f"{name}-1.0.dist-info"
         info.mkdir(parents=True)
         info.joinpath("METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
         lines = [f"{key} = {value}\n" for key, value in entry_points.items()]
-        info.joinpath("entry_points.txt").write_text(f"[{GROUP}]\n{''.join(lines)}")
+        info.joinpath("entry_points.txt").write_text(f"[{group}]\n{''.join(lines)}")
         monkeypatch.syspath_prepend(tmp_path / name)
 
     return install_package
 
 
 def things():
-    return PluginGroup(GROUP, "thing", CORE)
+    return PluginGroup(GROUP, "thing", CORE, lambda name, thing: "" if callable(thing) else "cannot be called")
 
 
 def test_members_of_the_core_come_first_and_load_by_name(install):
@@ -77,14 +77,69 @@ def test_a_package_that_is_found_twice_counts_once(install):
     assert things().load("abc") is json.loads
 
 
-@pytest.mark.parametrize("reference", ["a_module_that_is_missing:thing", "json:nothing_of_that_name"])
-def test_a_broken_package_is_named_and_left_out_of_listings(install, caplog, reference):
+@pytest.mark.parametrize("reference", ["a_module_that_is_missing:thing", "json:nothing_of_that_name", "raising_module"])
+def test_a_broken_package_is_named_and_left_out_of_listings(install, tmp_path, monkeypatch, caplog, reference):
+    (tmp_path / "raising_module.py").write_text("raise ValueError('broken')")
+    monkeypatch.syspath_prepend(tmp_path)
     install("another", abc=reference, fine="json:loads")
     with pytest.raises(InputError, match="'abc', from the package another, cannot be imported"):
         things().load("abc")
     with caplog.at_level(logging.WARNING, "isogloss"):
         assert dict(things().load_plugins()) == {"fine": json.loads}
     assert "uninstall another" in caplog.text
+
+
+def test_a_member_that_lacks_something_is_refused_with_what_it_lacks(install):
+    install("another", abc="json:__name__")
+    with pytest.raises(InputError, match="'abc', from the package another, cannot be called; update or uninstall"):
+        things().load("abc")
+
+
+FAULTS = """
+from isogloss.data.readers.jsonl import Jsonl
+from isogloss.data.source import Source
+from isogloss.systems.base import System, SystemOptions
+from isogloss.systems.bm25 import UntranslatedBM25
+
+class Nameless(UntranslatedBM25): pass
+class NoSystem: pass
+class Abstract(System): name, paper, summary, options_type = "abstract", "", "", SystemOptions
+class Concrete(System):
+    def index_texts(self, texts): pass
+    def scores(self, query): pass
+    def save_part(self, directory, keep=None): pass
+    def load_parts(self, directories, id_order): pass
+class OtherFormat(Jsonl): pass
+class Formatless(Source):
+    def documents(self, language, problems): return iter(())
+SUMMARY = "a command without an example"
+"""
+
+
+@pytest.mark.parametrize(
+    ("group", "reference", "fault"),
+    [
+        (SYSTEMS, "faults:NoSystem", r"is not a subclass of isogloss\.systems\.base\.System"),
+        (SYSTEMS, "faults:Nameless", "calls itself 'bm25'"),
+        (SYSTEMS, "faults:Abstract", "does not implement index_texts, load_parts, save_part, scores"),
+        (SYSTEMS, "faults:Concrete", "has no name"),
+        (SYSTEMS, "faults", r"is not a subclass of isogloss\.systems\.base\.System"),
+        (READERS, "faults:NoSystem", r"is not a subclass of isogloss\.data\.source\.Source"),
+        (READERS, "faults:OtherFormat", "calls itself 'jsonl'"),
+        (READERS, "faults:Formatless", "has no format"),
+        (ENGINES, "faults:NoSystem", "has no create"),
+        (COMMANDS, "json", "has no SUMMARY"),
+        (COMMANDS, "faults", "has no EXAMPLE"),
+    ],
+)
+def test_each_group_says_what_is_wrong_with_a_member(install, tmp_path, monkeypatch, group, reference, fault):
+    (tmp_path / "faults.py").write_text(FAULTS)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "faults", raising=False)
+    install("another", group.group, faulty=reference)
+    fresh = type(group)(group.group, group.kind, group.core, group.find_fault)
+    with pytest.raises(InputError, match=f"{group.kind}: 'faulty', from the package another, {fault}; update or"):
+        fresh.load("faulty")
 
 
 @pytest.mark.parametrize("group", [SYSTEMS, READERS, ENGINES, COMMANDS], ids=lambda group: group.group)

@@ -9,11 +9,11 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import NoReturn, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 import isogloss
 from isogloss.storage.errors import InputError, too_many_files
-from isogloss.storage.plugins import PluginGroup
+from isogloss.storage.plugins import PluginGroup, missing_attribute
 from isogloss.storage.progress import set_quiet
 from isogloss.storage.wording import at_the_command_line
 from isogloss.text.visible import visible
@@ -38,8 +38,17 @@ _SUMMARIES = {
     "mcp": "answer assistants (Model Context Protocol): search, read, explain",
 }
 """The commands of the core and what each is for, so that ``isogloss --help`` imports none of them."""
+
+
+def _find_fault(name: str, module: Any) -> str:
+    return missing_attribute(module, ("SUMMARY", "EXAMPLE", "add_arguments"))
+
+
 COMMANDS = PluginGroup(
-    "isogloss.commands", "command", {name: f"isogloss.cli.{name.replace('-', '_')}" for name in _SUMMARIES}
+    "isogloss.commands",
+    "command",
+    {name: f"isogloss.cli.{name.replace('-', '_')}" for name in _SUMMARIES},
+    _find_fault,
 )
 """The commands by name. Each is a module with ``EXAMPLE``, ``add_arguments`` and, unless it has sub-commands, ``run``;
 outside the core also with ``SUMMARY``."""

@@ -6,11 +6,18 @@ import logging
 import re
 import secrets
 from pathlib import Path
+from typing import Any
 
 from isogloss.engines.addresses import engine_of, without_password
 from isogloss.engines.base import IndexEngine, Sweeping
 from isogloss.storage.errors import import_extra
-from isogloss.storage.plugins import PluginGroup
+from isogloss.storage.plugins import PluginGroup, missing_attribute
+
+
+def _find_fault(name: str, engine: Any) -> str:
+    methods = ("create", "open", "drop", "add", "delete", "search", "get", "counts", "about", "close")
+    return missing_attribute(engine, methods)
+
 
 ENGINES = PluginGroup(
     "isogloss.engines",
@@ -19,6 +26,7 @@ ENGINES = PluginGroup(
         "postgresql": "isogloss.engines.postgres:PostgresEngine",
         "qdrant": "isogloss.engines.qdrant:QdrantEngine",
     },
+    _find_fault,
 )
 """The engines by name; an engine is imported when it is used."""
 _PACKAGES = {"postgresql": ("psycopg_pool", "pgvector"), "qdrant": ("qdrant_edge", "qdrant")}

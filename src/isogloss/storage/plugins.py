@@ -13,7 +13,7 @@ core's members first, and scans only for other names and for listings.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -36,12 +36,15 @@ class PluginGroup:
     core
         Name to ``module:attribute``, or to a module, of the members that isogloss itself has in its core. A test
         compares it with the entry points that isogloss declares.
+    find_fault
+        What is wrong with a member of another package, given its name and what was imported; empty if nothing is.
     """
 
-    def __init__(self, group: str, kind: str, core: Mapping[str, str]) -> None:
+    def __init__(self, group: str, kind: str, core: Mapping[str, str], find_fault: Callable[[str, Any], str]) -> None:
         self.group = group
         self.kind = kind
         self.core = core
+        self.find_fault = find_fault
 
     def __contains__(self, name: object) -> bool:
         return name in self.core or name in self._installed
@@ -61,22 +64,31 @@ class PluginGroup:
         Raises
         ------
         InputError
-            There is no member of that name, two packages offer it, or its package cannot be imported.
+            There is no member of that name, two packages offer it, its package cannot be imported, or it lacks
+            something that members of the group have.
         """
         if name in self.core:
-            return _import(self.core[name])
+            module_name, _, attribute = self.core[name].partition(":")
+            module = import_module(module_name)
+            return getattr(module, attribute) if attribute else module
         if name not in self._installed:
             raise InputError(f"{self.kind}: {name!r} is not one of {', '.join(self.names())}")
         entry_points = self._installed[name]
         if len(entry_points) > 1:
             packages = ", ".join(_package(entry_point) for entry_point in entry_points)
             raise InputError(f"{self.kind}: {name!r} is offered by several packages ({packages}); keep one of them")
+        package = _package(entry_points[0])
         try:
-            return _import(entry_points[0].value)
-        except (ImportError, AttributeError) as error:
-            package = _package(entry_points[0])
-            problem = f"{name!r}, from the package {package}, cannot be imported ({error})"
-            raise InputError(f"{self.kind}: {problem}; update or uninstall {package}") from error
+            member = entry_points[0].load()
+        except InputError:
+            raise  # it says what to do: an extra that is missing, for example
+        except Exception as error:  # whatever the code of another package raises
+            reason = f"cannot be imported ({type(error).__name__}: {error})"
+            raise InputError(self._refusal(name, package, reason)) from error
+        fault = self.find_fault(name, member)
+        if fault:
+            raise InputError(self._refusal(name, package, fault))
+        return member
 
     def load_plugins(self) -> Iterator[tuple[str, Any]]:
         """The members outside the core with their names; one that cannot be imported is left out with a warning."""
@@ -85,6 +97,9 @@ class PluginGroup:
                 yield name, self.load(name)
             except InputError as error:
                 logging.getLogger("isogloss").warning("%s", error)
+
+    def _refusal(self, name: str, package: str, fault: str) -> str:
+        return f"{self.kind}: {name!r}, from the package {package}, {fault}; update or uninstall {package}"
 
     @cached_property
     def _installed(self) -> dict[str, list[EntryPoint]]:
@@ -99,11 +114,23 @@ class PluginGroup:
         return installed
 
 
-def _import(reference: str) -> Any:
-    """The object of ``module:attribute``, or the module of ``module``."""
-    module_name, _, attribute = reference.partition(":")
-    module = import_module(module_name)
-    return getattr(module, attribute) if attribute else module
+def missing_attribute(member: Any, names: Iterable[str]) -> str:
+    """The fault of a member that lacks one of these attributes; empty if it has all of them."""
+    missing = [name for name in names if not hasattr(member, name)]
+    return f"has no {missing[0]}" if missing else ""
+
+
+def subclass_fault(member: Any, base: type) -> str:
+    """The fault of a member that is no class derived from ``base``, or an abstract one; empty if it can be used."""
+    if not (isinstance(member, type) and issubclass(member, base)):
+        return f"is not a subclass of {base.__module__}.{base.__name__}"
+    abstract = sorted(getattr(member, "__abstractmethods__", ()))
+    return f"does not implement {', '.join(abstract)}" if abstract else ""
+
+
+def name_fault(name: str, own_name: str) -> str:
+    """The fault of a member that calls itself by another name than its entry point."""
+    return "" if own_name == name else f"calls itself {own_name!r}"
 
 
 def _package(entry_point: EntryPoint) -> str:

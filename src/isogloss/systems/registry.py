@@ -8,9 +8,18 @@ from typing import Any
 
 from isogloss.data.source import Pair, Source
 from isogloss.storage.errors import InputError
-from isogloss.storage.plugins import PluginGroup
+from isogloss.storage.plugins import PluginGroup, missing_attribute, name_fault, subclass_fault
 from isogloss.systems.base import AUTO, System, SystemOptions
 from isogloss.systems.passages import by_passages
+
+
+def _find_fault(name: str, system: Any) -> str:
+    return (
+        subclass_fault(system, System)
+        or missing_attribute(system, ("name", "paper", "summary", "options_type"))
+        or name_fault(name, system.name)
+    )
+
 
 SYSTEMS = PluginGroup(
     "isogloss.systems",
@@ -23,6 +32,7 @@ SYSTEMS = PluginGroup(
         "pretrained": "isogloss.systems.pretrained:Pretrained",
         "hybrid": "isogloss.systems.hybrid:Hybrid",
     },
+    _find_fault,
 )
 """The systems by name; a system is imported when it is used."""
 DEFAULT_SYSTEM = "bridge"

@@ -1,4 +1,4 @@
-"""TrainableSystem systems: a model that is trained on a train split, and saved without documents.
+"""Trainable systems: a model that is trained on a train split, and saved without documents.
 
 A model directory has ``config.json`` (system and options), the files of the system, and a model card.
 """
@@ -47,7 +47,7 @@ class TrainableSystem(System):
 
     @property
     def dev_measure(self) -> str:
-        """The measure on the dev split that a grid search chooses by; empty where it ``trains_by_epochs`` not."""
+        """The measure on the dev split that a grid search chooses by; empty unless it ``trains_by_epochs``."""
         return ""
 
     @abstractmethod

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from isogloss.data.problems import Problems
 from isogloss.data.readers.files.kinds import kind_of
 from isogloss.data.source import Source
 from isogloss.storage.errors import InputError
-from isogloss.storage.plugins import PluginGroup
+from isogloss.storage.plugins import PluginGroup, missing_attribute, name_fault, subclass_fault
 
 if TYPE_CHECKING:
     from isogloss.data.dataset import Dataset
+
+
+def _find_fault(name: str, reader: Any) -> str:
+    return subclass_fault(reader, Source) or missing_attribute(reader, ("format",)) or name_fault(name, reader.format)
+
 
 READERS = PluginGroup(
     "isogloss.readers",
@@ -33,6 +38,7 @@ READERS = PluginGroup(
         "moses": "isogloss.data.readers.line_aligned:Moses",
         "tsv": "isogloss.data.readers.line_aligned:Tsv",
     },
+    _find_fault,
 )
 """The readers by the name of their format; a reader is imported when it is used."""
 _DEMO = "demo"
