@@ -58,10 +58,22 @@ def test_an_unknown_name_is_an_error_that_lists_all(install):
         things().load("nothing")
 
 
-def test_a_package_cannot_replace_a_member_of_the_core(install):
+def test_a_package_cannot_replace_a_member_of_the_core(install, caplog):
     install("another", join="json:loads")
     assert things().load("join")("a", "b") == str(Path("a", "b"))
     assert things().names() == ["join", "json"]
+    with caplog.at_level(logging.WARNING, "isogloss"):
+        assert list(things().load_plugins()) == []
+    assert "'join', from the package another, has a name of isogloss and is left out" in caplog.text
+
+
+def test_a_package_cannot_replace_a_system_of_the_papers(install, caplog):
+    install("another", SYSTEMS.group, smooth="json:loads")
+    group = PluginGroup(SYSTEMS.group, SYSTEMS.kind, SYSTEMS.core, SYSTEMS.find_fault)
+    assert group.load("smooth").name == "smooth"
+    with caplog.at_level(logging.WARNING, "isogloss"):
+        assert "smooth" in dict(group.load_plugins())
+    assert "'smooth', from the package another, has a name of isogloss" in caplog.text
 
 
 def test_two_packages_with_one_name_are_both_named(install):
@@ -77,9 +89,12 @@ def test_a_package_that_is_found_twice_counts_once(install):
     assert things().load("abc") is json.loads
 
 
-@pytest.mark.parametrize("reference", ["a_module_that_is_missing:thing", "json:nothing_of_that_name", "raising_module"])
+@pytest.mark.parametrize(
+    "reference", ["a_module_that_is_missing:thing", "json:nothing_of_that_name", "raising_module", "leaving_module"]
+)
 def test_a_broken_package_is_named_and_left_out_of_listings(install, tmp_path, monkeypatch, caplog, reference):
-    (tmp_path / "raising_module.py").write_text("raise ValueError('broken')")
+    (tmp_path / "raising_module.py").write_text("raise ValueError('broken\\nin two \\x1b[31m lines')")
+    (tmp_path / "leaving_module.py").write_text("raise SystemExit(3)")
     monkeypatch.syspath_prepend(tmp_path)
     install("another", abc=reference, fine="json:loads")
     with pytest.raises(InputError, match="'abc', from the package another, cannot be imported"):
@@ -87,6 +102,7 @@ def test_a_broken_package_is_named_and_left_out_of_listings(install, tmp_path, m
     with caplog.at_level(logging.WARNING, "isogloss"):
         assert dict(things().load_plugins()) == {"fine": json.loads}
     assert "uninstall another" in caplog.text
+    assert caplog.records[-1].getMessage().isprintable()
 
 
 def test_a_member_that_lacks_something_is_refused_with_what_it_lacks(install):
@@ -109,7 +125,10 @@ class Concrete(System):
     def scores(self, query): pass
     def save_part(self, directory, keep=None): pass
     def load_parts(self, directories, id_order): pass
+class Optionless(Concrete): name, paper, summary, options_type = "faulty", "-", "-", dict
+class Speechless(Concrete): name, paper, summary, options_type = "faulty", "-", None, SystemOptions
 class OtherFormat(Jsonl): pass
+class Comma(Jsonl): format, file_endings = "faulty", ".csv"
 class Formatless(Source):
     def documents(self, language, problems): return iter(())
 SUMMARY = "a command without an example"
@@ -123,10 +142,13 @@ SUMMARY = "a command without an example"
         (SYSTEMS, "faults:Nameless", "calls itself 'bm25'"),
         (SYSTEMS, "faults:Abstract", "does not implement index_texts, load_parts, save_part, scores"),
         (SYSTEMS, "faults:Concrete", "has no name"),
+        (SYSTEMS, "faults:Optionless", r"is not a subclass of isogloss\.systems\.base\.SystemOptions"),
+        (SYSTEMS, "faults:Speechless", "has no summary"),
         (SYSTEMS, "faults", r"is not a subclass of isogloss\.systems\.base\.System"),
         (READERS, "faults:NoSystem", r"is not a subclass of isogloss\.data\.source\.Source"),
         (READERS, "faults:OtherFormat", "calls itself 'jsonl'"),
         (READERS, "faults:Formatless", "has no format"),
+        (READERS, "faults:Comma", r"has file_endings = '\.csv', which is not a tuple like \('\.csv',\)"),
         (ENGINES, "faults:NoSystem", "has no create"),
         (COMMANDS, "json", "has no SUMMARY"),
         (COMMANDS, "faults", "has no EXAMPLE"),

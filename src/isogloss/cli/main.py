@@ -13,7 +13,7 @@ from typing import Any, NoReturn, TypeAlias
 
 import isogloss
 from isogloss.storage.errors import InputError, too_many_files
-from isogloss.storage.plugins import PluginGroup, missing_attribute
+from isogloss.storage.plugins import PluginGroup, described, missing_attribute, missing_text
 from isogloss.storage.progress import set_quiet
 from isogloss.storage.wording import at_the_command_line
 from isogloss.text.visible import visible
@@ -41,7 +41,7 @@ _SUMMARIES = {
 
 
 def _find_fault(name: str, module: Any) -> str:
-    return missing_attribute(module, ("SUMMARY", "EXAMPLE", "add_arguments"))
+    return missing_text(module, ("SUMMARY", "EXAMPLE")) or missing_attribute(module, ("add_arguments",))
 
 
 COMMANDS = PluginGroup(
@@ -75,6 +75,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         try:
             options = _parse(arguments)
             set_quiet(options.quiet)
+            if options.run is None:
+                raise InputError(f"{options.command}: its module has neither run nor commands of its own")
             with _naming_the_engine(getattr(options, "named_engine", None)), at_the_command_line():
                 return int(options.run(options) or 0)
         finally:
@@ -95,7 +97,13 @@ def add_module(commands: Commands, name: str) -> None:
     """Import the module of a command and add what it defines."""
     module = COMMANDS.load(name)
     summary = _SUMMARIES.get(name) or module.SUMMARY
-    module.add_arguments(add_command(commands, name, summary, module.EXAMPLE, getattr(module, "run", None)))
+    parser = add_command(commands, name, summary, module.EXAMPLE, getattr(module, "run", None))
+    try:
+        module.add_arguments(parser)
+    except Exception as error:
+        if name in COMMANDS.core:
+            raise
+        raise InputError(f"{name}: add_arguments of {module.__name__} fails ({described(error)})") from error
 
 
 def add_command(
@@ -103,7 +111,7 @@ def add_command(
 ) -> argparse.ArgumentParser:
     """Add a parser with what all commands have: an example in its help, --quiet and --debug."""
     parser = commands.add_parser(
-        name, help=summary, description=summary[0].upper() + summary[1:] + ".",
+        name, help=summary.replace("%", "%%"), description=f"{summary[0].upper()}{summary[1:]}.".replace("%", "%%"),
         epilog=f"example:\n{example}", formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
     parser.set_defaults(run=run)
@@ -136,7 +144,7 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
         if name == wanted:
             add_module(commands, name)
         else:
-            commands.add_parser(name, help=summary)
+            commands.add_parser(name, help=summary.replace("%", "%%"))
     options, unknown = parser.parse_known_args(arguments)
     if unknown:
         command = " ".join(filter(None, (options.command, getattr(options, "part", None))))

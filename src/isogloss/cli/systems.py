@@ -35,6 +35,8 @@ def run(options: argparse.Namespace) -> None:
         write_json(options.json, described[0] if options.system else described, options.overwrite)
     if options.json == "-":
         return
+    from rich.markup import escape
+
     out = console()
     if not options.system:
         core = [system for system in described if system["name"] in SYSTEMS.core]
@@ -44,7 +46,8 @@ def run(options: argparse.Namespace) -> None:
             print_table(out, title, ("name", "what it does", "paper"), rows, left=3)
         return
     system = described[0]
-    out.print(f"[bold]{system['name']}[/bold]: {system['summary']}\n{system['paper']}")
+    title = f"[bold]{escape(system['name'])}[/bold]: {escape(system['summary'])}"
+    out.print(f"{title}\n{escape(system['paper'])}")
     rows = [(option["name"], str(option["default"]), option["help"]) for option in system["options"]]
     print_table(out, "options (--set NAME=VALUE)", ("name", "default", "meaning"), rows, left=3)
     if system["paper_grid"]:

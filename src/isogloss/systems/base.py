@@ -260,7 +260,9 @@ class System(ABC):
 
     def search(self, query: str, k: int, allowed: Allowed | None = None) -> Ranking:
         """The best ``k`` of all indexed documents, or of those whose row is ``allowed``."""
-        scores = self.scores(query)
+        scores = np.asarray(self.scores(query))
+        if scores.shape != (len(self.id_order),):
+            raise InputError(f"{self.name}: scores of shape {scores.shape} for {len(self.id_order):,} documents")
         if allowed is not None:
             scores = np.where(allowed, scores, -np.inf)
         return top_k(scores, k, self.id_order, above=self.found_above)

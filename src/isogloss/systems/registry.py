@@ -8,7 +8,7 @@ from typing import Any
 
 from isogloss.data.source import Pair, Source
 from isogloss.storage.errors import InputError
-from isogloss.storage.plugins import PluginGroup, missing_attribute, name_fault, subclass_fault
+from isogloss.storage.plugins import PluginGroup, missing_attribute, missing_text, name_fault, subclass_fault
 from isogloss.systems.base import AUTO, System, SystemOptions
 from isogloss.systems.passages import by_passages
 
@@ -16,7 +16,9 @@ from isogloss.systems.passages import by_passages
 def _find_fault(name: str, system: Any) -> str:
     return (
         subclass_fault(system, System)
-        or missing_attribute(system, ("name", "paper", "summary", "options_type"))
+        or missing_text(system, ("name", "paper", "summary"))
+        or missing_attribute(system, ("options_type",))
+        or subclass_fault(system.options_type, SystemOptions)
         or name_fault(name, system.name)
     )
 

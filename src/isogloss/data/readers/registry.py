@@ -10,14 +10,24 @@ from isogloss.data.problems import Problems
 from isogloss.data.readers.files.kinds import kind_of
 from isogloss.data.source import Source
 from isogloss.storage.errors import InputError
-from isogloss.storage.plugins import PluginGroup, missing_attribute, name_fault, subclass_fault
+from isogloss.storage.plugins import PluginGroup, missing_text, name_fault, subclass_fault
 
 if TYPE_CHECKING:
     from isogloss.data.dataset import Dataset
 
 
 def _find_fault(name: str, reader: Any) -> str:
-    return subclass_fault(reader, Source) or missing_attribute(reader, ("format",)) or name_fault(name, reader.format)
+    return (
+        subclass_fault(reader, Source)
+        or missing_text(reader, ("format",))
+        or name_fault(name, reader.format)
+        or _endings_fault(reader.file_endings)
+    )
+
+
+def _endings_fault(endings: Any) -> str:
+    are_endings = isinstance(endings, tuple) and all(isinstance(one, str) and one.startswith(".") for one in endings)
+    return "" if are_endings else f"has file_endings = {endings!r}, which is not a tuple like ('.csv',)"
 
 
 READERS = PluginGroup(
@@ -88,11 +98,15 @@ def _format_of_file(path: Path) -> str:
         return _LINE_ALIGNED
     if kind_of(path) is not None:
         return _SINGLE_FILE
-    plugin_endings = _endings(_plugin_readers())
+    plugins = _plugin_readers()
     for suffix in reversed(path.suffixes):
-        if suffix in plugin_endings:
-            return plugin_endings[suffix]
-    endings = ", ".join([*core_endings, *plugin_endings])
+        formats = [reader.format for reader in plugins if suffix in reader.file_endings]
+        if len(formats) > 1:
+            choices = " or ".join(f"{format_}:{path}" for format_ in formats)
+            raise InputError(f"{path}: several packages read files that end with {suffix}; name the format: {choices}")
+        if formats:
+            return formats[0]
+    endings = ", ".join(dict.fromkeys([*core_endings, *_endings(plugins)]))
     reason = f"a single file is read by its ending ({endings})"
     raise InputError(f"{path}: {reason}; name its format (jsonl:FILE), or give its folder")
 
