@@ -4,7 +4,7 @@ import importlib.util
 from pathlib import Path
 
 _NEEDED = {
-    "triton": "src/isogloss/papers/smooth/trainers/kernels.py",
+    "triton": "src/isogloss/papers/smooth/learners/kernels.py",
     "qdrant_client": "src/isogloss/engines/qdrant.py",
     "psycopg": "src/isogloss/engines/postgres/*.py",
     "ray": "src/isogloss/engines/ray/*.py",

@@ -22,9 +22,9 @@ from bridge_ablation_trials import SYSTEM, BridgeTrials, Setup, Trial
 from isogloss.cli.options import SOURCE_HELP, add_settings, name_models, settings_for
 from isogloss.data.source import parse_pair
 from isogloss.evaluation.protocols import make_task
-from isogloss.papers.reproduction.commands import output_directory, run_and_show
 from isogloss.papers.reproduction.figures import need_drawing
 from isogloss.papers.reproduction.pages import chosen_items
+from isogloss.papers.reproduction.run_items import output_directory, run_and_show
 from isogloss.papers.reproduction.running import RunOptions
 from isogloss.papers.reproduction.trials import TrialDirectory
 from isogloss.storage.errors import InputError

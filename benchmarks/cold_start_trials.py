@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from isogloss.data.dataset import Dataset
 from isogloss.data.documents import Collection, Query
-from isogloss.encoders.registry import ENCODERS, PretrainedEncoder
+from isogloss.encoders.pretrained_encoder import ENCODERS, PretrainedEncoder
 from isogloss.encoders.universal import LANGUAGES, UniversalSentenceEncoder
 from isogloss.retrieval.ranking import top_k
 from isogloss.storage.array_types import Matrix

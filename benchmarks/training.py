@@ -32,10 +32,10 @@ from isogloss.data.readers.registry import open_source
 from isogloss.data.source import parse_pair
 from isogloss.papers.examples import Pairs
 from isogloss.papers.similarity import smooth_cosine
-from isogloss.papers.smooth.learning import DevEvaluator, make_learner, prepare
+from isogloss.papers.smooth.learners.cpu import NumbaAverage
 from isogloss.papers.smooth.losses import make_loss
 from isogloss.papers.smooth.model import SmoothOptions
-from isogloss.papers.smooth.trainers.cpu import NumbaAverage
+from isogloss.papers.smooth.training_setup import DevEvaluator, make_learner, prepare
 from isogloss.text.ids import TextIds
 
 WORDS, SIZE, BATCH, QUERY, DOCUMENT = 100_000, 64, 128, 20, 199

@@ -19,8 +19,8 @@ import triton
 from side_by_side import best_times
 
 from isogloss.papers.examples import Pairs
+from isogloss.papers.smooth.learners.cuda import CudaAverage
 from isogloss.papers.smooth.losses import make_loss
-from isogloss.papers.smooth.trainers.cuda import CudaAverage
 from isogloss.text.ids import TextIds
 
 STEPS, EPOCHS, BATCH = 310_000, 30, 128

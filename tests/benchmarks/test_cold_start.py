@@ -12,7 +12,7 @@ from isogloss.data.dataset import load_dataset
 from isogloss.data.parallel import translated_pages
 from isogloss.data.readers.demo import Demo
 from isogloss.data.readers.wikiclir import write_wikiclir
-from isogloss.encoders.registry import ENCODERS
+from isogloss.encoders.pretrained_encoder import ENCODERS
 from isogloss.systems.registry import make_system
 from isogloss.translation.lexicon import read_entries
 from isogloss.translation.starter import WordTable

@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from isogloss.encoders.model_files import _to_fetch
-from isogloss.encoders.registry import PretrainedEncoder, with_named_models
+from isogloss.encoders.pretrained_encoder import PretrainedEncoder, with_named_models
 from isogloss.storage.errors import InputError
 
 COMMIT = "c" * 40

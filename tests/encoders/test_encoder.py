@@ -5,7 +5,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from isogloss.encoders.registry import PretrainedEncoder, with_named_models
+from isogloss.encoders.pretrained_encoder import PretrainedEncoder, with_named_models
 from isogloss.storage.errors import InputError
 
 TEXTS = [

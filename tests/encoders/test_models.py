@@ -6,7 +6,7 @@ import socket
 import pytest
 
 from isogloss.encoders.model_files import find_model
-from isogloss.encoders.registry import PretrainedEncoder, with_named_models
+from isogloss.encoders.pretrained_encoder import PretrainedEncoder, with_named_models
 from isogloss.storage.errors import InputError
 
 

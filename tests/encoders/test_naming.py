@@ -5,7 +5,7 @@ import os
 import pytest
 
 from isogloss.encoders import approvals as naming
-from isogloss.encoders.registry import PretrainedEncoder, with_named_models
+from isogloss.encoders.pretrained_encoder import PretrainedEncoder, with_named_models
 from isogloss.storage.errors import InputError
 
 

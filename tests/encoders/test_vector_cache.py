@@ -6,8 +6,8 @@ import stat
 import numpy as np
 import pytest
 
-from isogloss.encoders import registry as module
-from isogloss.encoders.registry import PretrainedEncoder, with_named_models
+from isogloss.encoders import pretrained_encoder as module
+from isogloss.encoders.pretrained_encoder import PretrainedEncoder, with_named_models
 from isogloss.encoders.vector_cache import VectorCache
 from isogloss.storage.errors import InputError
 

@@ -57,7 +57,7 @@ FAULTS = {
     "a dimension mismatch": ("fr.vec", widen, "procrustes needs vectors of equal dimensions, the source has 4"),
     "a missing lexicon": ("en-fr.tsv", lambda path: path.unlink(), "en-fr.tsv: no such file"),
     "an empty lexicon": ("en-fr.tsv", empty, "en-fr.tsv: holds no entry"),
-    "a lexicon with no known word": ("en-fr.tsv", misname, "none of the lexicon's 2 entries is a word of the 'en'"),
+    "a lexicon with no known word": ("en-fr.tsv", misname, "none of its 2 entries is a word of the 'en'"),
     "a lexicon with no vector": ("en-fr.tsv", unvector, "none of the lexicon's 1 pairs has a vector on both sides"),
 }  # fmt: skip
 

@@ -87,6 +87,19 @@ def test_system_and_reader_make_an_index_that_is_searched_and_changed(with_plugi
     assert {document["id"] for document in documents} == {"d1", "d2", "d3"}
 
 
+def test_an_index_follows_the_file_of_the_reader(with_plugin, here):
+    with_plugin("index", "names.csv", "--system", "bm25", "--language", "fr", "--query-language", "fr", "-o", "index")
+    (here / "names.csv").write_text(TABLE.replace("Tchekhov", "Gogol"), encoding="utf-8")
+    with_plugin("sync", "index")
+    assert first_hit(with_plugin, "Gogol") == "d3"
+
+
+def test_a_row_that_cannot_be_used_is_named(installed, fails_alone, here):
+    (here / "names.csv").write_text("id,title,text\nd1,Gogol,\n", encoding="utf-8")
+    command = ("index", "names.csv", "--system", "bm25", "--language", "fr", "-o", "index")
+    assert "names.csv:2: has no id or no text" in fails_alone(*command, env={"PYTHONPATH": str(installed)})
+
+
 def test_the_system_is_evaluated_beside_ours(with_plugin):
     out = with_plugin("evaluate", "trigrams", "bm25", "--data", "demo", "--pair", "en-fr", "--json", "-")
     assert [system["name"] for system in json.loads(out)["systems"]] == ["trigrams", "bm25"]

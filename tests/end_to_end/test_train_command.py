@@ -81,7 +81,7 @@ def test_the_run_file_is_what_evaluate_says(trained, run):
 
 INTERRUPTING = """
 import os, signal
-from isogloss.papers.smooth.trainers.cpu import NumbaAverage
+from isogloss.papers.smooth.learners.cpu import NumbaAverage
 advance, calls = NumbaAverage.advance, []
 def interrupted(self, *arguments):
     calls.append(arguments)

@@ -35,7 +35,7 @@ import numpy as np
 
 from isogloss.data.documents import Document
 from isogloss.data.readers.demo import Demo
-from isogloss.encoders import registry as pretrained
+from isogloss.encoders import pretrained_encoder as pretrained
 from isogloss.index.checking import check_index
 from isogloss.index.commit import _hash
 from isogloss.index.making import make_index

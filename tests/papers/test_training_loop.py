@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from isogloss.papers import training_loop as loop
 from isogloss.papers.examples import Pairs
 from isogloss.papers.learner import Learner
+from isogloss.papers.smooth.learners.reference import NumpyAverage
 from isogloss.papers.smooth.losses import make_loss
-from isogloss.papers.smooth.trainers.reference import NumpyAverage
 from isogloss.papers.training_loop import Checkpointer, Interruption, Recipe, Training, TrainingStopped
 from isogloss.storage.errors import InputError
 from isogloss.text.ids import TextIds
@@ -116,7 +116,7 @@ def real(kind=NumpyAverage):
 
 def compiled():
     pytest.importorskip("numba").set_num_threads(1)
-    from isogloss.papers.smooth.trainers.cpu import NumbaAverage
+    from isogloss.papers.smooth.learners.cpu import NumbaAverage
 
     return NumbaAverage
 

@@ -148,7 +148,7 @@ def name_models(settings: dict[str, str]) -> dict[str, str]:
     """Settings whose pretrained models the user has named, and which may be loaded now."""
     if not any("pretrained" in text for setting in settings.items() for text in setting):
         return settings  # and nothing more is imported
-    from isogloss.encoders.registry import with_named_models
+    from isogloss.encoders.pretrained_encoder import with_named_models
 
     return with_named_models(settings)
 

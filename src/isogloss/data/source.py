@@ -37,6 +37,9 @@ class Source(ABC):
     """The pattern of a file by which a folder of this format is recognised, like ``corpus.jsonl*``."""
     file_endings: ClassVar[tuple[str, ...]] = ()
     """The endings by which a single file of this format is recognised, like ``.tmx``."""
+    can_sync: ClassVar[bool] = False
+    """Whether its files can be read again, so that ``isogloss sync`` follows them. If one has changed, all documents
+    are read and compared, except those of a folder, where only the changed files are read."""
     can_write: ClassVar[bool] = False
     """Whether a dataset can be written in this format, by ``write``."""
     top_grade: int | None = None

@@ -13,7 +13,7 @@ from isogloss.data.readers.folder import OneFile
 from isogloss.data.source import Source
 from isogloss.index.detecting import languages_to_add, only_languages
 from isogloss.index.named_origins import confirm
-from isogloss.index.origin_files import is_followed, origin_name, recording
+from isogloss.index.origin_files import origin_name, recording
 from isogloss.index.origins import load_origins
 from isogloss.index.syncing import FileOfOrigin, Synced, folder_of, sync_index
 from isogloss.index.writer import IndexWriter
@@ -38,7 +38,7 @@ def add_source(
     from now on the documents that were read now, and those in other languages; others that it had before stay in the
     index, and are not followed.
     """
-    origins = load_origins(writer.path, writer.index.commit) if follow and is_followed(source) else {}
+    origins = load_origins(writer.path, writer.index.commit) if follow and source.can_sync else {}
     name = next((name for name, each in origins.items() if each.origin.source == origin_name(source)), "")
     before = origins.get(name)
     recorded = recording(source, languages, problems, before=before) if follow else None

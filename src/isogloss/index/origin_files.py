@@ -19,9 +19,6 @@ from isogloss.storage.file_states import FileState, is_newer, state_of
 from isogloss.storage.lines import Location, find_file
 from isogloss.storage.progress import track
 
-_WHOLE = ("jsonl", "wikiclir", "beir", "trec", "po", "tmx", "tsv")
-"""Formats whose files are read together: if one has changed, all documents are read and compared."""
-
 
 class FolderProblems(Problems):
     """Notes the folders that cannot be read: what is in them is not gone."""
@@ -57,11 +54,6 @@ class Scan:
         """The states after these files were read: one that has changed meanwhile is to be read again."""
         changed = {path for path in paths if is_newer(self.root / path, self.begun)}
         return {path: NEVER_READ if path in changed else state for path, state in self.states.items()}
-
-
-def is_followed(source: Source) -> bool:
-    """Whether the files of a source can be read again: it is not in memory, and not on another machine."""
-    return isinstance(source, Folder) or source.format in _WHOLE
 
 
 def origin_name(source: Source) -> str:
@@ -155,4 +147,4 @@ def recording(
     before: OriginRecord | None = None,
 ) -> Recording | None:  # fmt: skip
     """A recording of a source, if its files can be read again; ``before``: what was read of it the last time."""
-    return Recording(source, languages, problems, translated, before) if is_followed(source) else None
+    return Recording(source, languages, problems, translated, before) if source.can_sync else None

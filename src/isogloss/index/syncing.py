@@ -29,7 +29,7 @@ from isogloss.index.detecting import Located, can_tell, detect_each, in_language
 from isogloss.index.lock import IndexBusyError
 from isogloss.index.manifest import Manifest
 from isogloss.index.named_origins import confirm, forget, is_named
-from isogloss.index.origin_files import Scan, is_followed, origin_name, scan
+from isogloss.index.origin_files import Scan, origin_name, scan
 from isogloss.index.origins import NEVER_READ, Key, Origin, OriginRecord, load_origins, now
 from isogloss.index.writer import Changes, IndexWriter
 from isogloss.storage.errors import InputError
@@ -240,7 +240,7 @@ class _Sync:
     def _moved_origin(self) -> dict[str, Origin]:
         """The origin that is now where the user says."""
         source = open_source(self._moved)
-        if not is_followed(source):
+        if not source.can_sync:
             raise InputError(f"{source.name}: is no folder and no file whose changes can be found")
         named = origin_name(source)
         same = {name: each for name, each in self._origins.items() if each.origin.source == named}

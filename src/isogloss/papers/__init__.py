@@ -26,7 +26,7 @@ decided in ``docs/decisions/reading-the-papers.md``. Measured results are in ``d
 
 **Sub-packages.**
 
-    smooth                  the smooth learning paper: smooth cosine, SOSL, encoders, trainers, theory
+    smooth                  the smooth learning paper: smooth cosine, SOSL, encoders, learners, theory
     layerwise               the layer-wise adversary paper: layered CNN, critics, and its baselines
     adhoc                   the ad hoc retrieval paper: aligned word vectors, TF-IDF matrices
     word_vectors            word vectors: read, write, train, align, find nearest words, average over a text

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from isogloss.data.dataset import Dataset
 from isogloss.papers.word_vectors.files import read_vectors
-from isogloss.papers.word_vectors.joint_space import join_spaces, query_language_texts, train_on_source
+from isogloss.papers.word_vectors.joint_space import join_spaces
 from isogloss.papers.word_vectors.skip_gram import skip_gram
-from isogloss.papers.word_vectors.training import VectorTraining, train_on_tokens
+from isogloss.papers.word_vectors.training import VectorTraining, query_language_texts, train_on_source, train_on_tokens
 from isogloss.papers.word_vectors.word_vectors import WordVectors
 from isogloss.storage.array_types import Matrix
 from isogloss.storage.errors import InputError

@@ -87,7 +87,7 @@ class Index:
         values ``facets`` and the page count. Other options are those of the system (``isogloss systems NAME``).
         """
         from isogloss.data.translations import OwnTranslations
-        from isogloss.encoders.registry import with_named_models
+        from isogloss.encoders.pretrained_encoder import with_named_models
         from isogloss.index.making import make_index
         from isogloss.systems.lexicons import with_auto_lexicon
 
@@ -306,7 +306,7 @@ class Index:
         that are there already, as they are, cost nothing. A folder or a file is followed: ``sync`` looks for changes in
         it too. A file of a folder that the index was made of has the id that the folder gives it.
         """
-        from isogloss.encoders.registry import with_named_models
+        from isogloss.encoders.pretrained_encoder import with_named_models
         from isogloss.index.adding import add_file, add_source
         from isogloss.index.writer import IndexWriter
 

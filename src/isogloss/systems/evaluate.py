@@ -14,7 +14,7 @@ from isogloss.data.documents import parse_fields
 from isogloss.data.problems import Problems
 from isogloss.data.readers.registry import open_source
 from isogloss.data.source import Source, parse_pair
-from isogloss.encoders.registry import with_named_models
+from isogloss.encoders.pretrained_encoder import with_named_models
 from isogloss.evaluation.protocols import Task, make_task
 from isogloss.evaluation.report import Result, as_json, compare_results, evaluate_run
 from isogloss.evaluation.run import Run

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
-from isogloss.encoders.registry import encoder_languages
+from isogloss.encoders.pretrained_encoder import encoder_languages
 from isogloss.encoders.universal import PACKAGE
 from isogloss.systems.lexicons import starter_files
 from isogloss.text.language_names import known_languages, language_name, long_code

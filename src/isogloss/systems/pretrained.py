@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
-from isogloss.encoders.registry import DOWNLOAD_HELP, PRETRAINED_HELP, PretrainedEncoder
+from isogloss.encoders.pretrained_encoder import DOWNLOAD_HELP, PRETRAINED_HELP, PretrainedEncoder
 from isogloss.storage.array_types import Matrix
 from isogloss.systems.base import SystemOptions, option
 from isogloss.systems.dense import DenseSystem

@@ -14,7 +14,7 @@ from isogloss.data.problems import Problems
 from isogloss.data.readers.registry import open_source
 from isogloss.data.source import Pair, Source, parse_pair
 from isogloss.data.translations import add_parallel_text
-from isogloss.encoders.registry import with_named_models
+from isogloss.encoders.pretrained_encoder import with_named_models
 from isogloss.evaluation.protocols import make_task
 from isogloss.evaluation.report import evaluate_run
 from isogloss.storage.errors import InputError

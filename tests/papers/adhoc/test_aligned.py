@@ -482,7 +482,7 @@ def test_vectors_of_different_dimensions_need_another_alignment(fitted):
 
 def test_a_lexicon_of_unknown_words_is_named_as_such(fitted, lexicon):
     lexicon({"chien": "dog", "chat": "cat"})
-    message = "^aligned: none of the lexicon's 2 entries is a word of the 'en' texts; is it a lexicon of en-fr\\?$"
+    message = "^lexicon: none of its 2 entries is a word of the 'en' texts; is it a lexicon of en-fr\\?$"
     with pytest.raises(InputError, match=message):
         fitted(method="paper")
     lexicon({"eats": "mange", "wide": "grande"})  # in the texts, but without vectors

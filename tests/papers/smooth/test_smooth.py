@@ -18,9 +18,9 @@ from isogloss.evaluation.protocols import make_task
 from isogloss.evaluation.report import evaluate_run
 from isogloss.index.making import make_index
 from isogloss.index.reader import open_index
-from isogloss.papers.smooth.learning import make_learner, prepare
+from isogloss.papers.smooth.learners.reference import NumpyAverage
 from isogloss.papers.smooth.model import SmoothOptions
-from isogloss.papers.smooth.trainers.reference import NumpyAverage
+from isogloss.papers.smooth.training_setup import make_learner, prepare
 from isogloss.papers.word_vectors.files import write_vectors
 from isogloss.papers.word_vectors.word_vectors import WordVectors
 from isogloss.search.searcher import Searcher

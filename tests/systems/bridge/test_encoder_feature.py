@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from isogloss.encoders import registry as pretrained
+from isogloss.encoders import pretrained_encoder as pretrained
 from isogloss.systems.bridge import encoder_feature
 from isogloss.systems.bridge.encoder_feature import DEVIATION, MEAN, EncoderFeature, spread
 

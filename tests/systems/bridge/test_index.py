@@ -10,7 +10,7 @@ import pytest
 from isogloss.data.dataset import load_dataset
 from isogloss.data.documents import Document
 from isogloss.data.readers.demo import Demo
-from isogloss.encoders import registry as pretrained
+from isogloss.encoders import pretrained_encoder as pretrained
 from isogloss.index.making import make_index
 from isogloss.index.reader import open_index
 from isogloss.index.writer import IndexWriter

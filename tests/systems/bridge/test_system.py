@@ -10,7 +10,7 @@ import pytest
 from isogloss.data.dataset import load_dataset
 from isogloss.data.documents import Collection, Document
 from isogloss.data.readers.demo import Demo
-from isogloss.encoders import registry as pretrained
+from isogloss.encoders import pretrained_encoder as pretrained
 from isogloss.storage.errors import InputError
 from isogloss.systems.bridge.features import FEATURES
 from isogloss.systems.bridge.model import DEFAULT_CALIBRATIONS, BridgeModel

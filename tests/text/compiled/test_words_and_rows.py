@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 pytest.importorskip("numba")
 
-from isogloss.papers.smooth import token_rows as rows_module
-from isogloss.papers.smooth.token_rows import FastTokens
+from isogloss.papers.smooth import compiled_tokenizer as rows_module
+from isogloss.papers.smooth.compiled_tokenizer import FastTokens
 from isogloss.text.compiled import segmentation
 from isogloss.text.compiled import words as words_module
 from isogloss.text.compiled.words import CompiledWords

@@ -29,6 +29,7 @@ class Beir(Source):
     """A directory in the BEIR layout."""
 
     format = "beir"
+    can_sync = True
     folder_sign = "corpus.jsonl*"
     can_write = True
 

@@ -18,6 +18,7 @@ class Demo(Jsonl):
 
     format = "demo"
     file_endings = ()
+    can_sync = False
     can_write = False
 
     def __init__(self, where: str = "") -> None:

@@ -47,6 +47,7 @@ class Folder(Source):
     """Files below a folder; hidden files are left out, and other kinds of file skipped."""
 
     format = "folder"
+    can_sync = True
     may_mix_languages = True
     _follows: ClassVar[bool] = False
     about_documents = f"; files are read that end with {', '.join(ENDINGS)}, plain or .gz"

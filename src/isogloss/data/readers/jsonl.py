@@ -85,6 +85,7 @@ class Jsonl(Source):
     """A file of pages. A page without ``lang`` belongs to every language."""
 
     format = "jsonl"
+    can_sync = True
     file_endings: ClassVar[tuple[str, ...]] = (".jsonl", ".ndjson")
     can_write = True
     top_grade = 2

@@ -98,6 +98,7 @@ class Tsv(ParallelText):
     """A tab-separated table: a text, its translation; further columns are skipped."""
 
     format = "tsv"
+    can_sync = True
     file_endings = (".tsv",)
 
     def __init__(self, where: str) -> None:

@@ -32,6 +32,7 @@ class Messages(ParallelText):
     """A catalogue, or all catalogues below a folder. Its language is that of the header, or else of its path."""
 
     format = "po"
+    can_sync = True
     file_endings = (".po", ".mo", ".gmo")
 
     def __init__(self, where: str) -> None:

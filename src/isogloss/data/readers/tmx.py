@@ -27,6 +27,7 @@ class Tmx(ParallelText):
     """A file of translation units."""
 
     format = "tmx"
+    can_sync = True
     file_endings = (".tmx",)
 
     def __init__(self, where: str) -> None:

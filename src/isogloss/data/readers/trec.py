@@ -29,6 +29,7 @@ class Trec(Source):
     """A directory of TREC files."""
 
     format = "trec"
+    can_sync = True
     folder_sign = "qrels*"
     can_write = True
 

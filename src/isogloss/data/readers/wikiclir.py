@@ -30,6 +30,7 @@ class WikiClir(Source):
     """A directory in the WikiCLIR layout."""
 
     format = "wikiclir"
+    can_sync = True
     folder_sign = "wiki_*.documents*"
     can_write = True
     top_grade = _HIGHEST

@@ -34,16 +34,9 @@ from isogloss.data.documents import Collection
 from isogloss.papers.adhoc.vocabulary import Vocabulary
 from isogloss.papers.word_vectors.alignment import Alignment, AlignmentOptions
 from isogloss.papers.word_vectors.files import read_vectors
-from isogloss.papers.word_vectors.joint_space import (
-    DICTIONARY_SHARE,
-    MATRIX_PAIRS,
-    WINDOW,
-    count_terms,
-    join_spaces,
-    query_language_texts,
-    train_on_source,
-)
+from isogloss.papers.word_vectors.joint_space import DICTIONARY_SHARE, MATRIX_PAIRS, join_spaces
 from isogloss.papers.word_vectors.nearest import WordRetriever
+from isogloss.papers.word_vectors.training import SOURCE_WINDOW, count_terms, query_language_texts, train_on_source
 from isogloss.papers.word_vectors.weighted_average import (
     WeightedAverage,
     encode_weights,
@@ -104,7 +97,7 @@ class AlignedOptions(SystemOptions):
     vocabulary: int = option(0, "so many of the next frequent words of each language are kept; 0: all", 0, 10_000_000)
     drop_stop_words: bool = option(False, "leave stop words out of queries and documents")
     dimension: int = option(300, "of vectors that are trained", 1, 4096)
-    window: int = option(WINDOW, "neighbours on each side that are counted in training", 1, 100)
+    window: int = option(SOURCE_WINDOW, "neighbours on each side that are counted in training", 1, 100)
 
 
 class Aligned(DenseSystem):

@@ -40,8 +40,7 @@ from isogloss.papers.reproduction.figures import draw_lines
 from isogloss.papers.reproduction.pages import write_csv
 from isogloss.papers.word_vectors.alignment import METHODS
 from isogloss.papers.word_vectors.files import read_vectors
-from isogloss.papers.word_vectors.joint_space import train_on_source
-from isogloss.papers.word_vectors.training import VectorTraining, train_on_tokens
+from isogloss.papers.word_vectors.training import VectorTraining, train_on_source, train_on_tokens
 from isogloss.papers.word_vectors.weighted_average import term_rows
 from isogloss.papers.word_vectors.word_vectors import WordVectors
 from isogloss.retrieval.postings import Postings

@@ -176,8 +176,8 @@ def _run_adhoc(options: argparse.Namespace) -> None:
     from isogloss.data.readers.registry import open_source
     from isogloss.papers.adhoc.aligned import AlignedOptions
     from isogloss.papers.adhoc.experiments import ITEMS, Experiment, known_mates, prepare_vectors
-    from isogloss.papers.reproduction.commands import list_files
     from isogloss.papers.reproduction.figures import need_drawing
+    from isogloss.papers.reproduction.run_items import list_files
     from isogloss.systems.lexicons import fill_languages
     from isogloss.translation.lexicon import Lexicon
 
@@ -217,8 +217,8 @@ def _run_adhoc(options: argparse.Namespace) -> None:
 
 
 def _run_smooth(options: argparse.Namespace) -> None:
-    from isogloss.papers.reproduction.commands import missing_trials
     from isogloss.papers.reproduction.pages import chosen_items
+    from isogloss.papers.reproduction.run_items import missing_trials
     from isogloss.papers.reproduction.trials import TrialDirectory
     from isogloss.papers.smooth.experiments.data import write_pack
     from isogloss.papers.smooth.experiments.pages import ITEMS
@@ -254,8 +254,8 @@ def _run_layerwise(options: argparse.Namespace) -> None:
     from isogloss.papers.layerwise.experiments.pages import ITEMS
     from isogloss.papers.layerwise.experiments.plan import MODEL, ROWS, Experiment, Setup
     from isogloss.papers.layerwise.experiments.training import LayerwiseTrials
-    from isogloss.papers.reproduction.commands import missing_trials
     from isogloss.papers.reproduction.pages import chosen_items
+    from isogloss.papers.reproduction.run_items import missing_trials
     from isogloss.papers.reproduction.running import PACKED
     from isogloss.papers.reproduction.trials import TrialDirectory
 
@@ -378,8 +378,8 @@ def _refuse_settings(settings: Mapping[str, str], ways: Mapping[str, str], prefi
 
 def _output_directory(options: argparse.Namespace, items: Mapping[str, Item]) -> Path:
     """The directory of pages and trials; what else has to be right beforehand is checked as well."""
-    from isogloss.papers.reproduction.commands import output_directory
     from isogloss.papers.reproduction.figures import need_drawing
+    from isogloss.papers.reproduction.run_items import output_directory
 
     if options.pack and not options.plan:
         raise InputError("--pack: goes with --plan")
@@ -393,7 +393,7 @@ def _run_and_show(
     experiment: Experiment[Any, Any, Any],
 ) -> None:  # fmt: skip
     """Run the missing trials that --run chooses, write the pages and print them."""
-    from isogloss.papers.reproduction.commands import run_and_show, show_pages
+    from isogloss.papers.reproduction.run_items import run_and_show, show_pages
     from isogloss.papers.reproduction.running import RunOptions
 
     if options.which == "none":

@@ -29,8 +29,9 @@ name after a comma is in the module that was named before it.
     3.2   average pooling and tanh, f_q and f_d    smooth.word_average.AverageEncoder, towers.AverageTower (torch)
     3.3   (1) smooth cosine similarity             similarity.smooth_cosine (smooth_scale: the factor of one side)
           its gradient                             similarity.smooth_cosine_gradient
-          gradient clipping                        option clip; smooth.trainers, torch_steps.NamedAdam
+          gradient clipping                        option clip; smooth.learners, torch_steps.NamedAdam
     3.4   (2) SOSL                                 smooth.losses.SmoothOrdinalSearchLoss
+          (compiled learners write it again)       smooth.learners.reference, compiled, kernels, torch_pairs
           thresholds theta_0 to theta_K            smooth.losses.segments, check_thresholds
     4     Proposition 1                            smooth.experiments.theory.sosl_slope, sosl_regularity
           Lemma 2                                  smooth.experiments.theory.model_regularity
@@ -42,7 +43,7 @@ name after a comma is in the module that was named before it.
           Polyglot vectors                         word_vectors.formats.polyglot; query_vectors and document_vectors
           rates, batches and epochs                smooth.model.RECIPES
           Adam                                     isogloss.systems.bridge.adam, torch_steps.NamedAdam
-          training                                 smooth.learning.make_learner, smooth.trainers, training_loop.Training
+          training                                 smooth.training_setup.make_learner, training_loop.Training
     5.1   3Part_L2                                 smooth.losses.ThreePartSquaredHinge
           MSE                                      smooth.losses.MeanSquaredError
           PO_S                                     smooth.losses.ProportionalOdds (po-open: OpenProportionalOdds)
@@ -59,7 +60,8 @@ name after a comma is in the module that was named before it.
           Theorem A.3                              smooth.experiments.theory.generalisation_bound (its right-hand side)
     A.3   Definition A.3, Theorem A.4              smooth.experiments.theory.stability (the bound alone)
 
-**Tables and figures.** Tables 1 to 3 also show the numbers that the paper reports. Figures 1 and 2 need no data.
+**Tables and figures.** They are made by smooth.experiments.pages.ITEMS. Tables 1 to 3 also show the numbers that
+the paper reports. Figures 1 and 2 need no data.
 
     isogloss reproduce smooth table1 --data SOURCE --pair en-fr -o DIR     queries, SR documents per query, documents
     isogloss reproduce smooth table2 --data SOURCE --pair en-fr -o DIR     the losses

@@ -50,7 +50,7 @@ class Smooth(TrainedSystem, DenseSystem):
         return self.options.recipe()
 
     def prepare(self, training: Dataset) -> tuple[Learner, Evaluator | None]:
-        from isogloss.papers.smooth.learning import DevEvaluator, make_learner, prepare
+        from isogloss.papers.smooth.training_setup import DevEvaluator, make_learner, prepare
 
         prepared = prepare(self.options, training)
         self._words, self._grades = prepared.words, prepared.grades

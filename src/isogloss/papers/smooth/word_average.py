@@ -34,7 +34,7 @@ from isogloss.text.batches import available_cores, tokenize_texts
 from isogloss.text.tokenizer import tokenize
 
 if TYPE_CHECKING:
-    from isogloss.papers.smooth.token_rows import FastTokens
+    from isogloss.papers.smooth.compiled_tokenizer import FastTokens
 
 Ids = NDArray[np.int32]
 Offsets = NDArray[np.int64]
@@ -119,7 +119,7 @@ class AverageEncoder:
 
     @cached_property
     def _fast_tokens(self) -> FastTokens:
-        from isogloss.papers.smooth.token_rows import FastTokens
+        from isogloss.papers.smooth.compiled_tokenizer import FastTokens
 
         return FastTokens(self.words)
 

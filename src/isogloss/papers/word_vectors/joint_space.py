@@ -8,16 +8,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
-from isogloss.data.dataset import Dataset
-from isogloss.data.problems import Problems
 from isogloss.data.source import Pair
 from isogloss.papers.word_vectors.alignment import Alignment, AlignmentOptions, align, anchor, frequent_pairs
-from isogloss.papers.word_vectors.training import VectorTraining, train_on_tokens
+from isogloss.papers.word_vectors.training import count_terms
 from isogloss.papers.word_vectors.word_vectors import WordVectors
 from isogloss.storage.errors import InputError
-from isogloss.text.batches import TokenizedTexts, tokenize_texts
+from isogloss.text.batches import TokenizedTexts
 from isogloss.text.stopwords import stop_words
 from isogloss.translation.lexicon import Lexicon
 
@@ -25,9 +21,6 @@ MATRIX_PAIRS = 4000
 """Pairs of words that the matrix is fitted on, unless something else is asked for."""
 DICTIONARY_SHARE = 0.8
 """The share of a query word's vector that comes from its translations, unless something else is asked for."""
-WINDOW = 20
-"""Neighbours on each side that are counted in training, unless something else is asked for."""
-_LITTLE_TEXT = 100_000  # words
 
 
 class JointSpace(NamedTuple):
@@ -63,37 +56,11 @@ def join_spaces(
     query_counts = count_terms(query_texts) or ranks
     word_pairs = frequent_pairs(lexicon, query_counts, matrix_pairs, count_terms(document_texts), documents)
     if not word_pairs:
-        problem = f"none of the lexicon's {len(lexicon):,} entries is a word of the {pair[0]!r} texts"
-        raise InputError(f"aligned: {problem}; is it a lexicon of {pair[0]}-{pair[1]}?")
+        problem = f"none of its {len(lexicon):,} entries is a word of the {pair[0]!r} texts"
+        raise InputError(f"lexicon: {problem}; is it a lexicon of {pair[0]}-{pair[1]}?")
     alignment = align(queries, documents, word_pairs, options)
     mapped_documents = WordVectors(documents.words, alignment.apply(documents.matrix, "target"))
     mapped_queries = WordVectors(queries.words, alignment.apply(queries.matrix, "source"))
     if dictionary_share:
         mapped_queries = anchor(mapped_queries, mapped_documents, lexicon, dictionary_share, stop_words(pair[0]))
     return JointSpace(mapped_queries, mapped_documents, alignment)
-
-
-def train_on_source(texts: TokenizedTexts, dimension: int, window: int = WINDOW) -> WordVectors:
-    """Vectors trained on the texts of a source; of little text the words that occur once are kept."""
-    minimum_count = min(3, 1 + len(texts.ids) // _LITTLE_TEXT)
-    return train_on_tokens(texts, VectorTraining(dimension, window, minimum_count))
-
-
-def query_language_texts(training: Dataset) -> TokenizedTexts:
-    """Texts of the query language: its documents, or the queries of the train split where there are none."""
-    query_language, document_language = training.pair
-    try:  # only whether there are any: errors in them are raised when they are read
-        has_some = any(True for _ in training.source.source_documents(query_language, Problems(False)))
-    except InputError:
-        has_some = False
-    texts = training.source_documents.texts(("text",)) if has_some else []
-    if query_language != document_language and texts == training.documents.texts(("text",)):
-        texts = []  # some formats have the same documents for every language
-    if not texts and "train" in training.splits:
-        texts = [query.text for query in training.split("train")]
-    return tokenize_texts(texts, label="reading the query language")
-
-
-def count_terms(texts: TokenizedTexts) -> dict[str, int]:
-    """How often each term occurs."""
-    return dict(zip(texts.terms, np.bincount(texts.ids, minlength=len(texts.terms)).tolist(), strict=True))

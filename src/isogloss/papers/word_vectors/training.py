@@ -22,11 +22,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from isogloss.data.dataset import Dataset
+from isogloss.data.problems import Problems
 from isogloss.papers.word_vectors.word_vectors import WordVectors
 from isogloss.storage.array_types import Matrix
 from isogloss.storage.errors import InputError
 from isogloss.text.batches import TokenizedTexts, tokenize_texts
 
+SOURCE_WINDOW = 20
+"""Neighbours on each side that are counted where vectors are trained on the texts of a source."""
+_LITTLE_TEXT = 100_000  # words
 _OVERSAMPLING = 20
 _POWER_ROUNDS = 4
 _BLOCK = 2048
@@ -66,6 +71,32 @@ def train_on_tokens(texts: TokenizedTexts, how: VectorTraining) -> WordVectors:
     association = _ppmi(counts, how.smoothing)
     vectors = _left_singular(association, min(how.dimension, len(kept)), how.singular_power, how.seed)
     return WordVectors([texts.terms[i] for i in kept], vectors)
+
+
+def train_on_source(texts: TokenizedTexts, dimension: int, window: int = SOURCE_WINDOW) -> WordVectors:
+    """Vectors trained on the texts of a source; of little text the words that occur once are kept."""
+    minimum_count = min(3, 1 + len(texts.ids) // _LITTLE_TEXT)
+    return train_on_tokens(texts, VectorTraining(dimension, window, minimum_count))
+
+
+def query_language_texts(training: Dataset) -> TokenizedTexts:
+    """Texts of the query language: its documents, or the queries of the train split where there are none."""
+    query_language, document_language = training.pair
+    try:  # only whether there are any: errors in them are raised when they are read
+        has_some = any(True for _ in training.source.source_documents(query_language, Problems(False)))
+    except InputError:
+        has_some = False
+    texts = training.source_documents.texts(("text",)) if has_some else []
+    if query_language != document_language and texts == training.documents.texts(("text",)):
+        texts = []  # some formats have the same documents for every language
+    if not texts and "train" in training.splits:
+        texts = [query.text for query in training.split("train")]
+    return tokenize_texts(texts, label="reading the query language")
+
+
+def count_terms(texts: TokenizedTexts) -> dict[str, int]:
+    """How often each term occurs."""
+    return dict(zip(texts.terms, np.bincount(texts.ids, minlength=len(texts.terms)).tolist(), strict=True))
 
 
 def _count(words: NDArray[np.int64], offsets: NDArray[np.int64], size: int, how: VectorTraining) -> Matrix:

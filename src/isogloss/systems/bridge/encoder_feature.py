@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from isogloss.encoders.registry import ENCODERS, PretrainedEncoder
+from isogloss.encoders.pretrained_encoder import ENCODERS, PretrainedEncoder
 from isogloss.storage.array_types import Matrix
 from isogloss.storage.files import read_json, write_bytes
 

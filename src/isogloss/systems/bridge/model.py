@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from isogloss.encoders.registry import DOWNLOAD_HELP, PRETRAINED_HELP
+from isogloss.encoders.pretrained_encoder import DOWNLOAD_HELP, PRETRAINED_HELP
 from isogloss.storage.arrays import has_array, read_tensors, write_tensors
 from isogloss.storage.errors import InputError
 from isogloss.storage.files import atomic_file, read_json

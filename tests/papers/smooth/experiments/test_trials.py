@@ -19,8 +19,8 @@ from isogloss.papers.smooth.experiments.data import PackedData, Trial, TrialData
 from isogloss.papers.smooth.experiments.measuring import binned_scores
 from isogloss.papers.smooth.experiments.published import MEASURES
 from isogloss.papers.smooth.experiments.training import SmoothTrials, chosen_device
-from isogloss.papers.smooth.learning import prepare
 from isogloss.papers.smooth.system import Smooth
+from isogloss.papers.smooth.training_setup import prepare
 from isogloss.storage.errors import InputError
 from isogloss.systems.evaluate import evaluate_system
 

@@ -33,7 +33,7 @@ from isogloss.papers.initial_vectors import (
 )
 from isogloss.papers.layerwise.matchers.matcher import SIDES
 from isogloss.papers.layerwise.triples import Triples
-from isogloss.papers.word_vectors.joint_space import query_language_texts
+from isogloss.papers.word_vectors.training import query_language_texts
 from isogloss.papers.word_vectors.weighted_average import idf, term_statistics
 from isogloss.papers.word_vectors.word_vectors import WordVectors
 from isogloss.retrieval.bm25 import BM25, Concept

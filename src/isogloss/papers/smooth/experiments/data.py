@@ -28,8 +28,8 @@ from isogloss.data.source import Pair, Source
 from isogloss.papers.examples import Examples, Pairs, graded_examples
 from isogloss.papers.reproduction.running import PACKED
 from isogloss.papers.reproduction.trials import PaperTrial, dataset_fingerprint, file_name
-from isogloss.papers.smooth.learning import Prepared
 from isogloss.papers.smooth.model import RECIPES, SmoothOptions
+from isogloss.papers.smooth.training_setup import Prepared
 from isogloss.papers.word_vectors.training import VectorTraining, train_on_tokens
 from isogloss.papers.word_vectors.word_vectors import WordVectors
 from isogloss.storage.arrays import save_packed

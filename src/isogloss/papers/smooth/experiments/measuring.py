@@ -21,8 +21,8 @@ from isogloss.evaluation.measures import Gains, PerQuery, measure
 from isogloss.papers.examples import measure_scores
 from isogloss.papers.similarity import smooth_scale
 from isogloss.papers.smooth.experiments.data import Ranked
-from isogloss.papers.smooth.learning import Prepared
 from isogloss.papers.smooth.model import SIDES, Side, SmoothModel, tower_sizes
+from isogloss.papers.smooth.training_setup import Prepared
 from isogloss.storage.array_types import Matrix
 from isogloss.text.ids import Ids, TextIds, text_ids
 

@@ -21,8 +21,8 @@ from isogloss.papers.reproduction.trials import Outcome, device_name
 from isogloss.papers.smooth.experiments.data import PackedData, Trial, TrialData
 from isogloss.papers.smooth.experiments.measuring import measure_model
 from isogloss.papers.smooth.experiments.published import MEASURES
-from isogloss.papers.smooth.learning import Prepared, make_learner
 from isogloss.papers.smooth.model import SIDES, SmoothModel, SmoothOptions
+from isogloss.papers.smooth.training_setup import Prepared, make_learner
 from isogloss.papers.training_loop import Training
 
 

@@ -78,21 +78,21 @@ def _average_learner(options: SmoothOptions, tables: Sequence[Matrix], pairs: Pa
     arguments = (tables[0], tables[1], pairs, loss.compiled(), options.eps, options.clip)
     if options.device == "cuda":
         import_extra("torch", "papers", "training on a GPU")
-        from isogloss.papers.smooth.trainers.cuda import CudaAverage
+        from isogloss.papers.smooth.learners.cuda import CudaAverage
 
         return CudaAverage(*arguments)
     if importlib.util.find_spec("numba"):
-        from isogloss.papers.smooth.trainers.cpu import NumbaAverage
+        from isogloss.papers.smooth.learners.cpu import NumbaAverage
 
         return NumbaAverage(*arguments)
-    from isogloss.papers.smooth.trainers.reference import NumpyAverage
+    from isogloss.papers.smooth.learners.reference import NumpyAverage
 
     return NumpyAverage(*arguments)
 
 
 def _torch_learner(options: SmoothOptions, tables: Sequence[Matrix], pairs: Pairs, loss: Loss) -> PairLearner:
     torch = import_extra("torch", "papers", f"training the encoder {options.encoder}")
-    from isogloss.papers.smooth.trainers.torch_pairs import TorchAverage, TorchPairs
+    from isogloss.papers.smooth.learners.torch_pairs import TorchAverage, TorchPairs
     from isogloss.papers.towers import make_encoders
 
     kind = TorchAverage if options.encoder == "average" else TorchPairs

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from isogloss.papers.examples import Pairs
 from isogloss.papers.learner import PairLearner, State
+from isogloss.papers.smooth.learners.reference import check_state, state_of
 from isogloss.papers.smooth.losses import BAND, CompiledLoss
-from isogloss.papers.smooth.trainers.reference import check_state, state_of
 from isogloss.storage.errors import InputError, import_extra
 from isogloss.systems.bridge.adam import ADAM_EPSILON, BETA1, BETA2, LIMIT, Table, catch_up, schedule
 
@@ -139,7 +139,7 @@ class Recording:
         self._overlaps = torch.cuda.get_device_capability(device) >= _OVERLAPPING
         self._columns = _power_of_two(size)
         self._squares = torch.zeros(_SQUARES + 1, device=device)
-        from isogloss.papers.smooth.trainers import kernels
+        from isogloss.papers.smooth.learners import kernels
 
         self._kernels = kernels
         self._graph = self._record()
@@ -260,7 +260,7 @@ def _catch_up_options(model: Model) -> dict[str, Any]:
 
 def settle(model: Model, step: int, rate: float) -> None:
     """All rows catch up."""
-    from isogloss.papers.smooth.trainers import kernels
+    from isogloss.papers.smooth.learners import kernels
 
     kernels.settle[(_blocks(model),)](
         len(model.rows), step, rate, model.rows, model.since, model.schedule, **_catch_up_options(model)

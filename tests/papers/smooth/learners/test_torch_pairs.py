@@ -16,7 +16,7 @@ torch = pytest.importorskip("torch")
 torch.set_num_threads(1)
 
 from isogloss.papers import torch_steps
-from isogloss.papers.smooth.trainers.torch_pairs import TensorLoss, TorchPairs
+from isogloss.papers.smooth.learners.torch_pairs import TensorLoss, TorchPairs
 from isogloss.papers.torch_encoder import load_encoders
 from isogloss.papers.towers import KINDS, TextEncoder, Tower, TowerSizes, make_encoders, word_vectors
 
@@ -260,7 +260,7 @@ def test_what_cannot_work_is_said():
 
 def test_torch_is_imported_without_its_compiler():
     """It takes a second and a half, and only recorded steps need it."""
-    modules = "isogloss.papers.smooth.trainers.torch_pairs, isogloss.papers.layerwise.torch_triples"
+    modules = "isogloss.papers.smooth.learners.torch_pairs, isogloss.papers.layerwise.torch_triples"
     code = f"import sys, {modules}; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "torch._dynamo" not in done.stdout.split()

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isogloss.papers.examples import Pairs
+from isogloss.papers.smooth.learners.compiled import BLOCK, END, PARTS, WINDOW, step_through
+from isogloss.papers.smooth.learners.reference import NumpyAverage
 from isogloss.papers.smooth.losses import CompiledLoss
-from isogloss.papers.smooth.trainers.compiled import BLOCK, END, PARTS, WINDOW, step_through
-from isogloss.papers.smooth.trainers.reference import NumpyAverage
 from isogloss.systems.bridge.adam import Table, catch_up, schedule
 
 _PROBE = 4

@@ -5,8 +5,8 @@ import pytest
 
 from isogloss.papers.examples import Pairs, measure_scores
 from isogloss.papers.similarity import smooth_cosine, smooth_scale
+from isogloss.papers.smooth.learners.reference import NumpyAverage
 from isogloss.papers.smooth.losses import BAND, CompiledLoss, make_loss
-from isogloss.papers.smooth.trainers.reference import NumpyAverage
 from isogloss.storage.errors import InputError
 from isogloss.text.ids import TextIds
 
@@ -55,7 +55,7 @@ def learner(kind=NumpyAverage, loss="sosl", eps=0.5, clip=0.0, size=6, pairs=Non
 def numba_average():
     """The compiled learner, on one thread: waiting for others takes long where many programs run."""
     pytest.importorskip("numba").set_num_threads(1)
-    from isogloss.papers.smooth.trainers.cpu import NumbaAverage
+    from isogloss.papers.smooth.learners.cpu import NumbaAverage
 
     return NumbaAverage
 
@@ -288,7 +288,7 @@ def words_of_topics(rng, topics, texts_a_topic, words_a_topic=8, noise=0.4):
 
 def test_every_learner_ranks_as_well(torch):
     """Unseen queries, among documents of their topic (grade 2), of the next one (grade 1) and of any other."""
-    from isogloss.papers.smooth.trainers.torch_pairs import TorchAverage
+    from isogloss.papers.smooth.learners.torch_pairs import TorchAverage
     from isogloss.papers.towers import TowerSizes, make_encoders
 
     def torch_average(query_table, document_table, *rest):

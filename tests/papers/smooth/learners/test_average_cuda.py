@@ -9,9 +9,9 @@ if not torch.cuda.is_available():
 
 from isogloss.papers.examples import Pairs
 from isogloss.papers.similarity import smooth_cosine
+from isogloss.papers.smooth.learners.cuda import CudaAverage
+from isogloss.papers.smooth.learners.reference import NumpyAverage
 from isogloss.papers.smooth.losses import make_loss
-from isogloss.papers.smooth.trainers.cuda import CudaAverage
-from isogloss.papers.smooth.trainers.reference import NumpyAverage
 from isogloss.text.ids import TextIds
 
 WORDS = (40, 60)

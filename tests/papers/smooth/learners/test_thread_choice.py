@@ -1,6 +1,6 @@
 """One thread or all of them, by what was faster when last tried."""
 
-from isogloss.papers.smooth.trainers.cpu import ThreadChoice
+from isogloss.papers.smooth.learners.cpu import ThreadChoice
 
 
 def batches_given(choice, batches):

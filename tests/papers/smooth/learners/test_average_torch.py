@@ -5,14 +5,14 @@ import pytest
 
 from isogloss.papers.examples import Pairs
 from isogloss.papers.similarity import smooth_cosine, smooth_cosine_gradient
+from isogloss.papers.smooth.learners.reference import NumpyAverage
 from isogloss.papers.smooth.losses import make_loss
-from isogloss.papers.smooth.trainers.reference import NumpyAverage
 from isogloss.text.ids import TextIds
 
 torch = pytest.importorskip("torch")
 torch.set_num_threads(1)
 
-from isogloss.papers.smooth.trainers.torch_pairs import TorchPairs
+from isogloss.papers.smooth.learners.torch_pairs import TorchPairs
 from isogloss.papers.towers import TowerSizes, make_encoders
 
 WORDS, DIMENSION, PAIRS = 15, 6, 30
