@@ -60,7 +60,7 @@ def as_source(documents: Documents, first: int = 1) -> Source:
 
 
 def _named_source(name: str) -> Source:
-    from isogloss.data.readers.registry import open_source  # imports all readers
+    from isogloss.data.readers.registry import open_source
 
     try:
         return open_source(name)

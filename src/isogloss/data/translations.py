@@ -249,7 +249,7 @@ class _TextsInMemory(ParallelText):
 
 def _open(translations: Translations) -> Source:
     if isinstance(translations, str | Path):
-        from isogloss.data.readers.registry import open_source  # imports all readers
+        from isogloss.data.readers.registry import open_source
 
         return open_source(str(translations))
     if isinstance(translations, Source):

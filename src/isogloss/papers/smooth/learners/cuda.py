@@ -139,7 +139,7 @@ class Recording:
         self._overlaps = torch.cuda.get_device_capability(device) >= _OVERLAPPING
         self._columns = _power_of_two(size)
         self._squares = torch.zeros(_SQUARES + 1, device=device)
-        from isogloss.papers.smooth.learners import kernels
+        from isogloss.papers.smooth.learners import kernels  # needs triton, which is not everywhere that torch is
 
         self._kernels = kernels
         self._graph = self._record()
