@@ -111,9 +111,12 @@ def add_command(
 ) -> argparse.ArgumentParser:
     """Add a parser with what all commands have: an example in its help, --quiet and --debug."""
     parser = commands.add_parser(
-        name, help=summary.replace("%", "%%"), description=f"{summary[0].upper()}{summary[1:]}.".replace("%", "%%"),
-        epilog=f"example:\n{example}", formatter_class=argparse.RawDescriptionHelpFormatter,
-    )  # fmt: skip
+        name,
+        help=summary.replace("%", "%%"),  # which argparse formats, but not the description
+        description=f"{summary[0].upper()}{summary[1:]}.",
+        epilog=f"example:\n{example}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.set_defaults(run=run)
     _add_common(parser)
     return parser
