@@ -46,6 +46,6 @@ decided in ``docs/decisions/reading-the-papers.md``. Measured results are in ``d
     torch_steps             the steps of learners in torch: Adam, and steps recorded on a GPU
     training_loop           the training loop: epochs, learning rates, early stopping, interruption, progress
     checkpoints             writing and reading the checkpoints of a training
-    trained_system          TrainedSystem: the base class of systems whose model is trained and saved
+    trained_system          TrainedSystem: the base class of systems that are trained by gradient descent, in epochs
     __main__                ``python -m isogloss.papers smooth|layerwise DIR PLAN.json``: run the trials of a plan
 """

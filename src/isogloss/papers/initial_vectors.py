@@ -63,11 +63,11 @@ def collection_vectors(dataset: Dataset, dimension: int) -> tuple[WordVectors, W
         texts = tokenize_texts(dataset.documents.texts(("text",)))
         made = _filled(train_on_tokens(texts, VectorTraining(dimension, minimum_count=1)), dimension)
         return made, made
-    lexicon = induce_from(dataset, "aligned")
-    query_texts = query_language_texts(dataset)
-    document_texts = tokenize_texts(dataset.documents.texts(("text",)))
     if dataset.documents.weights is not None:
         raise InputError("vectors: the data have weights of words and no text to train word vectors on; give files")
+    lexicon = induce_from(dataset, "vectors")
+    query_texts = query_language_texts(dataset)
+    document_texts = tokenize_texts(dataset.documents.texts(("text",)))
     queries = _trained("query", dataset.pair[0], query_texts, dimension)
     documents = _trained("document", dataset.pair[1], document_texts, dimension)
     least = min(queries.dimension, documents.dimension)
