@@ -8,8 +8,10 @@ import pytest
 from isogloss.data.dataset import load_dataset
 from isogloss.data.judgments import Judgments
 from isogloss.data.readers.demo import Demo
+from isogloss.data.readers.registry import find_writer, open_source
 from isogloss.papers.initial_vectors import collection_vectors
 from isogloss.papers.layerwise.matchers.ranking_data import Reading, read_ranking_data
+from isogloss.storage.errors import InputError
 
 START = Reading(query_vectors="collection", document_vectors="collection", vector_dimension=200)
 
@@ -34,6 +36,13 @@ def test_one_language_has_the_vectors_of_its_documents():
     assert np.isfinite(queries.matrix).all()
     read = read_ranking_data(data, replace(START, one_language=True, vector_dimension=50))
     assert set(read.vectors) == {"query"}
+
+
+def test_data_with_weights_instead_of_text_train_none(demo, tmp_path):
+    find_writer(f"platt:{tmp_path / 'weights'}")(demo, False)
+    weighted = load_dataset(open_source(str(tmp_path / "weights")), ("en", "fr"))
+    with pytest.raises(InputError, match="weights of words and no text to train word vectors on; give files"):
+        collection_vectors(weighted, 20)
 
 
 def test_learning_starts_from_them_and_is_kept(demo, tmp_path):
